@@ -1,0 +1,68 @@
+"""Kingpost: multibody machines described once, simulated, and shipped as FMUs."""
+
+from kingpost.errors import (
+    ExportError,
+    FileError,
+    Interrupted,
+    KingpostError,
+    MechanismError,
+    PluginError,
+    SolverError,
+)
+from kingpost.expressions import Expression, Scalar, Vector3
+from kingpost.fields import BodyName, CoordinateName, JointName
+from kingpost.history import History
+from kingpost.hookspecs import hookimpl
+from kingpost.interfaces.command import Command
+from kingpost.interfaces.force import Force, Kinematics, Loads
+from kingpost.interfaces.formulation import Formulation
+from kingpost.interfaces.integrator import InitialValueProblem, Integrator, Solver, StepMap
+from kingpost.interfaces.model import Model
+from kingpost.interfaces.writer import Writer
+from kingpost.mechanism import Body, ForceElement, Input, Joint, Mechanism, Output, Parameter
+from kingpost.modelfile import read_model
+from kingpost.pluginset import PluginSet
+from kingpost.simulate import Simulation, prepare, simulate
+from kingpost.version import __version__
+
+__all__ = [
+    "Body",
+    "BodyName",
+    "Command",
+    "CoordinateName",
+    "ExportError",
+    "Expression",
+    "FileError",
+    "Force",
+    "ForceElement",
+    "Formulation",
+    "History",
+    "InitialValueProblem",
+    "Input",
+    "Integrator",
+    "Interrupted",
+    "Joint",
+    "JointName",
+    "KingpostError",
+    "Kinematics",
+    "Loads",
+    "Mechanism",
+    "MechanismError",
+    "Model",
+    "Output",
+    "Parameter",
+    "PluginError",
+    "PluginSet",
+    "Scalar",
+    "Simulation",
+    "Solver",
+    "SolverError",
+    "StepMap",
+    "Vector3",
+    "Writer",
+    "__version__",
+    "hookimpl",
+    "prepare",
+    "read_model",
+    "simulate",
+]

@@ -1,0 +1,1 @@
+"""The ``kingpost`` command line."""

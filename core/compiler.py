@@ -1,0 +1,143 @@
+"""The C compiler of this machine, if there is one, and the cache of what it built."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+#: No flags for the particular processor: a cache in a shared home directory must run on every machine that mounts it.
+FLAGS = ("-O2", "-fno-math-errno", "-fPIC", "-shared")
+LIBRARY = "kernel.so"
+SOURCE = "kernel.c"
+RECORD = "record.json"
+
+
+class CompilerError(Exception):
+    """The compiler refused or crashed; the message holds what it said."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C compiler: the words that start it, and how it names itself."""
+
+    command: tuple[str, ...]
+    version: str
+
+    def build(self, source: Path, library: Path) -> None:
+        """Compile ``source`` into the shared library ``library``."""
+        command = [*self.command, *FLAGS, source.name, "-o", library.name, "-lm"]
+        try:
+            done = subprocess.run(command, cwd=source.parent, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise CompilerError(f"{shlex.join(command)}: {error}") from None
+        if done.returncode != 0 or not library.is_file():
+            raise CompilerError(f"{shlex.join(command)} ended with {done.returncode}:\n{done.stderr.strip()[-2000:]}")
+
+
+def find_compiler() -> Compiler | None:
+    """Return the compiler named by ``CC``, else the first of cc, gcc and clang that answers, else None."""
+    if sys.platform == "win32":
+        return None
+    named = os.environ.get("CC")
+    for words in [shlex.split(named)] if named else [["cc"], ["gcc"], ["clang"]]:
+        if not words or shutil.which(words[0]) is None:
+            continue
+        try:
+            answer = subprocess.run([*words, "--version"], capture_output=True, text=True, timeout=20, check=False)
+        except (OSError, subprocess.SubprocessError):
+            continue
+        if answer.returncode == 0:
+            return Compiler(tuple(words), answer.stdout.split("\n")[0].strip())
+    return None
+
+
+def cache_directory() -> Path:
+    """Return where compiled kernels are kept: ``KINGPOST_CACHE_DIR``, or a folder in the user's cache directory."""
+    if os.environ.get("KINGPOST_CACHE_DIR"):
+        return Path(os.environ["KINGPOST_CACHE_DIR"])
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "kingpost"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kingpost"
+
+
+@dataclass(frozen=True)
+class Built:
+    """A compiled library, and whether it was found in the cache."""
+
+    library: Path
+    key: str
+    cached: bool
+
+
+def build_cached(source: str, compiler: Compiler, directory: Path | None = None) -> Built:
+    """Return the shared library for ``source``, from the cache if it is there and whole.
+
+    An entry is a folder that appears at once by renaming, so that processes building the same source never see each
+    other's half-made files; the record in it holds the library's hash, so that a damaged one is rebuilt.
+    """
+    identity = "\n".join([*compiler.command, compiler.version, *FLAGS, platform.system(), platform.machine(), source])
+    key = hashlib.sha256(identity.encode()).hexdigest()[:32]
+    root = _writable(directory or cache_directory())
+    entry = root / key
+    if _whole(entry):
+        return Built(entry / LIBRARY, key, cached=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=root))
+    try:
+        (work / SOURCE).write_text(source)
+        compiler.build(work / SOURCE, work / LIBRARY)
+        record = {"sha256": _hash(work / LIBRARY), "compiler": compiler.version, "flags": FLAGS}
+        (work / RECORD).write_text(json.dumps(record))
+        if entry.exists() and not _whole(entry):
+            _discard(entry)
+        try:
+            work.rename(entry)
+        except OSError:
+            # Another process was first; what it built is as good.
+            if not _whole(entry):
+                raise
+    finally:
+        if work.exists():
+            shutil.rmtree(work, ignore_errors=True)
+    return Built(entry / LIBRARY, key, cached=False)
+
+
+def _writable(directory: Path) -> Path:
+    """Return ``directory`` if files can be made in it, else a folder for this user among the temporary files."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if os.access(directory, os.W_OK):
+            return directory
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="kingpost-cache-"))
+
+
+def _whole(entry: Path) -> bool:
+    try:
+        record = json.loads((entry / RECORD).read_text())
+        return bool(record["sha256"] == _hash(entry / LIBRARY))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _discard(entry: Path) -> None:
+    """Move a damaged entry out of the way, then delete it; a process that uses the old library keeps it."""
+    trash = Path(tempfile.mkdtemp(prefix=f".{entry.name}-", dir=entry.parent))
+    try:
+        entry.rename(trash / "damaged")
+    except FileNotFoundError:
+        pass  # another process cleared it first
+    shutil.rmtree(trash, ignore_errors=True)
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

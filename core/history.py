@@ -1,0 +1,62 @@
+"""The result of a run: time, named channels with units, and where they came from. Arrays are read-only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kingpost.equations import Channel, FloatArray
+from kingpost.errors import KingpostError, closest, listed
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Samples of named channels over time.
+
+    ``values[i, j]`` is channel j at ``time[i]``; ``history["slew.angle"]`` is one channel.
+    """
+
+    time: FloatArray
+    channels: tuple[Channel, ...]
+    values: FloatArray
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.values.shape != (len(self.time), len(self.channels)):
+            raise KingpostError(
+                f"a history of {len(self.time)} samples and {len(self.channels)} channels got values of shape "
+                f"{self.values.shape}"
+            )
+        for name in ("time", "values"):
+            array = np.array(getattr(self, name), dtype=float)
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the channels."""
+        return tuple(channel.name for channel in self.channels)
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __getitem__(self, name: str) -> FloatArray:
+        """Return one channel by name."""
+        return self.values[:, self._index(name)]
+
+    def unit(self, name: str) -> str:
+        """Return the unit of a channel."""
+        return self.channels[self._index(name)].unit
+
+    def select(self, names: Sequence[str]) -> FloatArray:
+        """Return several channels as columns."""
+        return self.values[:, [self._index(name) for name in names]]
+
+    def _index(self, name: str) -> int:
+        names = self.names
+        if name not in names:
+            raise KingpostError(f"no channel '{name}'{closest(name, names)} Channels: {listed(names)}.")
+        return names.index(name)

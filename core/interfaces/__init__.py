@@ -1,0 +1,1 @@
+"""What a plugin of each kind must look like: one file for each kind."""

@@ -1,0 +1,82 @@
+"""Force plugins: what acts on the bodies and joints of a mechanism.
+
+A force is written once, with CasADi operations on what a :class:`Kinematics` offers, and works with every formulation::
+
+    @dataclass(frozen=True)
+    class DragOptions:
+        body: BodyName
+        coefficient: Scalar = 1.0
+
+    class LinearDrag(Force):
+        \"\"\"Force against the velocity of a body's origin.\"\"\"
+
+        name = "linear-drag"
+        Options = DragOptions
+
+        def loads(self, kinematics):
+            velocity = kinematics.twist(self.options.body)[3:]
+            force = -kinematics.value(self.options.coefficient) * velocity
+            return Loads(wrenches={self.options.body: ca.vertcat(ca.SX(3, 1), force)})
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import casadi as ca
+
+from kingpost.expressions import Scalar
+from kingpost.interfaces.plugin import Plugin
+from kingpost.mechanism import Mechanism
+from kingpost.screws import Pose
+
+
+class Kinematics(Protocol):
+    """What a formulation offers to forces: symbols for where everything is and how it moves."""
+
+    mechanism: Mechanism
+
+    def value(self, scalar: Scalar) -> ca.SX:
+        """Return a field of the options as a symbol; it may use parameters, inputs and the time ``t``."""
+
+    def vector(self, vector: tuple[Scalar, ...]) -> ca.SX:
+        """Return a vector field of the options as a column of symbols."""
+
+    def pose(self, body: str) -> Pose:
+        """Return the pose X_WB of a body frame in the world."""
+
+    def twist(self, body: str) -> ca.SX:
+        """Return the twist [angular; linear] of a body frame against the world, about its origin, in body axes."""
+
+    def coordinate(self, name: str) -> ca.SX:
+        """Return a joint coordinate, e.g. ``"slew.angle"``."""
+
+    def rate(self, name: str) -> ca.SX:
+        """Return the rate of a joint coordinate."""
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What a force does.
+
+    ``wrenches`` maps a body to a wrench [moment; force] about its frame origin in body axes; ``efforts`` maps a joint
+    coordinate to a generalized force (N m or N); ``potential`` is the potential energy (J) of whatever part of these
+    derives from one, so that the energy balance of a run is right.
+    """
+
+    wrenches: Mapping[str, ca.SX] = field(default_factory=dict)
+    efforts: Mapping[str, ca.SX] = field(default_factory=dict)
+    potential: Any = 0.0
+
+
+class Force(Plugin):
+    """Base of force plugins."""
+
+    kind = "force"
+
+    @abstractmethod
+    def loads(self, kinematics: Kinematics) -> Loads:
+        """Return the wrenches, generalized forces and potential energy of this force."""

@@ -1,0 +1,73 @@
+"""Integrator plugins: how a motion is advanced in time. There are two kinds.
+
+A :class:`StepMap` gives the next state as a CasADi expression; the whole run is then one compiled loop. A
+:class:`Solver` advances numerically in Python, with its own choice of steps.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import casadi as ca
+
+from kingpost.equations import Equations, FloatArray
+from kingpost.interfaces.plugin import Plugin
+
+
+class Integrator(Plugin):
+    """Base of both kinds; derive from :class:`StepMap` or :class:`Solver`."""
+
+    kind = "integrator"
+    #: Order of convergence, checked by :func:`kingpost.testing.check_integrator`; 0 if the method varies it.
+    order: ClassVar[int]
+    #: The kinds of problem (``Equations.problem``) that the method can advance.
+    problems: ClassVar[tuple[str, ...]] = ("ode",)
+
+    @classmethod
+    def fault(cls) -> str:
+        return "" if issubclass(cls, StepMap | Solver) else "must derive from kingpost.StepMap or kingpost.Solver"
+
+
+class StepMap(Integrator):
+    """A fixed-step method, written as one symbolic step.
+
+    ``symplectic`` promises that the energy error of a conservative machine stays bounded; the conformance kit checks it.
+    """
+
+    symplectic: ClassVar[bool] = False
+
+    @abstractmethod
+    def step(self, equations: Equations, t: ca.MX, x: ca.MX, u: ca.MX, p: ca.MX, h: ca.MX) -> ca.MX:
+        """Return the state after one step of length ``h`` from time ``t`` and state ``x`` = [q; v].
+
+        Call ``equations.rhs(t, x, u, p)`` for xdot, or ``equations.accelerations(t, q, v, u, p)`` and
+        ``equations.kinematics(q, v, p)`` for its two halves; ``equations.split(x)`` gives q and v. The inputs ``u`` are
+        constant over the step. Only CasADi operations can be used: the result is compiled.
+        """
+
+
+@dataclass(frozen=True)
+class InitialValueProblem:
+    """xdot = rhs(t, x), x(times[0]) = x0, wanted at ``times`` (rising)."""
+
+    times: FloatArray
+    x0: FloatArray
+    rhs: Callable[[float, FloatArray], FloatArray]
+    jacobian: Callable[[float, FloatArray], FloatArray]
+    #: Filled by the solver with what it did, e.g. ``{"steps": 120}``; reported with the run.
+    statistics: dict[str, Any] = field(default_factory=dict)
+
+
+class Solver(Integrator):
+    """A method that advances numerically in Python, choosing its own steps."""
+
+    @abstractmethod
+    def march(self, problem: InitialValueProblem) -> Iterator[FloatArray]:
+        """Yield the state at ``problem.times[1]``, ``problem.times[2]``, ... in turn.
+
+        ``rhs`` and ``jacobian`` return new arrays. Raise :class:`kingpost.SolverError` when the method cannot go on;
+        what was yielded before is kept.
+        """

@@ -1,0 +1,214 @@
+"""Chosen functions of some equations, as machine code or in CasADi's interpreter, behind one face."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from kingpost.compiler import CompilerError, build_cached, find_compiler
+from kingpost.equations import FloatArray
+from kingpost.errors import SolverError
+
+Backend = Literal["auto", "c", "vm"]
+BACKENDS: tuple[Backend, ...] = ("auto", "c", "vm")
+
+OK, STEP_FAILED, NOT_FINITE = 0, 1, 2  # the states of march.c
+
+
+class Stop(NamedTuple):
+    """How a march ended: status, finished samples, the time reached (or of the failed step), and the last good state."""
+
+    status: int
+    samples: int
+    t: float
+    x: FloatArray
+
+
+class Evaluator:
+    """One function, called with arrays through CasADi's buffer interface (its ordinary call costs 100 times more)."""
+
+    def __init__(self, function: ca.Function) -> None:
+        self._arguments = [np.zeros(function.numel_in(i)) for i in range(function.n_in())]
+        self._results = [np.zeros(function.numel_out(i)) for i in range(function.n_out())]
+        self._shapes = [function.size_out(i) for i in range(function.n_out())]
+        self._buffer, self._trigger = function.buffer()
+        for i, array in enumerate(self._arguments):
+            if array.size:
+                self._buffer.set_arg(i, memoryview(array))
+        for i, array in enumerate(self._results):
+            if array.size:
+                self._buffer.set_res(i, memoryview(array))
+
+    def __call__(self, *arguments: Any) -> FloatArray:
+        """Return the first result as a new vector."""
+        self._run(arguments)
+        return self._results[0].copy()
+
+    def matrix(self, *arguments: Any) -> FloatArray:
+        """Return the first result as a new matrix."""
+        self._run(arguments)
+        return self._results[0].reshape(self._shapes[0], order="F").copy()
+
+    def _run(self, arguments: Sequence[Any]) -> None:
+        for own, given in zip(self._arguments, arguments, strict=True):
+            own[:] = given
+        self._trigger()
+        if self._buffer.ret():
+            raise SolverError("a compiled function could not be evaluated; its internal solver did not converge")
+
+
+class Kernel:
+    """Functions ready to be called.
+
+    Parameters
+    ----------
+    functions
+        CasADi functions. ``kp_observe`` makes :meth:`sample` work; ``kp_step`` as well makes :meth:`march` work.
+    backend
+        ``"c"`` demands machine code, ``"vm"`` the interpreter; ``"auto"`` takes machine code where it can be had.
+    """
+
+    def __init__(self, functions: Sequence[ca.Function], backend: Backend = "auto") -> None:
+        self._functions = {function.name(): function for function in functions}
+        self._library: ctypes.CDLL | None = None
+        self._path: Path | None = None
+        #: What happened, for the user: cache hit, compilation, or why the interpreter is used.
+        self.note = "interpreter, as asked"
+        self.compiler = ""
+        self.key = ""
+        self.cached = False
+        if backend != "vm":
+            self._compile(demanded=backend == "c")
+        self.backend: Literal["c", "vm"] = "vm" if self._library is None else "c"
+
+    def evaluator(self, name: str) -> Evaluator:
+        """Return a function of this kernel as something to call."""
+        function = self._functions[name]
+        return Evaluator(function if self._path is None else ca.external(name, str(self._path)))
+
+    def _compile(self, demanded: bool) -> None:
+        compiler = find_compiler()
+        if compiler is None:
+            self.note = "interpreter: no C compiler was found (set CC, or install gcc or clang, for speed)"
+            if demanded:
+                raise SolverError(f"backend 'c' was asked for, but {self.note.partition(': ')[2]}; or use backend 'vm'")
+            return
+        started = time.perf_counter()
+        try:
+            built = build_cached(self._source(), compiler)
+            self._library = ctypes.CDLL(str(built.library))
+        except (CompilerError, OSError) as error:
+            self.note = f"interpreter: the C compiler failed: {error}"
+            if demanded:
+                raise SolverError(
+                    f"backend 'c' was asked for, but the C compiler failed: {error}\n"
+                    "Set CC to a working compiler, or use backend 'vm'"
+                ) from None
+            return
+        self._path, self.key, self.cached = built.library, built.key, built.cached
+        self.compiler = compiler.version
+        seconds = time.perf_counter() - started
+        self.note = (
+            f"cache hit {built.key}" if built.cached else f"compiled in {seconds:.2f} s by {compiler.version} ({built.key})"
+        )
+
+    def _source(self) -> str:
+        generator = ca.CodeGenerator("kernel", {"casadi_int": "long long int"})
+        for function in self._functions.values():
+            generator.add(function)
+        has = "".join(
+            f"#define KP_HAS_{name.upper()}\n" for name in ("observe", "step") if f"kp_{name}" in self._functions
+        )
+        return f"{generator.dump()}\n{has}{files('kingpost').joinpath('march.c').read_text()}"
+
+    def sample(self, t: FloatArray, x: FloatArray, u: FloatArray, p: FloatArray) -> FloatArray:
+        """Return the outputs at times ``t`` (n), states ``x`` (n, nx) and inputs ``u`` (n, nu)."""
+        y = np.empty((len(t), self._functions["kp_observe"].numel_out(0)))
+        if self._library is None:
+            observe = self.evaluator("kp_observe")
+            for i in range(len(t)):
+                y[i] = observe(t[i], x[i], u[i], p)
+            return y
+        t, x, u, p = (np.ascontiguousarray(array, dtype=float) for array in (t, x, u, p))
+        status = self._library.kp_sample(
+            _int(len(t)), _at(t), _at(x), _int(x.shape[1]), _at(u), _int(u.shape[1]), _at(p), _at(y), _int(y.shape[1])
+        )
+        if status != OK:
+            raise SolverError("the outputs could not be evaluated")
+        return y
+
+    def march(
+        self,
+        y: FloatArray,
+        substeps: int,
+        t0: float,
+        h: float,
+        x0: FloatArray,
+        u: FloatArray,
+        p: FloatArray,
+        progress: Callable[[int], None] = lambda done: None,
+    ) -> Stop:
+        """Advance by ``substeps`` steps of length ``h`` for each row of ``y`` and put the outputs there.
+
+        The loop runs in machine code, in portions of some 50 ms, between which ``progress`` is called with the number of
+        finished rows and the user can interrupt. Row k of ``u`` (one more than in ``y``) holds over sample k.
+        """
+        x = np.array(x0, dtype=float)
+        u, p = np.ascontiguousarray(u, dtype=float), np.ascontiguousarray(p, dtype=float)
+        if self._library is None:
+            return self._march_interpreted(y, substeps, t0, h, x, u, p, progress)
+        done, t_stop = ctypes.c_longlong(0), ctypes.c_double(t0)
+        samples, ny = y.shape
+        first, portion, status = 0, 1, OK
+        while first < samples and status == OK:
+            started = time.perf_counter()
+            portion = min(portion, samples - first)
+            status = self._library.kp_march(
+                _int(first), _int(portion), _int(substeps), ctypes.c_double(t0), ctypes.c_double(h), _at(x), _int(x.size),
+                _at(u), _int(u.shape[1]), _at(p), _at(y[first:]), _int(ny), ctypes.byref(done), ctypes.byref(t_stop),
+            )  # fmt: skip
+            first += done.value
+            progress(first)
+            if time.perf_counter() - started < 0.025:
+                portion *= 2
+        return Stop(int(status), first, t0 + first * substeps * h if status == OK else t_stop.value, x)
+
+    def _march_interpreted(
+        self,
+        y: FloatArray,
+        substeps: int,
+        t0: float,
+        h: float,
+        x: FloatArray,
+        u: FloatArray,
+        p: FloatArray,
+        progress: Callable[[int], None],
+    ) -> Stop:
+        step, observe = self.evaluator("kp_step"), self.evaluator("kp_observe")
+        for k in range(len(y)):
+            for s in range(k * substeps, (k + 1) * substeps):
+                try:
+                    following = step(t0 + s * h, x, u[k], p, h)
+                except SolverError:
+                    return Stop(STEP_FAILED, k, t0 + s * h, x)
+                if not np.isfinite(following).all():
+                    return Stop(NOT_FINITE, k, t0 + s * h, x)
+                x = following
+            y[k] = observe(t0 + (k + 1) * substeps * h, x, u[k + 1], p)
+            progress(k + 1)
+        return Stop(OK, len(y), t0 + len(y) * substeps * h, x)
+
+
+def _int(value: int) -> ctypes.c_longlong:
+    return ctypes.c_longlong(value)
+
+
+def _at(array: FloatArray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)

@@ -1,0 +1,213 @@
+"""Model files: a mechanism, or a run of one, written in TOML with the words of :mod:`kingpost.mechanism`.
+
+A file holds either a mechanism (``bodies``, ``joints``, ...) or the ``model`` to take it from, by name or by file; and
+beside that the ``plugins`` to load, values to ``set``, and how to ``run`` it. docs/model-files.md has the whole grammar.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kingpost.assembly import make_forces
+from kingpost.errors import FileError, MechanismError, PluginError, closest, listed
+from kingpost.fields import Table, fill
+from kingpost.mechanism import Body, ForceElement, Input, Joint, Mechanism, Output, Parameter
+from kingpost.pluginset import PluginSet
+from kingpost.tomllines import LineIndex
+from kingpost.values import check_values
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+MECHANISM_KEYS = ("name", "description", "parameters", "inputs", "bodies", "joints", "forces", "outputs")
+RUN_KEYS = ("model", "plugins", "set", "run")
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How to run a model: what ``kingpost run`` takes on its command line, under the same names."""
+
+    t_start: float | None = None
+    t_end: float | None = None
+    step: float | None = None
+    output_step: float | None = None
+    formulation: str | Table | None = None
+    integrator: str | Table | None = None
+    backend: str | None = None
+    write: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What a file says: a mechanism or the model to take, and how to run it."""
+
+    path: Path
+    mechanism: Mechanism | None = None
+    model: str | None = None
+    plugins: tuple[Path, ...] = ()
+    settings: Mapping[str, float] = field(default_factory=dict)
+    run: RunSettings = field(default_factory=RunSettings)
+
+
+def read_model(path: str | Path, plugins: PluginSet | None = None) -> Mechanism:
+    """Return the mechanism in a TOML model file.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be read or is not TOML.
+    MechanismError
+        When what it says breaks a rule; the message begins with file and line.
+    """
+    file = read_model_file(path, plugins)
+    if file.mechanism is None:
+        raise FileError(f"{path} is a run file for model '{file.model}'; it holds no mechanism of its own")
+    return file.mechanism
+
+
+def read_model_file(path: str | Path, plugins: PluginSet | None = None) -> ModelFile:
+    """Return everything that a TOML model file or run file says."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FileError(f"there is no file '{path}'") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"'{path}' cannot be read: {error}") from None
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FileError(f"{path} is not valid TOML: {error}") from None
+    try:
+        return _interpret(path, data, plugins)
+    except MechanismError as error:
+        line = LineIndex(text).line(error.path)
+        where = f"{path}:{line}" if line else str(path)
+        raise MechanismError(f"{where}: {error}", path=error.path) from None
+
+
+def mechanism_from_dict(data: Mapping[str, Any]) -> Mechanism:
+    """Return the mechanism that plain data describe, in the words of a model file."""
+    for key in data:
+        if key not in MECHANISM_KEYS:
+            raise MechanismError(
+                f"a mechanism has no '{key}'{closest(key, MECHANISM_KEYS)} It takes: {listed(MECHANISM_KEYS)}.", path=(key,)
+            )
+    for key in ("name", "bodies", "joints"):
+        if key not in data:
+            raise MechanismError(f"the mechanism lacks '{key}'")
+    return Mechanism(
+        name=data["name"],
+        description=data.get("description", ""),
+        parameters=_named(data, "parameters", Parameter),
+        inputs=_named(data, "inputs", Input),
+        bodies=_listed(data, "bodies", Body),
+        joints=_listed(data, "joints", Joint),
+        forces=_forces(data),
+        outputs=_listed(data, "outputs", Output),
+    )
+
+
+def _interpret(path: Path, data: dict[str, Any], plugins: PluginSet | None) -> ModelFile:
+    known = (*MECHANISM_KEYS, *RUN_KEYS)
+    for key in data:
+        if key not in known:
+            raise MechanismError(f"a model file has no '{key}'{closest(key, known)} It takes: {listed(known)}.", path=(key,))
+    files = tuple(path.parent / name for name in _texts(data, "plugins"))
+    try:
+        plugins = (plugins or PluginSet()).with_files(files)
+    except PluginError as error:
+        raise MechanismError(str(error), path=("plugins",)) from None
+    try:
+        run = fill(RunSettings, _table(data, "run"), "[run]")
+    except MechanismError as error:
+        raise error.within("run") from None
+    settings = _table(data, "set")
+    for name, value in settings.items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise MechanismError(f"set: {name} = {value!r} is not a number", path=("set", name))
+    if "model" in data:
+        for key in MECHANISM_KEYS:
+            if key in data and key not in ("name", "description"):
+                raise MechanismError(
+                    f"the file takes its mechanism from model = {data['model']!r}, so it cannot hold '{key}' too", path=(key,)
+                )
+        if not isinstance(data["model"], str):
+            raise MechanismError(f"model = {data['model']!r} is not a text", path=("model",))
+        return ModelFile(path, None, data["model"], files, settings, run)
+    mechanism = mechanism_from_dict({key: value for key, value in data.items() if key in MECHANISM_KEYS})
+    make_forces(mechanism, plugins)
+    check_values(mechanism, {parameter.name: parameter.default for parameter in mechanism.parameters})
+    return ModelFile(path, mechanism, None, files, settings, run)
+
+
+def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    table = data.get(key, {})
+    if not isinstance(table, Mapping):
+        raise MechanismError(f"'{key}' must be a table, written [{key}]; got {table!r}", path=(key,))
+    return table
+
+
+def _texts(data: Mapping[str, Any], key: str) -> list[str]:
+    texts = data.get(key, [])
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise MechanismError(f"'{key}' must be a list of texts, got {texts!r}", path=(key,))
+    return texts
+
+
+def _named(data: Mapping[str, Any], key: str, cls: type[Any]) -> tuple[Any, ...]:
+    entries = []
+    for name, entry in _table(data, key).items():
+        what = f"{key.removesuffix('s')} '{name}'"
+        if not isinstance(entry, Mapping):
+            raise MechanismError(
+                f"{what} must be written {name} = {{ default = {entry!r}, unit = \"...\" }}", path=(key, name)
+            )
+        if "name" in entry:
+            raise MechanismError(f"{what} has its name in front of the '='; remove 'name'", path=(key, name))
+        try:
+            entries.append(fill(cls, {"name": name, **entry}, what))
+        except MechanismError as error:
+            raise error.within(key, name) from None
+    return tuple(entries)
+
+
+def _tables(data: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    entries = data.get(key, [])
+    if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
+        raise MechanismError(f"'{key}' must be a list of tables, each written [[{key}]]; got {entries!r}", path=(key,))
+    return entries
+
+
+def _listed(data: Mapping[str, Any], key: str, cls: type[Any]) -> tuple[Any, ...]:
+    entries = []
+    for i, entry in enumerate(_tables(data, key)):
+        what = f"{cls.__name__.lower()} '{entry['name']}'" if "name" in entry else f"{cls.__name__.lower()} number {i + 1}"
+        values = dict(entry)
+        for name in ("start", "start_rate"):
+            if cls is Joint and name in values and not isinstance(values[name], list):
+                values[name] = [values[name]]
+        try:
+            entries.append(fill(cls, values, what))
+        except MechanismError as error:
+            raise error.within(key, i) from None
+    return tuple(entries)
+
+
+def _forces(data: Mapping[str, Any]) -> tuple[ForceElement, ...]:
+    forces = []
+    for i, entry in enumerate(_tables(data, "forces")):
+        options = dict(entry)
+        if "kind" not in options:
+            raise MechanismError(f"force number {i + 1} lacks 'kind', e.g. kind = \"gravity\"", path=("forces", i))
+        try:
+            forces.append(ForceElement(options.pop("kind"), name=options.pop("name", ""), **options))
+        except MechanismError as error:
+            raise error.within("forces", i) from None
+    return tuple(forces)

@@ -1,0 +1,363 @@
+"""From a mechanism to a history: the driver that everything else hangs on."""
+
+from __future__ import annotations
+
+import math
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, TypeAlias
+
+import casadi as ca
+import numpy as np
+
+from kingpost.assembly import assemble
+from kingpost.equations import Equations, FloatArray
+from kingpost.errors import Interrupted, MechanismError, PluginError, SolverError, closest, listed
+from kingpost.grid import Grid, fixed_step_grid, output_grid
+from kingpost.history import History
+from kingpost.interfaces.formulation import Formulation
+from kingpost.interfaces.integrator import InitialValueProblem, Integrator, Solver, StepMap
+from kingpost.kernel import NOT_FINITE, OK, Backend, Kernel
+from kingpost.mechanism import Mechanism
+from kingpost.pluginset import PluginSet
+from kingpost.selection import Selection, select
+from kingpost.values import Values, resolve_values
+from kingpost.version import __version__
+
+#: What an input may be: a number, a function of time sampled at the output times, or one number for each of them.
+Signal: TypeAlias = float | Callable[[float], float] | FloatArray
+Progress: TypeAlias = Callable[[float], None]
+DEFAULT_STEP = 0.001
+
+
+def simulate(
+    mechanism: Mechanism,
+    t_end: float,
+    *,
+    t_start: float = 0.0,
+    settings: Mapping[str, float] | None = None,
+    inputs: Mapping[str, Signal] | None = None,
+    formulation: Selection[Formulation] = "kane",
+    integrator: Selection[Integrator] = "rk4",
+    step: float | None = None,
+    output_step: float | None = None,
+    backend: Backend = "auto",
+    plugins: PluginSet | None = None,
+    progress: Progress = lambda fraction: None,
+) -> History:
+    """Run a mechanism from ``t_start`` to ``t_end`` (s) and return its history.
+
+    Parameters
+    ----------
+    settings
+        Values of parameters, constant inputs and start values by name, e.g. ``{"mass": 2.0, "pivot.angle": 0.3}``.
+    inputs
+        Inputs that change: a function of time, or an array with a value for each output time. Held over each output step.
+    formulation, integrator
+        A name, a name with options (``"radau:rtol=1e-8"``), a plugin class or an instance.
+    step
+        Step of a fixed-step integrator in s (default 0.001); solvers choose their own.
+    output_step
+        Time between samples in s (default: about 0.01, at least one step).
+    backend
+        ``"c"``, ``"vm"`` or ``"auto"``.
+    progress
+        Called now and then with the fraction done.
+
+    Raises
+    ------
+    SolverError
+        When the integration cannot go on; its ``history`` holds what was computed before.
+    """
+    return prepare(
+        mechanism,
+        t_end,
+        t_start=t_start,
+        settings=settings,
+        inputs=inputs,
+        formulation=formulation,
+        integrator=integrator,
+        step=step,
+        output_step=output_step,
+        backend=backend,
+        plugins=plugins,
+    ).run(progress)
+
+
+def prepare(
+    mechanism: Mechanism,
+    t_end: float,
+    *,
+    t_start: float = 0.0,
+    settings: Mapping[str, float] | None = None,
+    inputs: Mapping[str, Signal] | None = None,
+    formulation: Selection[Formulation] = "kane",
+    integrator: Selection[Integrator] = "rk4",
+    step: float | None = None,
+    output_step: float | None = None,
+    backend: Backend = "auto",
+    plugins: PluginSet | None = None,
+) -> Simulation:
+    """Derive, compile and check everything a run needs; the arguments are those of :func:`simulate`."""
+    plugins = plugins or PluginSet()
+    values = resolve_values(mechanism, settings or {})
+    method = select(plugins.integrators, integrator)
+    equations = select(plugins.formulations, formulation).derive(assemble(mechanism, plugins))
+    check_pairing(equations, method, plugins)
+    if isinstance(method, StepMap):
+        grid = fixed_step_grid(t_start, t_end, DEFAULT_STEP if step is None else step, output_step)
+    else:
+        if step is not None:
+            raise SolverError(
+                f"integrator '{method.name}' chooses its own steps, so a step of {step:g} s means nothing to it; set an "
+                "output step, or its tolerances (e.g. --integrator "
+                f"{method.name}:rtol=1e-8), or take a fixed-step integrator such as rk4"
+            )
+        grid = output_grid(t_start, t_end, output_step)
+    x0 = start_state(equations, values)
+    p = np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
+    equations.check_mass_matrix(x0, p)
+    kernel = Kernel(_functions(equations, method), backend)
+    rows = input_rows(mechanism, values, inputs or {}, grid)
+    return Simulation(mechanism, equations, method, kernel, grid, values, x0, rows, p, plugins)
+
+
+def check_pairing(equations: Equations, integrator: Integrator, plugins: PluginSet) -> None:
+    """Refuse an integrator that cannot advance the problem a formulation makes, naming those that can."""
+    if equations.problem in integrator.problems:
+        return
+    able = [cls.name for cls, _ in plugins.integrators.entries() if equations.problem in cls.problems]
+    raise SolverError(
+        f"formulation '{equations.formulation}' makes an {equations.problem.upper()} of '{equations.mechanism.name}', and "
+        f"integrator '{integrator.name}' advances only {listed(integrator.problems).upper()}. Integrators that work with "
+        f"it: {listed(able)}"
+    )
+
+
+def start_state(equations: Equations, values: Values) -> FloatArray:
+    """Return the initial state, the mechanism's own start values overridden by those of ``values``."""
+    x0 = equations.start(values.parameters)
+    names = [channel.name for channel in equations.channels[: len(x0)]]
+    for name, value in values.start.items():
+        x0[names.index(name)] = value
+    return x0
+
+
+def input_rows(mechanism: Mechanism, values: Values, inputs: Mapping[str, Signal], grid: Grid) -> FloatArray:
+    """Return the inputs at every sample time, one row each."""
+    names = [signal.name for signal in mechanism.inputs]
+    for name in inputs:
+        if name not in names:
+            raise MechanismError(
+                f"'{mechanism.name}' has no input '{name}'{closest(name, names)} Inputs: {listed(names)}."
+            )
+    rows = np.empty((grid.samples + 1, len(names)))
+    for j, name in enumerate(names):
+        signal: Any = inputs.get(name, values.inputs[name])
+        column = np.array([signal(t) for t in grid.times]) if callable(signal) else np.asarray(signal, dtype=float)
+        if column.shape not in ((), (grid.samples + 1,)):
+            raise MechanismError(
+                f"input '{name}' has {column.size} values, but the run has {grid.samples + 1} output times"
+            )
+        rows[:, j] = column
+        if not np.isfinite(rows[:, j]).all():
+            first = int(np.argmin(np.isfinite(rows[:, j])))
+            raise MechanismError(f"input '{name}' is {rows[first, j]} at t = {grid.times[first]:g} s; it must be finite")
+    return rows
+
+
+def _functions(equations: Equations, integrator: Integrator) -> list[ca.Function]:
+    if not isinstance(integrator, StepMap):
+        return [equations.rhs, equations.rhs_jacobian, equations.observe]
+    return [step_function(equations, integrator), equations.observe]
+
+
+def step_function(equations: Equations, integrator: StepMap) -> ca.Function:
+    """Return the CasADi function (t, x, u, p, h) -> x of one step."""
+    t, h = ca.MX.sym("t"), ca.MX.sym("h")
+    x = ca.MX.sym("x", equations.nq + equations.nv)
+    u, p = ca.MX.sym("u", equations.u.numel()), ca.MX.sym("p", equations.p.numel())
+    try:
+        following = integrator.step(equations, t, x, u, p, h)
+        shape = ca.MX(following).shape
+        if shape != x.shape:
+            raise PluginError(
+                f"integrator '{integrator.name}': step returned a {shape[0]} x {shape[1]} state, expected "
+                f"{x.shape[0]} x 1"
+            )
+        return ca.Function("kp_step", [t, x, u, p, h], [ca.densify(following)])
+    except (TypeError, NotImplementedError, RuntimeError) as error:
+        raise PluginError(
+            f"integrator '{integrator.name}': step cannot be traced ({type(error).__name__}: {str(error).strip()}). A step "
+            "map may only use CasADi operations; write a Solver if it needs numbers"
+        ) from error
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """A run that is ready to go: everything derived, compiled and checked."""
+
+    mechanism: Mechanism
+    equations: Equations
+    integrator: Integrator
+    kernel: Kernel
+    grid: Grid
+    values: Values
+    x0: FloatArray
+    inputs: FloatArray
+    p: FloatArray
+    plugins: PluginSet
+
+    def run(self, progress: Progress = lambda fraction: None) -> History:
+        """Carry the run out; see :func:`simulate`."""
+        started = time.perf_counter()
+        statistics: dict[str, Any] = {}
+        y = np.empty((self.grid.samples + 1, len(self.equations.channels)))
+        first = self.grid.times[:1], self.x0[None, :], self.inputs[:1]
+        y[:1] = self.kernel.sample(*first, self.p)
+        finished = 0
+
+        def advanced(samples: int) -> None:
+            nonlocal finished
+            finished = samples
+            progress(samples / self.grid.samples)
+
+        def so_far(outcome: str) -> History:
+            seconds = time.perf_counter() - started
+            rows = slice(0, finished + 1)
+            provenance = self.provenance(outcome, seconds, statistics)
+            return History(self.grid.times[rows], self.equations.channels, y[rows], provenance)
+
+        try:
+            if isinstance(self.integrator, StepMap):
+                self._march(y[1:], advanced, statistics)
+            else:
+                self._solve(y[1:], advanced, statistics)
+        except KeyboardInterrupt:
+            reached = self.grid.times[finished]
+            raise Interrupted(f"interrupted at t = {reached:g} s", history=so_far("interrupted")) from None
+        except SolverError as error:
+            raise SolverError(str(error), history=so_far("failed")) from None
+        return so_far("complete")
+
+    def _march(self, y: FloatArray, advanced: Callable[[int], None], statistics: dict[str, Any]) -> None:
+        grid = self.grid
+        stop = self.kernel.march(
+            y, grid.substeps, grid.t_start, grid.step, self.x0, self.inputs, self.p, progress=advanced
+        )
+        statistics["steps"] = stop.samples * grid.substeps
+        if stop.status != OK:
+            self._refuse(stop.t, stop.x, "not finite" if stop.status == NOT_FINITE else "not found by the step's own solver")
+
+    def _solve(self, y: FloatArray, advanced: Callable[[int], None], statistics: dict[str, Any]) -> None:
+        times, x = self.grid.times, self.x0
+        finished = 0
+        for rows in self._held_segments():
+            # Row k of u holds from sample k to k + 1, as in a march.
+            for k, x in enumerate(self._states(rows, x, statistics), start=rows.start + 1):
+                y[k - 1 : k] = self.kernel.sample(times[k : k + 1], x[None, :], self.inputs[k : k + 1], self.p)
+                finished = k
+                advanced(finished)
+
+    def _states(self, rows: range, x0: FloatArray, statistics: dict[str, Any]) -> Iterator[FloatArray]:
+        times = self.grid.times[rows.start : rows.stop + 1]
+        if x0.size == 0:
+            yield from (x0 for _ in times[1:])
+            return
+        assert isinstance(self.integrator, Solver)
+        u, p = self.inputs[rows.start], self.p
+        evaluate, jacobian = self.kernel.evaluator("kp_rhs"), self.kernel.evaluator("kp_jacobian")
+        problem = InitialValueProblem(
+            times, x0.copy(), lambda t, x: evaluate(t, x, u, p), lambda t, x: jacobian.matrix(t, x, u, p)
+        )
+        last, count = x0, 0
+        for x in self.integrator.march(problem):
+            if count == len(times) - 1:
+                raise PluginError(f"integrator '{self.integrator.name}' gave more states than the {count} it was asked for")
+            count += 1
+            if np.shape(x) != x0.shape or not np.isfinite(x).all():
+                self._refuse(float(times[count - 1]), last, "not finite")
+            last = np.array(x, dtype=float)
+            yield last
+        if count < len(times) - 1:
+            raise PluginError(
+                f"integrator '{self.integrator.name}' stopped after {count} of {len(times) - 1} output times without saying why"
+            )
+        for name, number in problem.statistics.items():
+            statistics[name] = statistics.get(name, 0) + number
+
+    def _held_segments(self) -> Iterator[range]:
+        """Yield the stretches of samples over which the inputs stay the same."""
+        changes = np.flatnonzero(np.any(np.diff(self.inputs[:-1], axis=0) != 0, axis=1)) + 1
+        edges = [0, *changes.tolist(), self.grid.samples]
+        return (range(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True))
+
+    def _refuse(self, t: float, x: FloatArray, what: str) -> None:
+        names = [channel.name for channel in self.equations.channels[: x.size]]
+        state = ", ".join(f"{name} = {value:.6g}" for name, value in zip(names, x, strict=True))
+        if len(state) > 600:
+            state = state[:600] + " ..."
+        advice = (
+            f"try a step smaller than {self.grid.step:g} s" if isinstance(self.integrator, StepMap) else "check the model there"
+        )
+        raise SolverError(
+            f"'{self.mechanism.name}' with {self.integrator.name}: the state after t = {t:.9g} s is {what}; {advice}. Last "
+            f"good state: {state}"
+        )
+
+    def provenance(self, outcome: str, seconds: float, statistics: Mapping[str, Any]) -> dict[str, Any]:
+        """Return everything needed to know, and to repeat, what was computed."""
+        fixed = isinstance(self.integrator, StepMap)
+        return {
+            "kingpost": __version__,
+            "outcome": outcome,
+            "finished": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "wall_time_s": round(seconds, 6),
+            "model": {
+                "name": self.mechanism.name,
+                "digest": self.mechanism.digest(),
+                "description": self.mechanism.description,
+            },
+            "parameters": {
+                parameter.name: {"value": self.values.parameters[parameter.name], "unit": parameter.unit}
+                for parameter in self.mechanism.parameters
+            },
+            "inputs": {
+                signal.name: {"first": _number(self.inputs[0, j]), "unit": signal.unit}
+                for j, signal in enumerate(self.mechanism.inputs)
+            },
+            "start": dict(
+                zip((channel.name for channel in self.equations.channels), self.x0.tolist(), strict=False)
+            ),
+            "formulation": self.equations.formulation,
+            "integrator": {"name": self.integrator.name, "options": _plain_options(self.integrator.options)},
+            "time": {
+                "start_s": self.grid.t_start,
+                "end_s": float(self.grid.times[-1]),
+                "step_s": self.grid.step if fixed else None,
+                "output_step_s": self.grid.output_step,
+            },
+            "statistics": dict(statistics),
+            "backend": {
+                "name": self.kernel.backend,
+                "note": self.kernel.note,
+                "loop": "compiled" if fixed and self.kernel.backend == "c" else "python",
+            },
+            "channels": [vars(channel) for channel in self.equations.channels],
+            "plugins": self.plugins.sources(),
+            "python": platform.python_version(),
+            "casadi": ca.CasadiMeta.version(),
+            "numpy": np.__version__,
+            "platform": platform.platform(),
+        }
+
+
+def _plain_options(options: Any) -> dict[str, Any]:
+    return {key: value for key, value in vars(options).items() if not key.startswith("_")}
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,1 @@
+"""Co-simulation: packaging of mechanisms as FMUs."""

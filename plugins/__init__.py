@@ -1,0 +1,1 @@
+"""Kingpost's own plugins, registered through the same hooks as everybody else's."""

@@ -1,0 +1,46 @@
+"""The hook implementations of Kingpost's own plugins."""
+
+from __future__ import annotations
+
+from kingpost.hookspecs import hookimpl
+from kingpost.interfaces.force import Force
+from kingpost.interfaces.formulation import Formulation
+from kingpost.interfaces.integrator import Integrator
+from kingpost.interfaces.model import Model
+from kingpost.interfaces.writer import Writer
+from kingpost.plugins.forces.gravity import Gravity
+from kingpost.plugins.forces.joint import JointEffort, JointSpring
+from kingpost.plugins.formulations.kane import Kane
+from kingpost.plugins.integrators.euler_symplectic import EulerSymplectic
+from kingpost.plugins.integrators.rk4 import RK4
+from kingpost.plugins.integrators.scipy_solvers import BDF, DOP853, LSODA, Radau
+from kingpost.plugins.models.double_pendulum import DoublePendulum
+from kingpost.plugins.models.slider_pendulum import SliderPendulum
+from kingpost.plugins.writers.csv import CsvWriter
+from kingpost.plugins.writers.npz import NpzWriter
+from kingpost.plugins.writers.png import PngWriter
+
+
+@hookimpl
+def kingpost_register_formulations() -> list[type[Formulation]]:
+    return [Kane]
+
+
+@hookimpl
+def kingpost_register_integrators() -> list[type[Integrator]]:
+    return [RK4, EulerSymplectic, DOP853, LSODA, Radau, BDF]
+
+
+@hookimpl
+def kingpost_register_forces() -> list[type[Force]]:
+    return [Gravity, JointSpring, JointEffort]
+
+
+@hookimpl
+def kingpost_register_models() -> list[type[Model]]:
+    return [DoublePendulum, SliderPendulum]
+
+
+@hookimpl
+def kingpost_register_writers() -> list[type[Writer]]:
+    return [CsvWriter, NpzWriter, PngWriter]

@@ -1,0 +1,60 @@
+"""Plots of all channels in one picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kingpost.equations import Channel
+from kingpost.history import History
+from kingpost.interfaces.writer import Writer
+
+
+class PngWriter(Writer):
+    """Picture with all channels over time, one panel for each group of like quantities."""
+
+    name = "png"
+    suffix = ".png"
+    needs = ("matplotlib",)
+    extra = "viz"
+
+    def write(self, history: History, path: Path) -> None:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg  # an extra, and slow to import
+        from matplotlib.figure import Figure
+
+        panels = _panels(history.channels)
+        columns = 1 if len(panels) == 1 else 2
+        rows = -(-len(panels) // columns)
+        figure = Figure(figsize=(6.4 * columns, 2.6 * rows + 0.6), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(rows, columns, sharex=True, squeeze=False).ravel()
+        for axis, (title, channels) in zip(axes, panels.items(), strict=False):
+            for channel in channels:
+                axis.plot(history.time, history[channel.name], lw=1.1, label=channel.name)
+            axis.set_title(title, fontsize=10, loc="left")
+            axis.set_ylabel(channels[0].unit)
+            axis.grid(alpha=0.3)
+            axis.legend(fontsize=8, ncols=2 if len(channels) > 4 else 1)
+        for axis in axes[len(panels) :]:
+            axis.set_axis_off()
+        for axis in axes[max(0, len(panels) - columns) : len(panels)]:
+            axis.set_xlabel("time [s]")
+            axis.tick_params(labelbottom=True)
+        model = history.provenance.get("model", {}).get("name", "")
+        figure.suptitle(f"{model}, {history.provenance.get('integrator', {}).get('name', '')}".strip(", "))
+        figure.savefig(path, format="png", dpi=110)
+
+
+def _panels(channels: tuple[Channel, ...]) -> dict[str, list[Channel]]:
+    """Group channels that can share an axis: same unit and same role."""
+    panels: dict[str, list[Channel]] = {}
+    for channel in channels:
+        if channel.name.startswith("energy."):
+            role = "energies"
+        elif channel.name.endswith(".rate"):
+            role = "rates"
+        elif channel.frame:
+            role = f"{channel.name.rpartition('.')[0]}, {channel.frame} axes"
+        else:
+            role = "coordinates"
+        panels.setdefault(f"{role} [{channel.unit}]", []).append(channel)
+    return panels
