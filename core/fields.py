@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NewType, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from kingpost.errors import MechanismError, closest, listed
-from kingpost.expressions import Scalar, as_scalar
+from kingpost.expressions import Arithmetic, Scalar, as_scalar
 
 T = TypeVar("T")
 
@@ -62,7 +62,9 @@ def convert(annotation: Any, value: Any) -> Any:
 
 
 def _convert_tuple(arguments: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
-    if isinstance(value, str) or not hasattr(value, "__iter__"):
+    if isinstance(value, str | Arithmetic) or not hasattr(value, "__iter__"):
+        if arguments == (Scalar, Ellipsis):
+            return (as_scalar(value),)  # one number where several may stand
         raise MechanismError(f"expected a list, got {value!r}")
     items = list(value)
     if len(arguments) == 2 and arguments[1] is Ellipsis:

@@ -149,10 +149,6 @@ class Joint:
                 f"Kinds: {listed(sorted(JOINT_KINDS))}.",
                 path=("kind",),
             )
-        for name in ("start", "start_rate"):
-            value = getattr(self, name)
-            if isinstance(value, str | Arithmetic) or not hasattr(value, "__iter__"):
-                object.__setattr__(self, name, (value,))
         convert_fields(self, what)
         kind = JOINT_KINDS[self.kind]
         size = len(kind.coordinates)

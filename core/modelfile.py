@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from kingpost.assembly import make_forces
 from kingpost.errors import FileError, MechanismError, PluginError, closest, listed
@@ -39,7 +39,7 @@ class RunSettings:
     output_step: float | None = None
     formulation: str | Table | None = None
     integrator: str | Table | None = None
-    backend: str | None = None
+    backend: Literal["auto", "c", "vm"] | None = None
     write: tuple[str, ...] | None = None
 
 
@@ -189,12 +189,8 @@ def _listed(data: Mapping[str, Any], key: str, cls: type[Any]) -> tuple[Any, ...
     entries = []
     for i, entry in enumerate(_tables(data, key)):
         what = f"{cls.__name__.lower()} '{entry['name']}'" if "name" in entry else f"{cls.__name__.lower()} number {i + 1}"
-        values = dict(entry)
-        for name in ("start", "start_rate"):
-            if cls is Joint and name in values and not isinstance(values[name], list):
-                values[name] = [values[name]]
         try:
-            entries.append(fill(cls, values, what))
+            entries.append(fill(cls, entry, what))
         except MechanismError as error:
             raise error.within(key, i) from None
     return tuple(entries)

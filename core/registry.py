@@ -70,10 +70,15 @@ class Registry(Generic[P]):
         """Return all classes with their sources, sorted by name; both of a duplicate."""
         return [entry for name in self for entry in self._classes[name]]
 
-    def source(self, name: str) -> Source:
-        """Return who supplied the class called ``name``."""
-        self.get(name)
-        return self._classes[name][0][1]
+    def conflicts(self) -> dict[str, str]:
+        """Return the names that more than one class claims, with a message about each."""
+        return {
+            name: f"two plugins register {self.kind} '{name}': "
+            + " and ".join(f"'{source}'" for _, source in entries)
+            + ". Remove one, rename one, or set KINGPOST_LOAD_PLUGINS to the distributions to load"
+            for name, entries in self._classes.items()
+            if len(entries) > 1
+        }
 
     def get(self, name: str) -> type[P]:
         """Return the class called ``name``; raise :class:`PluginError` if there is none, or more than one."""
@@ -81,11 +86,7 @@ class Registry(Generic[P]):
         if len(entries) == 1:
             return entries[0][0]
         if entries:
-            suppliers = " and ".join(f"'{source}'" for _, source in entries)
-            raise PluginError(
-                f"two plugins register {self.kind} '{name}': {suppliers}. Remove one, rename one, or set "
-                "KINGPOST_LOAD_PLUGINS to the distributions to load"
-            )
+            raise PluginError(self.conflicts()[name])
         message = f"unknown {self.kind} '{name}'{closest(name, self)} Available: {listed(self)}."
         if self._broken:
             message += " Plugins that could not be loaded: " + "; ".join(map(str, self._broken)) + "."

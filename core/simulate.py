@@ -287,7 +287,7 @@ class Simulation:
                 f"integrator '{self.integrator.name}' stopped after {count} of {len(times) - 1} output times without saying why"
             )
         for name, number in problem.statistics.items():
-            statistics[name] = statistics.get(name, 0) + number
+            statistics[name] = statistics.get(name, 0) + int(number)
 
     def _held_segments(self) -> Iterator[range]:
         """Yield the stretches of samples over which the inputs stay the same."""

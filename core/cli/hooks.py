@@ -1,0 +1,15 @@
+"""The verbs that the core brings, registered like those of any plugin."""
+
+from __future__ import annotations
+
+from kingpost.cli.doctor import Doctor
+from kingpost.cli.evaluate import Evaluate
+from kingpost.cli.listings import Models, Plugins
+from kingpost.cli.run import Run
+from kingpost.hookspecs import hookimpl
+from kingpost.interfaces.command import Command
+
+
+@hookimpl
+def kingpost_register_commands() -> list[type[Command]]:
+    return [Run, Models, Plugins, Evaluate, Doctor]

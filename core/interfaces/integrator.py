@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import casadi as ca
 
@@ -57,8 +57,8 @@ class InitialValueProblem:
     x0: FloatArray
     rhs: Callable[[float, FloatArray], FloatArray]
     jacobian: Callable[[float, FloatArray], FloatArray]
-    #: Filled by the solver with what it did, e.g. ``{"steps": 120}``; reported with the run.
-    statistics: dict[str, Any] = field(default_factory=dict)
+    #: Filled by the solver with counts of what it did, e.g. ``{"steps": 120}``; reported with the run.
+    statistics: dict[str, int] = field(default_factory=dict)
 
 
 class Solver(Integrator):

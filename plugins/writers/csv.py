@@ -11,7 +11,7 @@ from kingpost.interfaces.writer import Writer
 
 
 class CsvWriter(Writer):
-    """Comma-separated text: a header line, first column ``time``, numbers that read back exactly."""
+    """Comma-separated text: a header line, first column time, numbers that read back exactly."""
 
     name = "csv"
     suffix = ".csv"

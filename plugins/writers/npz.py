@@ -12,7 +12,7 @@ from kingpost.interfaces.writer import Writer
 
 
 class NpzWriter(Writer):
-    """NumPy archive: ``time``, ``values``, ``names``, ``units``, and the provenance as JSON text."""
+    """NumPy archive: time, values, names, units, and the provenance as JSON text."""
 
     name = "npz"
     suffix = ".npz"

@@ -24,16 +24,15 @@ class PngWriter(Writer):
         panels = _panels(history.channels)
         columns = 1 if len(panels) == 1 else 2
         rows = -(-len(panels) // columns)
-        figure = Figure(figsize=(6.4 * columns, 2.6 * rows + 0.6), layout="constrained")
+        figure = Figure(figsize=(7.2 * columns, 2.6 * rows + 0.6), layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.subplots(rows, columns, sharex=True, squeeze=False).ravel()
         for axis, (title, channels) in zip(axes, panels.items(), strict=False):
             for channel in channels:
                 axis.plot(history.time, history[channel.name], lw=1.1, label=channel.name)
             axis.set_title(title, fontsize=10, loc="left")
-            axis.set_ylabel(channels[0].unit)
             axis.grid(alpha=0.3)
-            axis.legend(fontsize=8, ncols=2 if len(channels) > 4 else 1)
+            axis.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.02), frameon=False)
         for axis in axes[len(panels) :]:
             axis.set_axis_off()
         for axis in axes[max(0, len(panels) - columns) : len(panels)]:

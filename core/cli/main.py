@@ -1,0 +1,88 @@
+"""Entry point of the ``kingpost`` command."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+
+from kingpost.errors import ExportError, FileError, KingpostError, MechanismError, PluginError, SolverError
+from kingpost.interfaces.command import Command
+from kingpost.pluginset import PluginSet
+from kingpost.version import __version__
+
+INTERRUPTED = 130
+EXIT_CODES = f"""\
+exit status:
+  0 done    1 fault in kingpost itself    2 wrong command line    {MechanismError.exit_code} model refused
+  {PluginError.exit_code} plugin missing or broken    {SolverError.exit_code} integration failed    \
+{FileError.exit_code} file problem    {ExportError.exit_code} export refused    {INTERRUPTED} interrupted
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    try:
+        plugins = PluginSet(_plugin_files(words))
+        parser = make_parser(plugins)
+        arguments = parser.parse_args(words)
+        command: Command = arguments.command
+        return command.run(arguments, plugins)
+    except KingpostError as error:
+        print(f"kingpost: {error}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader (head, less) has gone: nothing is wrong, and nothing more can be said.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 1
+    except KeyboardInterrupt as interrupt:
+        print(f"\nkingpost: {interrupt or 'interrupted'}", file=sys.stderr)
+        return INTERRUPTED
+    except Exception:
+        traceback.print_exc()
+        print("kingpost: this is a fault in kingpost or in a plugin; please report it with the lines above", file=sys.stderr)
+        return 1
+
+
+def make_parser(plugins: PluginSet) -> argparse.ArgumentParser:
+    """Return the parser with the verbs of all command plugins."""
+    parser = argparse.ArgumentParser(
+        prog="kingpost",
+        description="Multibody machines: simulate them, ask for their loads, ship them as FMUs.",
+        epilog=f"{EXIT_CODES}\nexample:\n  kingpost run double-pendulum --t-end 10\n",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"kingpost {__version__}")
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument(
+        "--plugin", action="append", default=[], metavar="FILE.py", help="load plugins from a Python file (repeatable)"
+    )
+    for name in plugins.commands:
+        command = plugins.commands.get(name)()
+        verb = verbs.add_parser(
+            name,
+            parents=[shared],
+            help=command.summary(),
+            description=inspect.getdoc(type(command)),
+            epilog=f"example:\n  {command.example}" if command.example else None,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.configure(verb)
+        verb.set_defaults(command=command)
+    return parser
+
+
+def _plugin_files(words: list[str]) -> list[str]:
+    """Return the files named by ``--plugin``, before the verbs that they may bring are known."""
+    early = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    early.add_argument("--plugin", action="append", default=[])
+    try:
+        return list(early.parse_known_args(words)[0].plugin)
+    except argparse.ArgumentError:
+        return []  # the full parser will say what is wrong

@@ -1,0 +1,56 @@
+"""What the command line prints: tables, JSON and a progress bar."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+_PLAIN_LIST = re.compile(r"\[\n((?:\s*[-\d.eE+]+,?\n)*\s*[-\d.eE+]+)\n\s*\]")
+
+
+def print_json(data: Any) -> None:
+    """Print ``data`` as JSON, lists of plain values on one line each."""
+    text = json.dumps(data, indent=2, allow_nan=False)
+    print(_PLAIN_LIST.sub(lambda match: "[" + ", ".join(line.strip(" ,") for line in match[1].split("\n")) + "]", text))
+
+
+def print_table(rows: Sequence[Sequence[str]], header: Sequence[str] = ()) -> None:
+    """Print rows in aligned columns."""
+    lines = [header, *rows] if header else list(rows)
+    if not lines:
+        return
+    widths = [max(len(str(line[i])) for line in lines) for i in range(len(lines[0]))]
+    for line in lines:
+        print("  ".join(str(cell).ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+class ProgressBar:
+    """A bar on the terminal; silent when standard error is not one."""
+
+    WIDTH = 40
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.shown = False
+        self.visible = sys.stderr.isatty()
+        self._last = 0.0
+
+    def __call__(self, fraction: float) -> None:
+        """Show ``fraction`` (0 to 1), at most ten times a second."""
+        now = time.monotonic()
+        if not self.visible or (now - self._last < 0.1 and fraction < 1.0) or (fraction >= 1.0 and not self.shown):
+            return
+        self._last = now
+        self.shown = True
+        full = round(fraction * self.WIDTH)
+        print(f"\r{self.label} [{'#' * full}{'.' * (self.WIDTH - full)}] {fraction:4.0%}", end="", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Wipe the bar away."""
+        if self.shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+            self.shown = False

@@ -1,0 +1,196 @@
+"""``kingpost run``."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kingpost.cli.output import ProgressBar, print_json, print_table
+from kingpost.cli.source import Source, add_model_argument, open_source
+from kingpost.errors import FileError, Interrupted, PluginError, SolverError
+from kingpost.files import write_json, write_whole
+from kingpost.history import History
+from kingpost.interfaces.command import Command
+from kingpost.interfaces.integrator import StepMap
+from kingpost.interfaces.writer import Writer
+from kingpost.kernel import BACKENDS
+from kingpost.modelfile import RunSettings
+from kingpost.pluginset import PluginSet
+from kingpost.selection import make, select, split_selection
+from kingpost.simulate import Simulation, prepare
+
+
+class Run(Command):
+    """Simulate a machine and write its history.
+
+    Writes history.csv (time, coordinates, rates, outputs, energies), run.json (what was computed, by which plugins and
+    versions, with which numbers) and, with the 'viz' extra, history.png into the output folder.
+    """
+
+    name = "run"
+    example = "kingpost run double-pendulum --t-end 10 --set length2=0.7 --integrator dop853:rtol=1e-10 --out results/dp"
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        add_model_argument(parser)
+        parser.add_argument("--formulation", metavar="NAME[:KEY=VALUE,...]", help="how the equations are written (default: kane)")
+        parser.add_argument("--integrator", metavar="NAME[:KEY=VALUE,...]", help="how time is advanced (default: rk4)")
+        parser.add_argument("--t-end", type=float, metavar="S", help="end time in s (default: the model's own)")
+        parser.add_argument("--t-start", type=float, metavar="S", help="start time in s (default: 0)")
+        parser.add_argument("--step", type=float, metavar="S", help="step of a fixed-step integrator in s (default: 0.001)")
+        parser.add_argument("--output-step", type=float, metavar="S", help="time between samples in s (default: about 0.01)")
+        parser.add_argument("--backend", choices=BACKENDS, help="machine code (c), interpreter (vm), or what can be had (auto)")
+        parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: results/MODEL)")
+        parser.add_argument(
+            "--write", metavar="FORMAT,...", help="file formats of the history (default: csv, and png if matplotlib is installed)"
+        )
+        parser.add_argument("--json", action="store_true", help="print run.json instead of the table")
+        parser.add_argument("-v", "--verbose", action="store_true", help="say which kernel is used and where it came from")
+
+    def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        source = open_source(arguments.model, plugins, arguments.set)
+        choice = _choices(arguments, source)
+        writers = _writers(choice.get("write"), source.plugins)
+        out: Path = arguments.out or Path("results") / source.mechanism.name
+        _check_folder(out)
+        simulation = _prepare(source, choice)
+        if arguments.verbose:
+            backend = {"c": "machine code", "vm": "interpreter"}[simulation.kernel.backend]
+            print(f"kernel: {backend}; {simulation.kernel.note}", file=sys.stderr)
+        elif simulation.kernel.backend == "vm" and choice.get("backend") != "vm":
+            print(f"kingpost: {simulation.kernel.note}", file=sys.stderr)
+        if not isinstance(simulation.integrator, StepMap) and arguments.verbose:
+            print(f"loop: '{simulation.integrator.name}' chooses its steps in Python", file=sys.stderr)
+        bar = ProgressBar(source.mechanism.name)
+        try:
+            history = simulation.run(bar)
+        except SolverError as error:
+            raise SolverError(f"{error}{_keep(error.history, out, writers)}") from None
+        except Interrupted as interrupt:
+            raise KeyboardInterrupt(f"{interrupt}{_keep(interrupt.history, out, writers)}") from None
+        finally:
+            bar.close()
+        files = _write(history, out, writers)
+        if arguments.json:
+            print_json(history.provenance)
+        else:
+            print_table(_summary(simulation, history, files))
+        return 0
+
+
+def _choices(arguments: argparse.Namespace, source: Source) -> dict[str, Any]:
+    """Return how to run: the command line before the file, and a file before the one it takes its model from."""
+    names = [field.name for field in dataclasses.fields(RunSettings)]
+    layers: list[dict[str, Any]] = [
+        {name: value for name in names if (value := getattr(layer, name)) is not None} for layer in (*source.run, arguments)
+    ]
+    choice: dict[str, Any] = {"t_end": source.t_end, "integrator": "rk4", "formulation": "kane"}
+    for layer in layers:
+        choice |= layer
+    choice["integrator"] = _selected(source.plugins.integrators, choice["integrator"])
+    choice["formulation"] = _selected(source.plugins.formulations, choice["formulation"])
+    if isinstance(choice["integrator"], StepMap):
+        choice.setdefault("step", source.step)
+    elif _last_with("step", layers) < _last_with("integrator", layers):
+        choice.pop("step", None)  # meant for the fixed-step integrator that this solver replaces
+    return choice
+
+
+def _last_with(name: str, layers: list[dict[str, Any]]) -> int:
+    return max((i for i, layer in enumerate(layers) if name in layer), default=-1)
+
+
+def _prepare(source: Source, choice: dict[str, Any]) -> Simulation:
+    names = ("t_start", "step", "output_step", "formulation", "integrator", "backend")
+    return prepare(
+        source.mechanism,
+        choice["t_end"],
+        settings=source.settings,
+        plugins=source.plugins,
+        **{name: choice[name] for name in names if name in choice},
+    )
+
+
+def _selected(registry: Any, chosen: str | Mapping[str, Any]) -> Any:
+    """Return the plugin chosen by a text, or by a table ``{name = "...", option = value}`` of a run file."""
+    if isinstance(chosen, str):
+        return select(registry, chosen)
+    options = dict(chosen)
+    if "name" not in options:
+        raise PluginError(f"[run] {registry.kind} = {options!r} lacks 'name', which {registry.kind} to take")
+    return select(registry, options.pop("name"), options)
+
+
+def _writers(chosen: str | tuple[str, ...] | None, plugins: PluginSet) -> list[Writer]:
+    if chosen is None:
+        names = ["csv"] + [name for name in ("png",) if name in plugins.writers and not plugins.writers.get(name).missing()]
+    else:
+        names = chosen.split(",") if isinstance(chosen, str) else list(chosen)
+    writers = []
+    for text in names:
+        name, options = split_selection(text)
+        cls = plugins.writers.get(name)
+        if cls.missing():
+            raise PluginError(
+                f"writer '{name}' needs {', '.join(cls.missing())}; install it with: pip install 'kingpost[{cls.extra}]'"
+            )
+        writers.append(make(cls, options))
+    return writers
+
+
+def _check_folder(out: Path) -> None:
+    """Find out before a long run, not after it, that its results cannot be written."""
+    nearest = out
+    while not nearest.exists():
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        raise FileError(f"--out {out}: '{nearest}' is a file, not a folder; choose another")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise FileError(f"--out {out}: no permission to write in '{nearest}'; choose another folder")
+
+
+def _write(history: History, out: Path, writers: list[Writer], prefix: str = "") -> list[Path]:
+    files = []
+    for writer in writers:
+        path = out / f"{prefix}history{writer.suffix}"
+        write_whole(path, lambda beside, writer=writer: writer.write(history, beside))
+        files.append(path)
+    record = out / f"{prefix}run.json"
+    write_json(record, {**history.provenance, "files": [path.name for path in files]})
+    return [*files, record]
+
+
+def _keep(history: History | None, out: Path, writers: list[Writer]) -> str:
+    """Write what a stopped run had computed, beside the results of an earlier complete run, and say where."""
+    if history is None:
+        return ""
+    files = _write(history, out, writers, prefix=f"{history.provenance['outcome']}-")
+    return f"\nThe {len(history)} samples up to t = {history.time[-1]:g} s are in {listed_files(files)}"
+
+
+def _summary(simulation: Simulation, history: History, files: list[Path]) -> list[tuple[str, str]]:
+    grid, record = simulation.grid, history.provenance
+    method = f"{record['formulation']}, {record['integrator']['name']}"
+    if record["time"]["step_s"]:
+        method += f" with {grid.step:g} s"
+    total = history["energy.total"]
+    rows = [
+        ("model", f"{simulation.mechanism.name} ({simulation.equations.nv} degrees of freedom)"),
+        ("method", method),
+        ("time", f"{grid.t_start:g} s to {grid.times[-1]:g} s, {len(history)} samples"),
+        ("backend", f"{record['backend']['name']}, {record['statistics'].get('steps', 0)} steps in {record['wall_time_s']:.3g} s"),
+        ("energy", f"{total[0]:.9g} J at the start, {total[-1]:.9g} J at the end"),
+    ]
+    for channel in history.channels[: simulation.equations.nq][:12]:
+        values = history[channel.name]
+        rows.append((channel.name, f"{values[-1]:.6g} {channel.unit} at the end, {values.min():.6g} to {values.max():.6g}"))
+    return [*rows, ("files", listed_files(files))]
+
+
+def listed_files(files: list[Path]) -> str:
+    """Return file paths in one line."""
+    return ", ".join(map(str, files))

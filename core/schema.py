@@ -1,0 +1,102 @@
+"""A JSON Schema for model files, made from the same dataclasses that read them."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from kingpost.expressions import Scalar
+from kingpost.fields import Table, default, required
+from kingpost.joints import JOINT_KINDS
+from kingpost.mechanism import Body, Input, Joint, Output, Parameter
+from kingpost.modelfile import RunSettings
+from kingpost.pluginset import PluginSet
+
+NUMBER_OR_FORMULA = {"$ref": "#/$defs/scalar"}
+
+
+def model_schema(plugins: PluginSet) -> dict[str, Any]:
+    """Return the schema of model files as the given plugins allow them."""
+    joint = _table(Joint)
+    joint["properties"]["kind"] = {"enum": sorted(JOINT_KINDS)}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Kingpost model file",
+        "type": "object",
+        "additionalProperties": False,
+        "oneOf": [{"required": ["model"]}, {"required": ["name", "bodies", "joints"]}],
+        "properties": {
+            "name": {"type": "string"},
+            "description": {"type": "string"},
+            "parameters": _named(Parameter),
+            "inputs": _named(Input),
+            "bodies": {"type": "array", "items": _table(Body)},
+            "joints": {"type": "array", "items": joint},
+            "forces": {"type": "array", "items": {"oneOf": _forces(plugins)}},
+            "outputs": {"type": "array", "items": _table(Output)},
+            "model": {"type": "string", "description": "name of a model, or path of a model file"},
+            "plugins": {"type": "array", "items": {"type": "string"}},
+            "set": {"type": "object", "additionalProperties": {"type": "number"}},
+            "run": _table(RunSettings),
+        },
+        "$defs": {
+            "scalar": {
+                "description": "a number, or a formula in the parameters",
+                "type": ["number", "string"],
+            }
+        },
+    }
+
+
+def _forces(plugins: PluginSet) -> list[dict[str, Any]]:
+    variants = []
+    for cls, _ in plugins.forces.entries():
+        variant = _table(cls.Options)
+        variant["title"], variant["description"] = cls.name, cls.summary()
+        variant["properties"] |= {"kind": {"const": cls.name}, "name": {"type": "string"}}
+        variant["required"] = ["kind", *variant.get("required", [])]
+        variants.append(variant)
+    return variants
+
+
+def _named(cls: type[Any]) -> dict[str, Any]:
+    entry = _table(cls)
+    del entry["properties"]["name"]
+    entry["required"].remove("name")
+    return {"type": "object", "additionalProperties": entry}
+
+
+def _table(cls: type[Any]) -> dict[str, Any]:
+    hints = get_type_hints(cls)
+    fields = [field for field in dataclasses.fields(cls) if field.init]
+    properties = {field.name: _type(hints[field.name]) for field in fields}
+    for field in fields:
+        if not required(field) and default(field) not in (None, ()):
+            value = default(field)
+            properties[field.name] |= {"default": list(value) if isinstance(value, tuple) else value}
+    schema = {"type": "object", "additionalProperties": False, "properties": properties}
+    needed = [field.name for field in fields if required(field)]
+    return schema | ({"required": needed} if needed else {})
+
+
+def _type(annotation: Any) -> dict[str, Any]:
+    if annotation == Scalar:
+        return dict(NUMBER_OR_FORMULA)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return {"enum": list(arguments)}
+    if annotation == Table:
+        return {"type": "object"}
+    if origin in (Union, types.UnionType):
+        rest = [argument for argument in arguments if argument is not type(None)]
+        if Union[tuple(rest)] == Scalar:
+            return dict(NUMBER_OR_FORMULA)
+        return _type(rest[0]) if len(rest) == 1 else {"anyOf": [_type(argument) for argument in rest]}
+    if origin is tuple:
+        if arguments[-1] is Ellipsis:
+            several = {"type": "array", "items": _type(arguments[0])}
+            return {"anyOf": [several, _type(arguments[0])]} if arguments[0] == Scalar else several
+        return {"type": "array", "items": _type(arguments[0]), "minItems": len(arguments), "maxItems": len(arguments)}
+    names = {float: "number", int: "integer", bool: "boolean"}
+    return {"type": names.get(annotation, "string")}

@@ -1,0 +1,19 @@
+"""The conformance kit: what every plugin of a kind must do. Kingpost's own plugins pass it, and so should yours.
+
+::
+
+    from kingpost.testing import check_integrator
+    from my_package import MyIntegrator
+
+    def test_my_integrator():
+        check_integrator(MyIntegrator)
+
+Each check raises ``AssertionError`` with a sentence that says what was expected and what came out. Fixtures for pytest
+are in :mod:`kingpost.testing.fixtures`.
+"""
+
+from kingpost.testing.formulations import FORMULATION_CHECKS, check_formulation
+from kingpost.testing.integrators import INTEGRATOR_CHECKS, check_integrator
+from kingpost.testing.problems import random_tree
+
+__all__ = ["FORMULATION_CHECKS", "INTEGRATOR_CHECKS", "check_formulation", "check_integrator", "random_tree"]

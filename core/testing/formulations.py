@@ -1,0 +1,159 @@
+"""What every formulation must do, checked at random states of random trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import casadi as ca
+import numpy as np
+
+from kingpost.assembly import Assembly, assemble
+from kingpost.equations import Equations, FloatArray
+from kingpost.interfaces.formulation import Formulation
+from kingpost.kinematics import TreeKinematics
+from kingpost.mechanism import Mechanism
+from kingpost.pluginset import PluginSet
+from kingpost.selection import make, select
+from kingpost.testing.problems import random_tree, welded
+
+#: Relative rounding allowed: some 1e3 operations per entry, and mass matrices with condition numbers up to 1e4.
+TOLERANCE = 1e-10
+SEEDS = range(6)
+
+
+class Subject:
+    """A formulation class under test."""
+
+    def __init__(self, cls: type[Formulation], plugins: PluginSet | None = None) -> None:
+        self.cls = cls
+        self.plugins = plugins or PluginSet(entry_points=False)
+        select(self.plugins.formulations, cls)  # refuses a class that is no plugin, with a reason
+
+    def assemble(self, mechanism: Mechanism) -> Assembly:
+        return assemble(mechanism, self.plugins)
+
+    def derive(self, mechanism: Mechanism) -> Equations:
+        return make(self.cls, {}).derive(self.assemble(mechanism))
+
+    def trees(self) -> Iterator[tuple[Equations, Assembly, list[tuple[FloatArray, FloatArray]]]]:
+        """Yield random trees with a few random states each."""
+        for seed in SEEDS:
+            mechanism = random_tree(seed, bodies=2 + seed)
+            equations = self.derive(mechanism)
+            rng = np.random.default_rng(seed)
+            states = [(rng.uniform(-2, 2, equations.nq), rng.uniform(-2, 2, equations.nv)) for _ in range(3)]
+            yield equations, self.assemble(mechanism), states
+
+
+def check_formulation(cls: type[Formulation], plugins: PluginSet | None = None) -> None:
+    """Run every check on a formulation class; raise ``AssertionError`` at the first that fails."""
+    subject = Subject(cls, plugins)
+    for check in FORMULATION_CHECKS:
+        check(subject)
+
+
+def check_mass_matrix(subject: Subject) -> None:
+    """M is symmetric and positive definite, and v' M v / 2 is the kinetic energy."""
+    for equations, _, states in subject.trees():
+        energy = ca.Function("energy", [equations.q, equations.v, equations.p], [equations.kinetic])
+        for q, v in states:
+            M = np.asarray(equations.descriptor(0, q, v, [], [1.0])[0])
+            name = equations.mechanism.name
+            _assert_close(M, M.T, f"{subject.cls.name}, {name}: M against its transpose")
+            assert np.linalg.eigvalsh(M)[0] > 0, f"{subject.cls.name}, {name}: M is not positive definite"
+            _assert_close(v @ M @ v / 2, float(energy(q, v, [1.0])), f"{subject.cls.name}, {name}: v'Mv/2 against T")
+
+
+def check_against_lagrange(subject: Subject) -> None:
+    """M and the accelerations agree with Lagrange's equations, differentiated from positions alone."""
+    for equations, assembly, states in subject.trees():
+        oracle = lagrange(assembly)
+        for q, v in states:
+            M, _, vdot = (np.asarray(result) for result in equations.descriptor(0, q, v, [], [1.0]))
+            M_exact, vdot_exact = (np.asarray(result) for result in oracle(q, v, [1.0]))
+            name = equations.mechanism.name
+            _assert_close(M, M_exact, f"{subject.cls.name}, {name}: mass matrix against Lagrange")
+            _assert_close(vdot, vdot_exact, f"{subject.cls.name}, {name}: accelerations against Lagrange")
+
+
+def check_energy_rate(subject: Subject) -> None:
+    """The energy of a conservative machine has no rate of change, at any state."""
+    for equations, _, states in subject.trees():
+        t, q, v, u, p = equations.t, equations.q, equations.v, equations.u, equations.p
+        energy = equations.kinetic + equations.potential
+        qdot, vdot = equations.kinematics(q, v, p), equations.accelerations(t, q, v, u, p)
+        power = ca.jtimes(energy, q, qdot) + ca.jtimes(energy, v, vdot)
+        scale = ca.sum1(ca.fabs(ca.gradient(energy, v) * vdot))
+        evaluate = ca.Function("power", [t, q, v, u, p], [power, scale])
+        for state in states:
+            rate, size = (float(result) for result in evaluate(0, *state, [], [1.0]))
+            assert abs(rate) < TOLERANCE * max(1.0, size), (
+                f"{subject.cls.name}, {equations.mechanism.name}: the energy changes by {rate:.2e} W"
+            )
+
+
+def check_outputs(subject: Subject) -> None:
+    """The velocity of a point is the rate of its position."""
+    for equations, _, states in subject.trees():
+        q, v, p = equations.q, equations.v, equations.p
+        rate = ca.jtimes(equations.outputs[6:9], q, equations.kinematics(q, v, p))
+        evaluate = ca.Function("velocity", [q, v, p], [equations.outputs[3:6], rate])
+        for state in states:
+            velocity, exact = (np.asarray(result) for result in evaluate(*state, [1.0]))
+            _assert_close(velocity, exact, f"{subject.cls.name}, {equations.mechanism.name}: velocity of a point")
+
+
+def check_parameters(subject: Subject) -> None:
+    """Parameters stay symbols: doubling every mass doubles M, without a new derivation."""
+    for equations, _, states in subject.trees():
+        for q, v in states:
+            single, double = (np.asarray(equations.descriptor(0, q, v, [], [scale])[0]) for scale in (1.0, 2.0))
+            _assert_close(double, 2 * single, f"{subject.cls.name}, {equations.mechanism.name}: M with doubled masses")
+
+
+def check_no_degrees_of_freedom(subject: Subject) -> None:
+    """A machine that cannot move has empty equations."""
+    equations = subject.derive(welded())
+    assert equations.nv == 0, f"{subject.cls.name}: a welded body has {equations.nv} speeds"
+    assert equations.rhs(0, [], [], []).numel() == 0, f"{subject.cls.name}: a welded body has accelerations"
+
+
+FORMULATION_CHECKS: tuple[Callable[[Subject], None], ...] = (
+    check_mass_matrix,
+    check_against_lagrange,
+    check_energy_rate,
+    check_outputs,
+    check_parameters,
+    check_no_degrees_of_freedom,
+)
+
+
+def lagrange(assembly: Assembly) -> ca.Function:
+    """Return (q, v, p) -> M, vdot from Lagrange's equations, with nothing but the poses of the bodies.
+
+    Velocities come from differentiating positions and rotation matrices, so the twists, projections and wrenches that a
+    formulation uses play no part.
+    """
+    kinematics = TreeKinematics(assembly)
+    q, v = kinematics.q, kinematics.v
+    lagrangian = ca.SX(0)
+    for force in assembly.forces:
+        lagrangian -= force.loads(kinematics).potential
+    for body in assembly.mechanism.bodies:
+        X_WB = kinematics.pose(body.name)
+        p_com = X_WB.p + X_WB.R @ assembly.vector(body.com)
+        v_com = ca.jtimes(p_com, q, v)
+        Rdot = ca.reshape(ca.jtimes(ca.vec(ca.densify(X_WB.R)), q, v), 3, 3)
+        w = ca.inv_skew(X_WB.R.T @ Rdot)
+        inertia = kinematics.inertia(body.name)
+        lagrangian += (assembly.value(body.mass) * ca.dot(v_com, v_com) + ca.dot(w, inertia @ w)) / 2
+    momentum = ca.gradient(lagrangian, v)
+    M = ca.jacobian(momentum, v)
+    force = ca.gradient(lagrangian, q) - ca.jtimes(momentum, q, v)
+    return ca.Function("lagrange", [q, v, assembly.p], [M, ca.solve(M, force)])
+
+
+def _assert_close(value: FloatArray | float, exact: FloatArray | float, what: str) -> None:
+    difference = float(np.max(np.abs(np.subtract(value, exact)), initial=0.0))
+    scale = max(1.0, float(np.max(np.abs(exact), initial=0.0)))
+    assert difference <= TOLERANCE * scale, f"{what}: differs by {difference:.2e} (of {scale:.2e})"

@@ -1,0 +1,147 @@
+"""Machines with known answers, for the conformance kit."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy.special
+
+from kingpost.equations import FloatArray
+from kingpost.mechanism import Body, ForceElement, Input, Joint, Mechanism, Output, Parameter
+
+
+def oscillator() -> Mechanism:
+    """A mass on a spring with angular frequency 2 rad/s, released at 1 m: x(t) = cos 2t. A linear problem."""
+    return Mechanism(
+        "oscillator",
+        bodies=(Body("mass", mass=1.5),),
+        joints=(Joint("rail", "prismatic", "world", "mass", axis=(1, 0, 0), start=1.0),),
+        forces=(ForceElement("joint-spring", coordinate="rail.displacement", stiffness=6.0),),
+    )
+
+
+def oscillator_solution(t: FloatArray) -> FloatArray:
+    """Return x and v of :func:`oscillator` as columns."""
+    return np.column_stack([np.cos(2 * t), -2 * np.sin(2 * t)])
+
+
+PENDULUM_START = 2.0
+PENDULUM_LENGTH = 9.81 / 4.0  # small oscillations have 2 rad/s
+
+
+def pendulum() -> Mechanism:
+    """A point mass on a rod, released at 2 rad. A nonlinear problem with a closed form."""
+    return Mechanism(
+        "pendulum",
+        bodies=(Body("bob", mass=1.0, com=(0, 0, -PENDULUM_LENGTH)),),
+        joints=(Joint("pivot", "revolute", "world", "bob", axis=(0, 1, 0), start=PENDULUM_START),),
+        forces=(ForceElement("gravity"),),
+    )
+
+
+def pendulum_solution(t: FloatArray) -> FloatArray:
+    """Return angle and rate of :func:`pendulum` as columns, from Jacobi's elliptic functions.
+
+    With k = sin(start / 2) and w = 2 rad/s: sin(angle / 2) = k cd(w t, k^2).
+    """
+    k, w = math.sin(PENDULUM_START / 2), 2.0
+    _, cn, dn, _ = scipy.special.ellipj(w * t, k**2)
+    sn = scipy.special.ellipj(w * t, k**2)[0]
+    angle = 2 * np.arcsin(k * cn / dn)
+    # d cd / dz = -(1 - k^2) sn / dn^2, and cos(angle / 2) = sqrt(1 - k^2) / dn.
+    rate = -2 * k * w * math.sqrt(1 - k**2) * sn / dn
+    return np.column_stack([angle, rate])
+
+
+def pushed_mass() -> Mechanism:
+    """A free mass of 2 kg on a rail, pushed by an input and by the force 2 cos(t)."""
+    push = Input("push", "N")
+    return Mechanism(
+        "pushed-mass",
+        inputs=(push,),
+        parameters=(Parameter("amplitude", 2.0, "N"),),
+        bodies=(Body("mass", mass=2.0),),
+        joints=(Joint("rail", "prismatic", "world", "mass", axis=(1, 0, 0)),),
+        forces=(ForceElement("joint-effort", coordinate="rail.displacement", effort="push + amplitude * cos(t)"),),
+    )
+
+
+def welded() -> Mechanism:
+    """A body welded to the world: nothing can move."""
+    return Mechanism(
+        "welded",
+        bodies=(Body("block", mass=1.0),),
+        joints=(Joint("weld", "weld", "world", "block", position=(0, 0, 3)),),
+        forces=(ForceElement("gravity"),),
+        outputs=(Output("block-origin", "block"),),
+    )
+
+
+def random_tree(seed: int, bodies: int = 5) -> Mechanism:
+    """Return a tree of rigid bodies with random shape, joints, inertias and springs, and gravity in a random direction.
+
+    Conservative by construction. Every mass, position and stiffness is a parameter-free number except ``scale``, which
+    multiplies all masses and inertias, so that a test can see a parameter at work.
+    """
+    rng = np.random.default_rng(seed)
+    scale = Parameter("scale", 1.0, "1", "factor on all masses and inertias")
+
+    def vector(size: float = 1.0) -> tuple[float, float, float]:
+        x, y, z = (rng.uniform(-size, size, 3)).tolist()
+        return x, y, z
+
+    def inertia() -> tuple[object, ...]:
+        # The inertia of a cloud of points is always possible.
+        points = rng.normal(size=(6, 3)) * rng.uniform(0.1, 0.5, 3)
+        second = points.T @ points
+        matrix = np.trace(second) * np.eye(3) - second
+        return tuple(scale * float(matrix[i, j]) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
+
+    names = [f"body{i}" for i in range(bodies)]
+    kinds = ["revolute", "prismatic", "weld"]
+    joints = []
+    for i, name in enumerate(names):
+        kind = str(rng.choice(kinds, p=[0.55, 0.3, 0.15])) if i else "revolute"
+        moving = kind != "weld"
+        joints.append(
+            Joint(
+                f"joint{i}",
+                kind,
+                parent="world" if i == 0 else names[int(rng.integers(0, i))],
+                child=name,
+                axis=vector() if moving else None,
+                position=vector(),
+                rotation=vector(math.pi),
+                child_position=vector(),
+                child_rotation=vector(math.pi),
+                start=(float(rng.uniform(-1, 1)),) if moving else (),
+                start_rate=(float(rng.uniform(-1, 1)),) if moving else (),
+            )
+        )
+    springs = tuple(
+        ForceElement(
+            "joint-spring",
+            name=f"spring-{coordinate.name.replace('.', '-')}",
+            coordinate=coordinate.name,
+            stiffness=float(rng.uniform(1, 20)),
+            rest=float(rng.uniform(-1, 1)),
+        )
+        for joint in joints
+        for coordinate in joint.quantities
+    )
+    return Mechanism(
+        f"random-tree-{seed}",
+        parameters=(scale,),
+        bodies=tuple(
+            Body(name, mass=scale * float(rng.uniform(0.5, 3.0)), com=vector(), inertia=inertia())  # type: ignore[arg-type]  # six entries
+            for name in names
+        ),
+        joints=tuple(joints),
+        forces=(ForceElement("gravity", acceleration=vector(9.81)), *springs),
+        outputs=(
+            Output("point", names[-1], at=vector()),
+            Output("point-velocity", names[-1], at=(0.1, 0.2, 0.3), quantity="velocity"),
+            Output("point-position", names[-1], at=(0.1, 0.2, 0.3)),
+        ),
+    )
