@@ -19,14 +19,14 @@ from kingpost.errors import SolverError
 Backend = Literal["auto", "c", "vm"]
 BACKENDS: tuple[Backend, ...] = ("auto", "c", "vm")
 
-OK, STEP_FAILED, NOT_FINITE = 0, 1, 2  # the states of march.c
+OK, STEP_FAILED, NOT_FINITE, OUTPUT_NOT_FINITE = 0, 1, 2, 4  # as in march.c
 
 
 class Stop(NamedTuple):
-    """How a march ended: status, finished samples, the time reached (or of the failed step), and the last good state."""
+    """How a march ended: status, finished steps, the time of a failure if there was one, and the last good state."""
 
     status: int
-    samples: int
+    steps: int
     t: float
     x: FloatArray
 
@@ -158,27 +158,27 @@ class Kernel:
         """Advance by ``substeps`` steps of length ``h`` for each row of ``y`` and put the outputs there.
 
         The loop runs in machine code, in portions of some 50 ms, between which ``progress`` is called with the number of
-        finished rows and the user can interrupt. Row k of ``u`` (one more than in ``y``) holds over sample k.
+        finished steps and the user can interrupt. Row k of ``u`` (one more than in ``y``) holds over sample k.
         """
         x = np.array(x0, dtype=float)
         u, p = np.ascontiguousarray(u, dtype=float), np.ascontiguousarray(p, dtype=float)
         if self._library is None:
             return self._march_interpreted(y, substeps, t0, h, x, u, p, progress)
         done, t_stop = ctypes.c_longlong(0), ctypes.c_double(t0)
-        samples, ny = y.shape
-        first, portion, status = 0, 1, OK
-        while first < samples and status == OK:
+        total = len(y) * substeps
+        first, portion, status = 0, 64, OK
+        while first < total and status == OK:
             started = time.perf_counter()
-            portion = min(portion, samples - first)
+            portion = min(portion, total - first)
             status = self._library.kp_march(
                 _int(first), _int(portion), _int(substeps), ctypes.c_double(t0), ctypes.c_double(h), _at(x), _int(x.size),
-                _at(u), _int(u.shape[1]), _at(p), _at(y[first:]), _int(ny), ctypes.byref(done), ctypes.byref(t_stop),
+                _at(u), _int(u.shape[1]), _at(p), _at(y), _int(y.shape[1]), ctypes.byref(done), ctypes.byref(t_stop),
             )  # fmt: skip
             first += done.value
             progress(first)
             if time.perf_counter() - started < 0.025:
                 portion *= 2
-        return Stop(int(status), first, t0 + first * substeps * h if status == OK else t_stop.value, x)
+        return Stop(int(status), first, t_stop.value, x)
 
     def _march_interpreted(
         self,
@@ -192,18 +192,21 @@ class Kernel:
         progress: Callable[[int], None],
     ) -> Stop:
         step, observe = self.evaluator("kp_step"), self.evaluator("kp_observe")
-        for k in range(len(y)):
-            for s in range(k * substeps, (k + 1) * substeps):
-                try:
-                    following = step(t0 + s * h, x, u[k], p, h)
-                except SolverError:
-                    return Stop(STEP_FAILED, k, t0 + s * h, x)
-                if not np.isfinite(following).all():
-                    return Stop(NOT_FINITE, k, t0 + s * h, x)
-                x = following
-            y[k] = observe(t0 + (k + 1) * substeps * h, x, u[k + 1], p)
-            progress(k + 1)
-        return Stop(OK, len(y), t0 + len(y) * substeps * h, x)
+        for i in range(len(y) * substeps):
+            try:
+                following = step(t0 + i * h, x, u[i // substeps], p, h)
+            except SolverError:
+                return Stop(STEP_FAILED, i, t0 + i * h, x)
+            if not np.isfinite(following).all():
+                return Stop(NOT_FINITE, i, t0 + i * h, x)
+            x = following
+            row, rest = divmod(i + 1, substeps)
+            if rest == 0:
+                y[row - 1] = observe(t0 + (i + 1) * h, x, u[row], p)
+                if not np.isfinite(y[row - 1]).all():
+                    return Stop(OUTPUT_NOT_FINITE, i, t0 + (i + 1) * h, x)
+            progress(i + 1)
+        return Stop(OK, len(y) * substeps, t0, x)
 
 
 def _int(value: int) -> ctypes.c_longlong:

@@ -9,7 +9,7 @@
 #define KP_EXPORT __attribute__((visibility("default")))
 #endif
 
-enum { KP_OK = 0, KP_STEP_FAILED = 1, KP_NOT_FINITE = 2, KP_NO_MEMORY = 3 };
+enum { KP_OK = 0, KP_STEP_FAILED = 1, KP_NOT_FINITE = 2, KP_NO_MEMORY = 3, KP_OUTPUT_NOT_FINITE = 4 };
 
 typedef struct {
   const casadi_real **arg;
@@ -62,14 +62,14 @@ KP_EXPORT int kp_sample(casadi_int n, const double *t, const double *x, casadi_i
 #endif
 
 #ifdef KP_HAS_STEP
-/* Advance from sample `first` over n samples of `substeps` steps each. x holds the state before and after; row k of y gets
-   the outputs at sample first + k + 1. *done counts finished samples; on failure *t_stop is the start of the failed step
-   and x the last good state. Step i of the run starts at t0 + i h, free of accumulated rounding. */
+/* Take steps first .. first + n - 1 of a run. x holds the state before and after; after every `substeps` steps the outputs
+   go into the next row of y. *done counts finished steps; on failure *t_stop is the start of the failed step, or the time
+   of outputs that are not finite, and x the last good state. Step i starts at t0 + i h, free of accumulated rounding. */
 KP_EXPORT int kp_march(casadi_int first, casadi_int n, casadi_int substeps, double t0, double h, double *x, casadi_int nx,
                        const double *u, casadi_int u_stride, const double *p, double *y, casadi_int ny,
                        casadi_int *done, double *t_stop) {
   kp_workspace ws, wo;
-  casadi_int k, s, j;
+  casadi_int i, j, row;
   double t;
   int status = KP_OK;
   double *next = malloc((nx + 1) * sizeof *next);
@@ -78,36 +78,36 @@ KP_EXPORT int kp_march(casadi_int first, casadi_int n, casadi_int substeps, doub
   *done = 0;
   *t_stop = t0;
   if (!ready) status = KP_NO_MEMORY;
-  for (k = 0; k < n && status == KP_OK; ++k) {
-    for (s = 0; s < substeps && status == KP_OK; ++s) {
-      t = t0 + ((first + k) * substeps + s) * h;
-      ws.arg[0] = &t;
-      ws.arg[1] = x;
-      ws.arg[2] = KP_ROW(u, u_stride, first + k);
-      ws.arg[3] = p;
-      ws.arg[4] = &h;
-      ws.res[0] = next;
-      if (kp_step(ws.arg, ws.res, ws.iw, ws.w, 0)) status = KP_STEP_FAILED;
-      for (j = 0; j < nx && status == KP_OK; ++j)
-        if (!isfinite(next[j])) status = KP_NOT_FINITE;
-      if (status == KP_OK)
-        for (j = 0; j < nx; ++j) x[j] = next[j];
-      else
-        *t_stop = t;
+  for (i = first; i < first + n && status == KP_OK; ++i) {
+    t = t0 + i * h;
+    ws.arg[0] = &t;
+    ws.arg[1] = x;
+    ws.arg[2] = KP_ROW(u, u_stride, i / substeps);
+    ws.arg[3] = p;
+    ws.arg[4] = &h;
+    ws.res[0] = next;
+    if (kp_step(ws.arg, ws.res, ws.iw, ws.w, 0)) status = KP_STEP_FAILED;
+    for (j = 0; j < nx && status == KP_OK; ++j)
+      if (!isfinite(next[j])) status = KP_NOT_FINITE;
+    if (status == KP_OK) {
+      for (j = 0; j < nx; ++j) x[j] = next[j];
+      if ((i + 1) % substeps == 0) {
+        row = (i + 1) / substeps;
+        t = t0 + (i + 1) * h;
+        wo.arg[0] = &t;
+        wo.arg[1] = x;
+        wo.arg[2] = KP_ROW(u, u_stride, row);
+        wo.arg[3] = p;
+        wo.res[0] = y + (row - 1) * ny;
+        if (kp_observe(wo.arg, wo.res, wo.iw, wo.w, 0)) status = KP_STEP_FAILED;
+        for (j = 0; j < ny && status == KP_OK; ++j)
+          if (!isfinite(wo.res[0][j])) status = KP_OUTPUT_NOT_FINITE;
+      }
     }
-    if (status != KP_OK) break;
-    t = t0 + (first + k + 1) * substeps * h;
-    wo.arg[0] = &t;
-    wo.arg[1] = x;
-    wo.arg[2] = KP_ROW(u, u_stride, first + k + 1);
-    wo.arg[3] = p;
-    wo.res[0] = y + k * ny;
-    if (kp_observe(wo.arg, wo.res, wo.iw, wo.w, 0)) {
-      status = KP_STEP_FAILED;
+    if (status == KP_OK)
+      ++*done;
+    else
       *t_stop = t;
-    } else {
-      *done = k + 1;
-    }
   }
   free(next);
   kp_free(&ws);

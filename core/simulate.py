@@ -20,7 +20,7 @@ from kingpost.grid import Grid, fixed_step_grid, output_grid
 from kingpost.history import History
 from kingpost.interfaces.formulation import Formulation
 from kingpost.interfaces.integrator import InitialValueProblem, Integrator, Solver, StepMap
-from kingpost.kernel import NOT_FINITE, OK, Backend, Kernel
+from kingpost.kernel import NOT_FINITE, OK, OUTPUT_NOT_FINITE, Backend, Kernel
 from kingpost.mechanism import Mechanism
 from kingpost.pluginset import PluginSet
 from kingpost.selection import Selection, select
@@ -218,12 +218,13 @@ class Simulation:
         y = np.empty((self.grid.samples + 1, len(self.equations.channels)))
         first = self.grid.times[:1], self.x0[None, :], self.inputs[:1]
         y[:1] = self.kernel.sample(*first, self.p)
+        self._check_outputs(self.grid.t_start, y[0])
         finished = 0
 
-        def advanced(samples: int) -> None:
+        def advanced(steps: int) -> None:
             nonlocal finished
-            finished = samples
-            progress(samples / self.grid.samples)
+            finished = steps // self.grid.substeps
+            progress(steps / (self.grid.samples * self.grid.substeps))
 
         def so_far(outcome: str) -> History:
             seconds = time.perf_counter() - started
@@ -248,19 +249,20 @@ class Simulation:
         stop = self.kernel.march(
             y, grid.substeps, grid.t_start, grid.step, self.x0, self.inputs, self.p, progress=advanced
         )
-        statistics["steps"] = stop.samples * grid.substeps
+        statistics["steps"] = stop.steps
+        if stop.status == OUTPUT_NOT_FINITE:
+            self._check_outputs(stop.t, y[stop.steps // grid.substeps])
         if stop.status != OK:
             self._refuse(stop.t, stop.x, "not finite" if stop.status == NOT_FINITE else "not found by the step's own solver")
 
     def _solve(self, y: FloatArray, advanced: Callable[[int], None], statistics: dict[str, Any]) -> None:
         times, x = self.grid.times, self.x0
-        finished = 0
         for rows in self._held_segments():
             # Row k of u holds from sample k to k + 1, as in a march.
             for k, x in enumerate(self._states(rows, x, statistics), start=rows.start + 1):
                 y[k - 1 : k] = self.kernel.sample(times[k : k + 1], x[None, :], self.inputs[k : k + 1], self.p)
-                finished = k
-                advanced(finished)
+                self._check_outputs(times[k], y[k - 1])
+                advanced(k)
 
     def _states(self, rows: range, x0: FloatArray, statistics: dict[str, Any]) -> Iterator[FloatArray]:
         times = self.grid.times[rows.start : rows.stop + 1]
@@ -295,7 +297,12 @@ class Simulation:
         edges = [0, *changes.tolist(), self.grid.samples]
         return (range(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True))
 
-    def _refuse(self, t: float, x: FloatArray, what: str) -> None:
+    def _check_outputs(self, t: float, y: FloatArray) -> None:
+        if not np.isfinite(y).all():
+            worst = int(np.argmin(np.isfinite(y)))
+            self._refuse(t, y[: self.x0.size], f"such that '{self.equations.channels[worst].name}' is {y[worst]}", "at")
+
+    def _refuse(self, t: float, x: FloatArray, what: str, where: str = "after") -> None:
         names = [channel.name for channel in self.equations.channels[: x.size]]
         state = ", ".join(f"{name} = {value:.6g}" for name, value in zip(names, x, strict=True))
         if len(state) > 600:
@@ -304,7 +311,7 @@ class Simulation:
             f"try a step smaller than {self.grid.step:g} s" if isinstance(self.integrator, StepMap) else "check the model there"
         )
         raise SolverError(
-            f"'{self.mechanism.name}' with {self.integrator.name}: the state after t = {t:.9g} s is {what}; {advice}. Last "
+            f"'{self.mechanism.name}' with {self.integrator.name}: the state {where} t = {t:.9g} s is {what}; {advice}. Last "
             f"good state: {state}"
         )
 

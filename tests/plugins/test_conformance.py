@@ -1,0 +1,153 @@
+"""The built-in plugins pass the kit that plugin authors use; and the kit finds what it should."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from kingpost import Formulation, PluginSet, Solver, StepMap
+from kingpost.plugins.formulations.kane import Kane
+from kingpost.plugins.integrators.euler_symplectic import EulerSymplectic
+from kingpost.plugins.integrators.rk4 import RK4
+from kingpost.testing import FORMULATION_CHECKS, INTEGRATOR_CHECKS, check_formulation, check_integrator
+from kingpost.testing import formulations as formulation_kit
+from kingpost.testing import integrators as integrator_kit
+
+BUILT_IN = PluginSet(entry_points=False)
+
+
+@pytest.mark.parametrize("name", list(BUILT_IN.integrators))
+@pytest.mark.parametrize("check", INTEGRATOR_CHECKS, ids=lambda check: check.__name__)
+def test_integrator(name, check, plugins):
+    check(integrator_kit.Subject(plugins.integrators.get(name), plugins))
+
+
+@pytest.mark.parametrize("name", list(BUILT_IN.formulations))
+@pytest.mark.parametrize("check", FORMULATION_CHECKS, ids=lambda check: check.__name__)
+def test_formulation(name, check, plugins):
+    check(formulation_kit.Subject(plugins.formulations.get(name), plugins))
+
+
+class WrongOrder(RK4):
+    """Claims more than it has."""
+
+    order = 5
+
+
+class WrongTime(RK4):
+    """Evaluates every stage at the start of the step."""
+
+    def step(self, equations, t, x, u, p, h):
+        k = equations.rhs(t, x, u, p)
+        k = equations.rhs(t, x + h / 2 * k, u, p)
+        return x + h * k
+
+
+class NotSymplectic(StepMap):
+    """Explicit Euler, which gains energy at every step."""
+
+    name = "not-symplectic"
+    order = 1
+    symplectic = True
+
+    def step(self, equations, t, x, u, p, h):
+        return x + h * equations.rhs(t, x, u, p)
+
+
+class Forgetful(Solver):
+    """Returns the start state for ever."""
+
+    name = "forgetful"
+    order = 0
+
+    def march(self, problem):
+        for _ in problem.times[1:]:
+            yield problem.x0
+
+
+class Scribbler(Solver):
+    """Writes into what it was given."""
+
+    name = "scribbler"
+    order = 0
+
+    def march(self, problem):
+        for _ in problem.times[1:]:
+            problem.x0[:] = 0.0
+            yield problem.x0
+
+
+class Random(Solver):
+    """Never twice the same."""
+
+    name = "random"
+    order = 0
+
+    def march(self, problem):
+        for _ in problem.times[1:]:
+            yield np.random.default_rng().normal(size=problem.x0.shape)
+
+
+@pytest.mark.parametrize(
+    ("cls", "message"),
+    [
+        (WrongOrder, "rk4 declares order 5, but on a pendulum its error falls with order 3.8"),
+        (WrongTime, "declares order 4, but on a pendulum its error falls with order 1.9"),
+        (NotSymplectic, "calls itself symplectic, but the energy error of a pendulum grew"),
+        (Forgetful, "forgetful: the speed under a force cos(t) from t = -3 s is off"),
+        (Random, "random: the energy of a pendulum is off"),
+    ],
+)
+def test_the_kit_finds_a_wrong_integrator(cls, message):
+    with pytest.raises(AssertionError) as error:
+        check_integrator(cls)
+    assert message in str(error.value)
+
+
+def test_the_kit_finds_stages_at_wrong_times():
+    class LateStages(RK4):
+        """Right for autonomous problems only."""
+
+        def step(self, equations, t, x, u, p, h):
+            return RK4.step(self, equations, t * 0, x, u, p, h)
+
+    with pytest.raises(AssertionError, match="the speed under a force cos"):
+        check_integrator(LateStages)
+
+
+def test_a_solver_cannot_reach_the_state_of_the_run():
+    integrator_kit.check_no_mutation(integrator_kit.Subject(Scribbler))
+
+
+class NoGyroscopic(Kane):
+    """Forgets the velocity terms."""
+
+    def derive(self, assembly):
+        equations = super().derive(assembly)
+        at_rest = ca.substitute(equations.f, equations.v, ca.SX.zeros(equations.nv))
+        return type(equations)(**{**vars(equations), "f": at_rest})
+
+
+class LostPotential(Kane):
+    """Forgets the potential energy."""
+
+    def derive(self, assembly):
+        equations = super().derive(assembly)
+        return type(equations)(**{**vars(equations), "potential": ca.SX(0)})
+
+
+@pytest.mark.parametrize(
+    ("cls", "message"),
+    [
+        (NoGyroscopic, "accelerations against Lagrange"),
+        (LostPotential, "the energy changes by"),
+    ],
+)
+def test_the_kit_finds_a_wrong_formulation(cls: type[Formulation], message):
+    with pytest.raises(AssertionError) as error:
+        check_formulation(cls)
+    assert message in str(error.value)
+
+
+def test_symplectic_euler_is_what_the_kit_calls_symplectic():
+    assert EulerSymplectic.symplectic
+    assert not RK4.symplectic
