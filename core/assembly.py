@@ -91,5 +91,5 @@ def _check_names(options: Any, what: str, mechanism: Mechanism) -> None:
                 f"{what}: {field.name}: '{value}' is not a {word}{closest(value, names)} Known: {listed(names)}.",
                 path=(field.name,),
             )
-    formula_names = [entry.name for entry in (*mechanism.parameters, *mechanism.inputs)]
-    check_formulas(options, what, [*formula_names, TIME])
+    parameters, inputs = ([entry.name for entry in entries] for entries in (mechanism.parameters, mechanism.inputs))
+    check_formulas(options, what, [*parameters, *inputs, TIME])

@@ -136,9 +136,13 @@ class Equations:
 
     def start(self, parameters: Mapping[str, float]) -> FloatArray:
         """Return the initial state x = [q; v] that the mechanism declares, at the given parameters."""
-        joints = self.mechanism.joints
-        values = [*(s for joint in joints for s in joint.start), *(s for joint in joints for s in joint.start_rate)]
-        return np.array([float(evaluate(value, parameters)) for value in values])
+        halves: tuple[list[float], list[float]] = ([], [])
+        for joint in self.mechanism.joints:
+            values = [float(evaluate(value, parameters)) for value in joint.start_values]
+            size = len(values) // 2
+            halves[0].extend(values[:size])
+            halves[1].extend(values[size:])
+        return np.array(halves[0] + halves[1])
 
     def check_mass_matrix(self, x: FloatArray, p: FloatArray) -> None:
         """Refuse a mass matrix that is not positive definite at the state ``x``, naming the coordinate to blame."""

@@ -108,12 +108,15 @@ class Expression(Arithmetic):
         return frozenset(found - FUNCTIONS.keys() - CONSTANTS.keys())
 
 
-Scalar: TypeAlias = float | Expression
+#: What may stand for a number: a number, a formula in text, a parameter, an expression. Fields keep it as float or Expression.
+Scalar: TypeAlias = float | str | Arithmetic
 Vector3: TypeAlias = tuple[Scalar, Scalar, Scalar]
+#: One number, or several.
+Scalars: TypeAlias = Scalar | tuple[Scalar, ...]
 
 
-def as_scalar(value: Any) -> Scalar:
-    """Turn a number, a formula in text, a parameter or an expression into a :data:`Scalar`."""
+def as_scalar(value: Any) -> float | Expression:
+    """Turn whatever may stand for a number into a float or an :class:`Expression`."""
     if isinstance(value, Expression):
         return value
     if isinstance(value, Arithmetic):
@@ -131,6 +134,7 @@ def as_scalar(value: Any) -> Scalar:
 
 def evaluate(value: Scalar, scope: Mapping[str, Any]) -> Any:
     """Return the value of ``value`` with its names taken from ``scope`` (floats or CasADi symbols)."""
+    value = as_scalar(value)
     if not isinstance(value, Expression):
         return value
     unknown = sorted(value.names - scope.keys())

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NewType, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from kingpost.errors import MechanismError, closest, listed
-from kingpost.expressions import Arithmetic, Scalar, as_scalar
+from kingpost.expressions import Scalar, Scalars, as_scalar
 
 T = TypeVar("T")
 
@@ -29,6 +29,9 @@ def convert(annotation: Any, value: Any) -> Any:
         return value
     if annotation == Scalar:
         return as_scalar(value)
+    if annotation == Scalars:
+        several = hasattr(value, "__iter__") and not isinstance(value, str)
+        return tuple(as_scalar(item) for item in (value if several else [value]))
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         if value not in arguments:
@@ -62,9 +65,7 @@ def convert(annotation: Any, value: Any) -> Any:
 
 
 def _convert_tuple(arguments: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
-    if isinstance(value, str | Arithmetic) or not hasattr(value, "__iter__"):
-        if arguments == (Scalar, Ellipsis):
-            return (as_scalar(value),)  # one number where several may stand
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
         raise MechanismError(f"expected a list, got {value!r}")
     items = list(value)
     if len(arguments) == 2 and arguments[1] is Ellipsis:
@@ -91,9 +92,7 @@ def fill(cls: type[T], values: Mapping[str, Any], what: str) -> T:
     fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]  # T is a dataclass
     for key in values:
         if key not in fields:
-            raise MechanismError(
-                f"{what} has no '{key}'{closest(key, fields)} It takes: {describe_fields(cls)}.", path=(key,)
-            )
+            raise MechanismError(f"{what} has no '{key}'{closest(key, fields)} It takes: {describe_fields(cls)}.", path=(key,))
     for name, field in fields.items():
         if required(field) and name not in values:
             raise MechanismError(f"{what} lacks '{name}'. It takes: {describe_fields(cls)}.")

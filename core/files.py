@@ -34,7 +34,11 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
 def write_json(path: Path, data: Any) -> None:
     """Write ``data`` as JSON, whole or not at all."""
     text = json.dumps(data, indent=2, allow_nan=False) + "\n"
-    write_whole(path, lambda beside: beside.write_text(text, encoding="utf-8") and None)
+
+    def write(beside: Path) -> None:
+        beside.write_text(text, encoding="utf-8")
+
+    write_whole(path, write)
 
 
 def _umask() -> int:

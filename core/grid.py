@@ -29,7 +29,8 @@ class Grid:
     @cached_property
     def times(self) -> FloatArray:
         """The sample times, the start included."""
-        return self.t_start + np.arange(self.samples + 1) * self.substeps * self.step
+        steps: FloatArray = np.arange(self.samples + 1, dtype=np.float64) * self.substeps
+        return self.t_start + steps * self.step
 
     @property
     def output_step(self) -> float:

@@ -41,10 +41,10 @@ class Evaluator:
         self._buffer, self._trigger = function.buffer()
         for i, array in enumerate(self._arguments):
             if array.size:
-                self._buffer.set_arg(i, memoryview(array))
+                self._buffer.set_arg(i, memoryview(array))  # type: ignore[call-arg, arg-type]  # the stub describes the C interface
         for i, array in enumerate(self._results):
             if array.size:
-                self._buffer.set_res(i, memoryview(array))
+                self._buffer.set_res(i, memoryview(array))  # type: ignore[call-arg, arg-type]
 
     def __call__(self, *arguments: Any) -> FloatArray:
         """Return the first result as a new vector."""
@@ -73,6 +73,7 @@ class Kernel:
         CasADi functions. ``kp_observe`` makes :meth:`sample` work; ``kp_step`` as well makes :meth:`march` work.
     backend
         ``"c"`` demands machine code, ``"vm"`` the interpreter; ``"auto"`` takes machine code where it can be had.
+
     """
 
     def __init__(self, functions: Sequence[ca.Function], backend: Backend = "auto") -> None:
@@ -123,9 +124,7 @@ class Kernel:
         generator = ca.CodeGenerator("kernel", {"casadi_int": "long long int"})
         for function in self._functions.values():
             generator.add(function)
-        has = "".join(
-            f"#define KP_HAS_{name.upper()}\n" for name in ("observe", "step") if f"kp_{name}" in self._functions
-        )
+        has = "".join(f"#define KP_HAS_{name.upper()}\n" for name in ("observe", "step") if f"kp_{name}" in self._functions)
         return f"{generator.dump()}\n{has}{files('kingpost').joinpath('march.c').read_text()}"
 
     def sample(self, t: FloatArray, x: FloatArray, u: FloatArray, p: FloatArray) -> FloatArray:

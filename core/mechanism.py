@@ -11,13 +11,13 @@ import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
 from kingpost.errors import MechanismError, closest, listed
-from kingpost.expressions import CONSTANTS, FUNCTIONS, Arithmetic, Expression, Scalar, Vector3
+from kingpost.expressions import CONSTANTS, FUNCTIONS, Arithmetic, Expression, Scalar, Scalars, Vector3
 from kingpost.fields import convert_fields
 from kingpost.joints import JOINT_KINDS, Coordinate
 
@@ -89,6 +89,7 @@ class Body:
     inertia
         About the centre of mass, along the body axes, kg m^2: ``(Ixx, Iyy, Izz)`` or
         ``(Ixx, Iyy, Izz, Ixy, Ixz, Iyz)``, the last three being entries of the inertia matrix (not their negatives).
+
     """
 
     name: str
@@ -125,6 +126,7 @@ class Joint:
         Initial coordinates and rates: one number for each coordinate (rad, m; rad/s, m/s).
     coordinates
         Own names for the coordinates; by default ``angle`` (revolute) and ``displacement`` (prismatic).
+
     """
 
     name: str
@@ -136,8 +138,8 @@ class Joint:
     rotation: Vector3 = ZERO
     child_position: Vector3 = ZERO
     child_rotation: Vector3 = ZERO
-    start: tuple[Scalar, ...] = ()
-    start_rate: tuple[Scalar, ...] = ()
+    start: Scalars = ()
+    start_rate: Scalars = ()
     coordinates: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -169,6 +171,11 @@ class Joint:
             raise MechanismError(f"{what} is {self.kind} and lacks 'axis', its direction, e.g. [0, 0, 1]")
         if self.axis is not None and all(component == 0.0 for component in self.axis):
             raise MechanismError(f"{what}: axis is [0, 0, 0]; give a direction, e.g. [0, 0, 1]", path=("axis",))
+
+    @property
+    def start_values(self) -> tuple[Scalar, ...]:
+        """The initial coordinates followed by the initial rates."""
+        return (*_several(self.start), *_several(self.start_rate))
 
     @property
     def quantities(self) -> tuple[Coordinate, ...]:
@@ -238,12 +245,12 @@ class Mechanism:
     """A machine: a tree of rigid bodies on the world, and what acts on it."""
 
     name: str
-    bodies: tuple[Body, ...]
-    joints: tuple[Joint, ...]
-    forces: tuple[ForceElement, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
-    inputs: tuple[Input, ...] = ()
-    outputs: tuple[Output, ...] = ()
+    bodies: Sequence[Body]
+    joints: Sequence[Joint]
+    forces: Sequence[ForceElement] = ()
+    parameters: Sequence[Parameter] = ()
+    inputs: Sequence[Input] = ()
+    outputs: Sequence[Output] = ()
     description: str = ""
     _tree: tuple[Joint, ...] = field(init=False, repr=False, compare=False, default=())
 
@@ -394,9 +401,7 @@ def check_formulas(entry: Any, what: str, known: Iterable[str]) -> None:
 
 def _check_name(what: str, name: Any) -> None:
     if not isinstance(name, str) or not _NAME.match(name):
-        raise MechanismError(
-            f"{what} name {name!r}: use a letter, then letters, digits, '-' or '_'", path=("name",)
-        )
+        raise MechanismError(f"{what} name {name!r}: use a letter, then letters, digits, '-' or '_'", path=("name",))
 
 
 def _check_symbol(what: str, name: Any) -> None:
@@ -413,6 +418,10 @@ def _check_description(what: str, entry: Parameter | Input) -> None:
         raise MechanismError(f"{what} '{entry.name}' lacks a unit; write '1' for a pure number", path=("unit",))
     if entry.description == "":
         object.__setattr__(entry, "description", entry.name.replace("_", " "))
+
+
+def _several(value: Scalars) -> tuple[Scalar, ...]:
+    return value if isinstance(value, tuple) else (value,)
 
 
 def _expressions(value: Any) -> Iterable[Expression]:

@@ -64,6 +64,7 @@ def read_model(path: str | Path, plugins: PluginSet | None = None) -> Mechanism:
         When the file cannot be read or is not TOML.
     MechanismError
         When what it says breaks a rule; the message begins with file and line.
+
     """
     file = read_model_file(path, plugins)
     if file.mechanism is None:
@@ -166,9 +167,7 @@ def _named(data: Mapping[str, Any], key: str, cls: type[Any]) -> tuple[Any, ...]
     for name, entry in _table(data, key).items():
         what = f"{key.removesuffix('s')} '{name}'"
         if not isinstance(entry, Mapping):
-            raise MechanismError(
-                f"{what} must be written {name} = {{ default = {entry!r}, unit = \"...\" }}", path=(key, name)
-            )
+            raise MechanismError(f'{what} must be written {name} = {{ default = {entry!r}, unit = "..." }}', path=(key, name))
         if "name" in entry:
             raise MechanismError(f"{what} has its name in front of the '='; remove 'name'", path=(key, name))
         try:

@@ -42,6 +42,7 @@ class PluginSet:
     entry_points
         Whether to load installed plugins (entry-point group ``kingpost``). A broken one is recorded in ``broken`` and
         matters only to a run that needs it.
+
     """
 
     def __init__(self, files: Iterable[str | Path] = (), *, entry_points: bool = True) -> None:
@@ -59,12 +60,12 @@ class PluginSet:
         for path in self.files:
             self._load_file(path)
         self._manager.check_pending()
-        self.formulations = self._collect("kingpost_register_formulations", Formulation)  # type: ignore[type-abstract]
+        self.formulations = self._collect("kingpost_register_formulations", Formulation)
         self.integrators = self._collect("kingpost_register_integrators", Integrator)
-        self.forces = self._collect("kingpost_register_forces", Force)  # type: ignore[type-abstract]
-        self.models = self._collect("kingpost_register_models", Model)  # type: ignore[type-abstract]
-        self.writers = self._collect("kingpost_register_writers", Writer)  # type: ignore[type-abstract]
-        self.commands = self._collect("kingpost_register_commands", Command)  # type: ignore[type-abstract]
+        self.forces = self._collect("kingpost_register_forces", Force)
+        self.models = self._collect("kingpost_register_models", Model)
+        self.writers = self._collect("kingpost_register_writers", Writer)
+        self.commands = self._collect("kingpost_register_commands", Command)
         for broken in self.broken[first_of_files:]:
             if broken.source.origin == "file":
                 raise PluginError(f"plugin {broken}")

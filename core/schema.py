@@ -6,7 +6,7 @@ import dataclasses
 import types
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from kingpost.expressions import Scalar
+from kingpost.expressions import Scalar, Scalars
 from kingpost.fields import Table, default, required
 from kingpost.joints import JOINT_KINDS
 from kingpost.mechanism import Body, Input, Joint, Output, Parameter
@@ -83,6 +83,8 @@ def _table(cls: type[Any]) -> dict[str, Any]:
 def _type(annotation: Any) -> dict[str, Any]:
     if annotation == Scalar:
         return dict(NUMBER_OR_FORMULA)
+    if annotation == Scalars:
+        return {"anyOf": [{"type": "array", "items": dict(NUMBER_OR_FORMULA)}, dict(NUMBER_OR_FORMULA)]}
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return {"enum": list(arguments)}
@@ -95,8 +97,7 @@ def _type(annotation: Any) -> dict[str, Any]:
         return _type(rest[0]) if len(rest) == 1 else {"anyOf": [_type(argument) for argument in rest]}
     if origin is tuple:
         if arguments[-1] is Ellipsis:
-            several = {"type": "array", "items": _type(arguments[0])}
-            return {"anyOf": [several, _type(arguments[0])]} if arguments[0] == Scalar else several
+            return {"type": "array", "items": _type(arguments[0])}
         return {"type": "array", "items": _type(arguments[0]), "minItems": len(arguments), "maxItems": len(arguments)}
     names = {float: "number", int: "integer", bool: "boolean"}
     return {"type": names.get(annotation, "string")}

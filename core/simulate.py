@@ -71,6 +71,7 @@ def simulate(
     ------
     SolverError
         When the integration cannot go on; its ``history`` holds what was computed before.
+
     """
     return prepare(
         mechanism,
@@ -151,17 +152,13 @@ def input_rows(mechanism: Mechanism, values: Values, inputs: Mapping[str, Signal
     names = [signal.name for signal in mechanism.inputs]
     for name in inputs:
         if name not in names:
-            raise MechanismError(
-                f"'{mechanism.name}' has no input '{name}'{closest(name, names)} Inputs: {listed(names)}."
-            )
+            raise MechanismError(f"'{mechanism.name}' has no input '{name}'{closest(name, names)} Inputs: {listed(names)}.")
     rows = np.empty((grid.samples + 1, len(names)))
     for j, name in enumerate(names):
         signal: Any = inputs.get(name, values.inputs[name])
         column = np.array([signal(t) for t in grid.times]) if callable(signal) else np.asarray(signal, dtype=float)
         if column.shape not in ((), (grid.samples + 1,)):
-            raise MechanismError(
-                f"input '{name}' has {column.size} values, but the run has {grid.samples + 1} output times"
-            )
+            raise MechanismError(f"input '{name}' has {column.size} values, but the run has {grid.samples + 1} output times")
         rows[:, j] = column
         if not np.isfinite(rows[:, j]).all():
             first = int(np.argmin(np.isfinite(rows[:, j])))
@@ -185,8 +182,7 @@ def step_function(equations: Equations, integrator: StepMap) -> ca.Function:
         shape = ca.MX(following).shape
         if shape != x.shape:
             raise PluginError(
-                f"integrator '{integrator.name}': step returned a {shape[0]} x {shape[1]} state, expected "
-                f"{x.shape[0]} x 1"
+                f"integrator '{integrator.name}': step returned a {shape[0]} x {shape[1]} state, expected {x.shape[0]} x 1"
             )
         return ca.Function("kp_step", [t, x, u, p, h], [ca.densify(following)])
     except (TypeError, NotImplementedError, RuntimeError) as error:
@@ -246,9 +242,7 @@ class Simulation:
 
     def _march(self, y: FloatArray, advanced: Callable[[int], None], statistics: dict[str, Any]) -> None:
         grid = self.grid
-        stop = self.kernel.march(
-            y, grid.substeps, grid.t_start, grid.step, self.x0, self.inputs, self.p, progress=advanced
-        )
+        stop = self.kernel.march(y, grid.substeps, grid.t_start, grid.step, self.x0, self.inputs, self.p, progress=advanced)
         statistics["steps"] = stop.steps
         if stop.status == OUTPUT_NOT_FINITE:
             self._check_outputs(stop.t, y[stop.steps // grid.substeps])
@@ -336,9 +330,7 @@ class Simulation:
                 signal.name: {"first": _number(self.inputs[0, j]), "unit": signal.unit}
                 for j, signal in enumerate(self.mechanism.inputs)
             },
-            "start": dict(
-                zip((channel.name for channel in self.equations.channels), self.x0.tolist(), strict=False)
-            ),
+            "start": dict(zip((channel.name for channel in self.equations.channels), self.x0.tolist(), strict=False)),
             "formulation": self.equations.formulation,
             "integrator": {"name": self.integrator.name, "options": _plain_options(self.integrator.options)},
             "time": {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kingpost.errors import MechanismError, closest, listed
-from kingpost.expressions import Scalar, evaluate
+from kingpost.expressions import Expression, Scalar, evaluate
 from kingpost.mechanism import Body, Mechanism
 
 
@@ -61,7 +61,8 @@ def check_values(mechanism: Mechanism, parameters: Mapping[str, float]) -> None:
         except MechanismError as error:
             raise error.within("bodies", i) from None
     for i, joint in enumerate(mechanism.joints):
-        for key in ("axis", "position", "rotation", "child_position", "child_rotation", "start", "start_rate"):
+        _numbers(joint.start_values, parameters, f"joint '{joint.name}'", ("joints", i, "start"))
+        for key in ("axis", "position", "rotation", "child_position", "child_rotation"):
             numbers = _numbers(getattr(joint, key) or (), parameters, f"joint '{joint.name}'", ("joints", i, key))
             if key == "axis" and numbers and not any(numbers):
                 raise MechanismError(
@@ -119,7 +120,7 @@ def _numbers(
 
 def _formulas(scalars: tuple[Scalar, ...], parameters: Mapping[str, float]) -> str:
     """Return ``" ('m1 - 2' with m1 = 1)"`` for values that come from formulas, so that the user sees which number to change."""
-    formulas = [scalar for scalar in scalars if not isinstance(scalar, float)]
+    formulas = [scalar for scalar in scalars if isinstance(scalar, Expression)]
     names = sorted({name for formula in formulas for name in formula.names})
     if not names:
         return ""

@@ -38,7 +38,9 @@ class Evaluate(Command):
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_model_argument(parser)
-        parser.add_argument("--at", metavar="STATE.json", help="file with the state, or - for standard input (default: the start)")
+        parser.add_argument(
+            "--at", metavar="STATE.json", help="file with the state, or - for standard input (default: the start)"
+        )
         parser.add_argument("--formulation", default="kane", metavar="NAME[:KEY=VALUE,...]")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
@@ -114,7 +116,7 @@ def _read_state(name: str | None) -> dict[str, Any]:
     if not _is_number(state.get("t", 0.0)):
         raise FileError(f"--at {name}: t = {state['t']!r} is not a finite number")
     if not isinstance(state.get("parameters", {}), dict):
-        raise FileError(f"--at {name}: parameters must be an object, e.g. {{\"mass1\": 2.0}}")
+        raise FileError(f'--at {name}: parameters must be an object, e.g. {{"mass1": 2.0}}')
     return state
 
 

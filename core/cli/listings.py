@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+
 from kingpost.cli.output import print_json, print_table
 from kingpost.cli.source import open_source
 from kingpost.errors import PluginError, closest, listed
@@ -21,7 +22,9 @@ class Models(Command):
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("model", nargs="?", metavar="MODEL|FILE.toml", help="show this one (default: list all)")
         parser.add_argument("--json", action="store_true", help="print JSON")
-        parser.add_argument("--schema", action="store_true", help="print the JSON Schema of model files with the plugins there are")
+        parser.add_argument(
+            "--schema", action="store_true", help="print the JSON Schema of model files with the plugins there are"
+        )
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         if arguments.schema:
@@ -46,7 +49,7 @@ class Models(Command):
         rows += [("parameter", p.name, f"{p.default:g} {p.unit}", p.description) for p in mechanism.parameters]
         rows += [("input", i.name, f"{i.default:g} {i.unit}", i.description) for i in mechanism.inputs]
         for joint in mechanism.joints:
-            starts = zip(joint.quantities, joint.start, strict=True)
+            starts = zip(joint.quantities, joint.start_values, strict=False)
             carries = f"{joint.kind} joint, carries '{joint.child}' on '{joint.parent}'"
             rows += [("coordinate", c.name, f"starts at {start} {c.unit}", carries) for c, start in starts]
         rows += [("output", o.name, o.unit, f"{o.quantity} of a point of '{o.body}'") for o in mechanism.outputs]

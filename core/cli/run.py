@@ -7,6 +7,7 @@ import dataclasses
 import os
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,9 @@ class Run(Command):
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_model_argument(parser)
-        parser.add_argument("--formulation", metavar="NAME[:KEY=VALUE,...]", help="how the equations are written (default: kane)")
+        parser.add_argument(
+            "--formulation", metavar="NAME[:KEY=VALUE,...]", help="how the equations are written (default: kane)"
+        )
         parser.add_argument("--integrator", metavar="NAME[:KEY=VALUE,...]", help="how time is advanced (default: rk4)")
         parser.add_argument("--t-end", type=float, metavar="S", help="end time in s (default: the model's own)")
         parser.add_argument("--t-start", type=float, metavar="S", help="start time in s (default: 0)")
@@ -46,7 +49,9 @@ class Run(Command):
         parser.add_argument("--backend", choices=BACKENDS, help="machine code (c), interpreter (vm), or what can be had (auto)")
         parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: results/MODEL)")
         parser.add_argument(
-            "--write", metavar="FORMAT,...", help="file formats of the history (default: csv, and png if matplotlib is installed)"
+            "--write",
+            metavar="FORMAT,...",
+            help="file formats of the history (default: csv, and png if matplotlib is installed)",
         )
         parser.add_argument("--json", action="store_true", help="print run.json instead of the table")
         parser.add_argument("-v", "--verbose", action="store_true", help="say which kernel is used and where it came from")
@@ -157,7 +162,7 @@ def _write(history: History, out: Path, writers: list[Writer], prefix: str = "")
     files = []
     for writer in writers:
         path = out / f"{prefix}history{writer.suffix}"
-        write_whole(path, lambda beside, writer=writer: writer.write(history, beside))
+        write_whole(path, partial(writer.write, history))
         files.append(path)
     record = out / f"{prefix}run.json"
     write_json(record, {**history.provenance, "files": [path.name for path in files]})
@@ -182,7 +187,10 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
         ("model", f"{simulation.mechanism.name} ({simulation.equations.nv} degrees of freedom)"),
         ("method", method),
         ("time", f"{grid.t_start:g} s to {grid.times[-1]:g} s, {len(history)} samples"),
-        ("backend", f"{record['backend']['name']}, {record['statistics'].get('steps', 0)} steps in {record['wall_time_s']:.3g} s"),
+        (
+            "backend",
+            f"{record['backend']['name']}, {record['statistics'].get('steps', 0)} steps in {record['wall_time_s']:.3g} s",
+        ),
         ("energy", f"{total[0]:.9g} J at the start, {total[-1]:.9g} J at the end"),
     ]
     for channel in history.channels[: simulation.equations.nq][:12]:

@@ -149,8 +149,8 @@ def lagrange(assembly: Assembly) -> ca.Function:
         lagrangian += (assembly.value(body.mass) * ca.dot(v_com, v_com) + ca.dot(w, inertia @ w)) / 2
     momentum = ca.gradient(lagrangian, v)
     M = ca.jacobian(momentum, v)
-    force = ca.gradient(lagrangian, q) - ca.jtimes(momentum, q, v)
-    return ca.Function("lagrange", [q, v, assembly.p], [M, ca.solve(M, force)])
+    f = ca.gradient(lagrangian, q) - ca.jtimes(momentum, q, v)
+    return ca.Function("lagrange", [q, v, assembly.p], [M, ca.solve(M, f)])
 
 
 def _assert_close(value: FloatArray | float, exact: FloatArray | float, what: str) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.special
 
 from kingpost.equations import FloatArray
+from kingpost.expressions import Scalar
 from kingpost.mechanism import Body, ForceElement, Input, Joint, Mechanism, Output, Parameter
 
 
@@ -91,7 +92,7 @@ def random_tree(seed: int, bodies: int = 5) -> Mechanism:
         x, y, z = (rng.uniform(-size, size, 3)).tolist()
         return x, y, z
 
-    def inertia() -> tuple[object, ...]:
+    def inertia() -> tuple[Scalar, ...]:
         # The inertia of a cloud of points is always possible.
         points = rng.normal(size=(6, 3)) * rng.uniform(0.1, 0.5, 3)
         second = points.T @ points
@@ -133,10 +134,7 @@ def random_tree(seed: int, bodies: int = 5) -> Mechanism:
     return Mechanism(
         f"random-tree-{seed}",
         parameters=(scale,),
-        bodies=tuple(
-            Body(name, mass=scale * float(rng.uniform(0.5, 3.0)), com=vector(), inertia=inertia())  # type: ignore[arg-type]  # six entries
-            for name in names
-        ),
+        bodies=tuple(Body(name, mass=scale * float(rng.uniform(0.5, 3.0)), com=vector(), inertia=inertia()) for name in names),
         joints=tuple(joints),
         forces=(ForceElement("gravity", acceleration=vector(9.81)), *springs),
         outputs=(

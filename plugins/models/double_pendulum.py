@@ -13,7 +13,10 @@ class DoublePendulum(Model):
 
     def build(self) -> Mechanism:
         m1, m2 = Parameter("mass1", 1.0, "kg", "mass of the upper rod"), Parameter("mass2", 1.0, "kg", "mass of the lower rod")
-        l1, l2 = Parameter("length1", 1.0, "m", "length of the upper rod"), Parameter("length2", 1.0, "m", "length of the lower rod")
+        l1, l2 = (
+            Parameter("length1", 1.0, "m", "length of the upper rod"),
+            Parameter("length2", 1.0, "m", "length of the lower rod"),
+        )
         torque = Parameter("damping", 0.0, "N.m.s/rad", "viscous damping in both hinges", minimum=0.0)
         gravity = Parameter("gravity", 9.81, "m/s2", "acceleration of free fall")
         return Mechanism(

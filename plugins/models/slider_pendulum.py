@@ -31,7 +31,9 @@ class SliderPendulum(Model):
             ),
             forces=(
                 ForceElement("gravity", acceleration=(0, 0, -gravity)),
-                ForceElement("joint-spring", name="rail-spring", coordinate="rail.displacement", stiffness=stiffness, damping=damping),
+                ForceElement(
+                    "joint-spring", name="rail-spring", coordinate="rail.displacement", stiffness=stiffness, damping=damping
+                ),
                 ForceElement("joint-effort", name="rail-drive", coordinate="rail.displacement", effort=drive),
             ),
             outputs=(Output("hook", "load", at=(0, 0, -length)),),

@@ -236,7 +236,9 @@ def test_one_bad_class_does_not_take_the_others_along(installed):
 def test_two_plugins_with_one_name_are_refused_when_it_is_used(installed):
     installed(one=PLUGIN, two=PLUGIN, three=PLUGIN.replace('"mine"', '"rk4"'))
     plugins = PluginSet()
-    with pytest.raises(PluginError, match="two plugins register integrator 'mine': 'kingpost-one 1.2.3' and 'kingpost-two 1.2.3'"):
+    with pytest.raises(
+        PluginError, match="two plugins register integrator 'mine': 'kingpost-one 1.2.3' and 'kingpost-two 1.2.3'"
+    ):
         simulate(pendulum(), 0.1, integrator="mine", plugins=plugins)
     with pytest.raises(PluginError, match="'rk4': 'kingpost 0.1.0' and 'kingpost-three 1.2.3'"):
         simulate(pendulum(), 0.1, integrator="rk4", plugins=plugins)
@@ -263,7 +265,7 @@ def test_a_step_that_cannot_be_traced_is_explained():
         order = 1
 
         def step(self, equations, t, x, u, p, h):
-            return x if float(h) > 0 else x
+            return x + float(h)
 
     class Wrong(StepMap):
         """Returns half a state."""

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from kingpost import Body, ForceElement, Input, Joint, Mechanism, MechanismError, Output, Parameter, simulate
+from kingpost import Body, ForceElement, Input, Joint, KingpostError, Mechanism, MechanismError, Output, Parameter, simulate
 from kingpost.modelfile import mechanism_from_dict
 from kingpost.testing import random_tree
 from kingpost.values import check_values, resolve_values
@@ -144,7 +144,10 @@ def test_mechanisms_cannot_be_changed():
     ("force", "message"),
     [
         (ForceElement("gravty"), "unknown force 'gravty'; did you mean 'gravity'?"),
-        (ForceElement("gravity", acceleratoin=1), "has no 'acceleratoin'; did you mean 'acceleration'? It takes: acceleration ="),
+        (
+            ForceElement("gravity", acceleratoin=1),
+            "has no 'acceleratoin'; did you mean 'acceleration'? It takes: acceleration =",
+        ),
         (ForceElement("joint-spring"), "lacks 'coordinate'. It takes: coordinate (required), stiffness = 0.0"),
         (
             ForceElement("joint-spring", coordinate="pivot.angel"),
@@ -158,15 +161,13 @@ def test_mechanisms_cannot_be_changed():
     ],
 )
 def test_a_force_that_does_not_fit_is_refused(force, message, plugins):
-    with pytest.raises(Exception) as error:
+    with pytest.raises(KingpostError) as error:
         simulate(machine(forces=[force]), 1.0, plugins=plugins)
     assert message in str(error.value)
 
 
 def test_a_massless_tip_is_refused_before_the_run(plugins):
     tip = body("tip", mass=0.0)
-    mechanism = machine(
-        bodies=[BOB, tip], joints=[PIVOT, Joint("wrist", "revolute", "bob", "tip", axis=(1, 0, 0))]
-    )
+    mechanism = machine(bodies=[BOB, tip], joints=[PIVOT, Joint("wrist", "revolute", "bob", "tip", axis=(1, 0, 0))])
     with pytest.raises(MechanismError, match=r"nothing resists an acceleration of 'wrist.angle' \(M\[1, 1\] = 0\)"):
         simulate(mechanism, 1.0, plugins=plugins)

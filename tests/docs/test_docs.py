@@ -1,0 +1,86 @@
+"""The documentation says what the code does."""
+
+import inspect
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from kingpost import PluginSet, hookspecs, read_model
+from kingpost.cli.main import EXIT_CODES
+from kingpost.modelfile import tomllib
+
+ROOT = Path(__file__).parents[2]
+HOOKS = [name for name in vars(hookspecs) if name.startswith("kingpost_")]
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_every_hook_has_a_heading_with_its_signature_and_a_test(hook):
+    arguments = ", ".join(inspect.signature(getattr(hookspecs, hook)).parameters)
+    assert f"\n### {hook}({arguments})\n" in (ROOT / "docs" / "plugins.md").read_text()
+    assert f"def test_hook_{hook}(" in (ROOT / "tests" / "plugins" / "test_pluginset.py").read_text()
+
+
+def blocks(path, language):
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / path).read_text(), flags=re.S)
+
+
+def test_the_model_file_of_the_docs_can_be_read(tmp_path, plugins):
+    whole, run_file = blocks("docs/model-files.md", "toml")
+    path = tmp_path / "model.toml"
+    path.write_text(whole)
+    assert read_model(path, plugins).name == "pendulum"
+    assert run_file.startswith('model = "double-pendulum"')
+
+
+def test_the_python_of_the_readme_runs(capsys):
+    (code,) = blocks("README.md", "python")
+    exec(compile(code, "README.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("0.3")
+
+
+def test_the_plugin_of_the_docs_is_one(tmp_path):
+    path = tmp_path / "heun.py"
+    path.write_text(blocks("docs/plugins.md", "python")[0])
+    assert "heun" in PluginSet([path]).integrators
+
+
+def test_the_readme_shows_what_the_command_prints(kingpost_cli):
+    shown = re.search(r"and prints\n\n(.*?)\n\nNext", (ROOT / "README.md").read_text(), flags=re.S)
+    assert shown is not None
+    printed = kingpost_cli("run", "double-pendulum", "--t-end", "10").out
+
+    def without_time(text):
+        return re.sub(r"in \S+ s$", "in ? s", textwrap.dedent(text).strip(), flags=re.M)
+
+    assert without_time(printed) == without_time(shown[1])
+
+
+def test_every_dependency_and_extra_is_explained():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    readme = (ROOT / "README.md").read_text()
+    for requirement in project["dependencies"]:
+        name = re.match(r"[a-z0-9]+", requirement)
+        assert name is not None
+        assert f"| {name[0]} |" in readme
+    for extra in project["optional-dependencies"]:
+        assert f"`{extra}`" in readme
+
+
+def test_exit_statuses_are_the_same_in_help_and_docs():
+    table = (ROOT / "docs" / "command-line.md").read_text()
+    for number in re.findall(r"\b(\d+) [a-z]", EXIT_CODES):
+        assert f"\n| {number} | " in table
+
+
+def test_links_lead_somewhere():
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_verb_is_documented(plugins):
+    text = (ROOT / "docs" / "command-line.md").read_text()
+    for verb in plugins.commands:
+        assert f"`kingpost {verb} " in text or f"`kingpost {verb}`" in text

@@ -1,0 +1,70 @@
+"""Every example runs, and its numbers are right."""
+
+import json
+import math
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.special
+
+from kingpost import PluginSet
+from kingpost.testing import check_integrator
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def test_every_example_is_tested_here():
+    names = {path.name for path in EXAMPLES.iterdir() if re.match(r"[A-Z]\d_", path.name)}
+    assert names == {
+        "A1_pendulum.py",
+        "A2_luffing_boom.toml",
+        "A3_heavier_load.toml",
+        "C1_drop_in_integrator.py",
+        "C2_plugin_package",  # tests/packaging/test_wheel.py installs and runs it
+    }
+
+
+def test_a1_pendulum(tmp_path):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "A1_pendulum.py"], cwd=tmp_path, capture_output=True, text=True, env=os.environ, check=True
+    )
+    first, second = done.stdout.splitlines()
+    assert first == "1001 samples, angle between -0.3000 and 0.3000 rad"
+    assert float(second.split()[2]) < 1e-9
+    lines = (EXAMPLES / "A1_pendulum.py").read_text().split("\n\n")
+    assert len(lines[2].strip().splitlines()) <= 10  # from 'length =' to 'history ='
+
+
+def test_a1_pendulum_has_the_right_period():
+    history = runpy.run_path(str(EXAMPLES / "A1_pendulum.py"))["history"]
+    angle = history["pivot.angle"]
+    crossings = history.time[:-1][(angle[:-1] > 0) & (angle[1:] <= 0)]
+    period = 4 * math.sqrt(2.0 / 9.81) * scipy.special.ellipk(math.sin(0.15) ** 2)
+    # Each crossing is known to one sample of 10 ms, so the mean over the gaps to one sample over their number.
+    assert np.diff(crossings).mean() == pytest.approx(period, abs=0.01 / (len(crossings) - 1))
+
+
+def test_a2_and_a3_model_and_run_file(kingpost_cli):
+    record = json.loads(kingpost_cli("run", EXAMPLES / "A2_luffing_boom.toml", "--json", "--write", "csv").out)
+    assert record["time"]["end_s"] == 20.0
+    assert record["parameters"]["load_mass"]["value"] == 1000.0
+    record = json.loads(kingpost_cli("run", EXAMPLES / "A3_heavier_load.toml", "--json", "--write", "csv").out)
+    assert record["model"]["name"] == "luffing-boom"
+    assert record["parameters"]["load_mass"]["value"] == 3000.0
+    assert record["start"]["luff.angle"] == -0.7
+    assert record["integrator"] == {"name": "lsoda", "options": {"rtol": 1e-8, "atol": 1e-12, "max_step": None}}
+    assert record["time"] == {"start_s": 0.0, "end_s": 5.0, "step_s": None, "output_step_s": 0.02}
+
+
+def test_c1_drop_in_integrator(kingpost_cli):
+    path = EXAMPLES / "C1_drop_in_integrator.py"
+    outcome = kingpost_cli("run", "double-pendulum", "--plugin", path, "--integrator", "heun", "--write", "csv", "--t-end", "1")
+    assert outcome.status == 0
+    assert "kane, heun with 0.001 s" in outcome.out
+    check_integrator(PluginSet([path]).integrators.get("heun"))
