@@ -79,9 +79,8 @@ def main() -> None:
     print(f"double pendulum, {STEPS} steps of {STEP} s; time over that of the first row")
     for name, run in variants.items():
         difference = np.abs(run() - exact).max()
-        print(
-            f"{name:<56} {times[name] / reference:9.1f} x  {times[name] / STEPS * 1e6:9.3f} us/step  differs by {difference:.0e}"
-        )
+        per_step = times[name] / STEPS * 1e6
+        print(f"{name:<56} {times[name] / reference:9.1f} x  {per_step:9.3f} us/step  differs by {difference:.0e}")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -132,10 +133,8 @@ def _whole(entry: Path) -> bool:
 def _discard(entry: Path) -> None:
     """Move a damaged entry out of the way, then delete it; a process that uses the old library keeps it."""
     trash = Path(tempfile.mkdtemp(prefix=f".{entry.name}-", dir=entry.parent))
-    try:
+    with contextlib.suppress(FileNotFoundError):  # another process may have cleared it first
         entry.rename(trash / "damaged")
-    except FileNotFoundError:
-        pass  # another process cleared it first
     shutil.rmtree(trash, ignore_errors=True)
 
 

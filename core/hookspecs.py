@@ -1,4 +1,6 @@
-"""The hooks of Kingpost. A plugin is a module with functions of these names, marked with ``@hookimpl``::
+"""The hooks of Kingpost.
+
+A plugin is a module with functions of these names, marked with ``@hookimpl``::
 
     from kingpost import StepMap, hookimpl
 

@@ -130,7 +130,7 @@ def _required_attributes(cls: type) -> list[str]:
         name
         for ancestor in cls.__mro__
         if ancestor.__module__.startswith(interfaces)
-        for name in ancestor.__dict__.get("__annotations__", ())
+        for name in inspect.get_annotations(ancestor)
     ]
 
 

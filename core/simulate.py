@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import platform
 import time
@@ -52,6 +53,10 @@ def simulate(
 
     Parameters
     ----------
+    mechanism
+        The machine.
+    t_end, t_start
+        End and start of the run in s.
     settings
         Values of parameters, constant inputs and start values by name, e.g. ``{"mass": 2.0, "pivot.angle": 0.3}``.
     inputs
@@ -64,6 +69,8 @@ def simulate(
         Time between samples in s (default: about 0.01, at least one step).
     backend
         ``"c"``, ``"vm"`` or ``"auto"``.
+    plugins
+        The plugins to choose from; by default all built-in and installed ones.
     progress
         Called now and then with the fraction done.
 
@@ -250,10 +257,11 @@ class Simulation:
             self._refuse(stop.t, stop.x, "not finite" if stop.status == NOT_FINITE else "not found by the step's own solver")
 
     def _solve(self, y: FloatArray, advanced: Callable[[int], None], statistics: dict[str, Any]) -> None:
-        times, x = self.grid.times, self.x0
+        times, last = self.grid.times, self.x0
         for rows in self._held_segments():
             # Row k of u holds from sample k to k + 1, as in a march.
-            for k, x in enumerate(self._states(rows, x, statistics), start=rows.start + 1):
+            for k, x in enumerate(self._states(rows, last, statistics), start=rows.start + 1):
+                last = x
                 y[k - 1 : k] = self.kernel.sample(times[k : k + 1], x[None, :], self.inputs[k : k + 1], self.p)
                 self._check_outputs(times[k], y[k - 1])
                 advanced(k)
@@ -289,7 +297,7 @@ class Simulation:
         """Yield the stretches of samples over which the inputs stay the same."""
         changes = np.flatnonzero(np.any(np.diff(self.inputs[:-1], axis=0) != 0, axis=1)) + 1
         edges = [0, *changes.tolist(), self.grid.samples]
-        return (range(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True))
+        return (range(a, b) for a, b in itertools.pairwise(edges))
 
     def _check_outputs(self, t: float, y: FloatArray) -> None:
         if not np.isfinite(y).all():
