@@ -1,5 +1,6 @@
 """Kingpost: multibody machines described once, simulated, and shipped as FMUs."""
 
+from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter
 from kingpost.errors import (
     ExportError,
     FileError,
@@ -19,7 +20,7 @@ from kingpost.interfaces.formulation import Formulation
 from kingpost.interfaces.integrator import InitialValueProblem, Integrator, Solver, StepMap
 from kingpost.interfaces.model import Model
 from kingpost.interfaces.writer import Writer
-from kingpost.mechanism import Body, ForceElement, Input, Joint, Mechanism, Output, Parameter
+from kingpost.mechanism import Mechanism
 from kingpost.modelfile import read_model
 from kingpost.pluginset import PluginSet
 from kingpost.simulate import Simulation, prepare, simulate

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import casadi as ca
 
+from kingpost.elements import TIME
 from kingpost.errors import MechanismError, closest, listed
 from kingpost.expressions import Scalar, evaluate
 from kingpost.fields import BodyName, CoordinateName, JointName, fill
 from kingpost.interfaces.force import Force
-from kingpost.mechanism import TIME, Mechanism, check_formulas
+from kingpost.mechanism import Mechanism, check_formulas
 
 if TYPE_CHECKING:
     from kingpost.pluginset import PluginSet
@@ -24,7 +25,7 @@ class Assembly:
     """The symbols t, u and p of a mechanism, and its force plugins with their checked options."""
 
     mechanism: Mechanism
-    forces: tuple[Force, ...]
+    forces: Mapping[str, Force]
     t: ca.SX
     u: ca.SX
     p: ca.SX
@@ -57,9 +58,9 @@ def assemble(mechanism: Mechanism, plugins: PluginSet) -> Assembly:
     )
 
 
-def make_forces(mechanism: Mechanism, plugins: PluginSet) -> tuple[Force, ...]:
-    """Return the force plugins of ``mechanism`` with their options checked against it."""
-    forces = []
+def make_forces(mechanism: Mechanism, plugins: PluginSet) -> Mapping[str, Force]:
+    """Return the force plugins of ``mechanism`` by the names of their elements, their options checked against it."""
+    forces = {}
     for i, element in enumerate(mechanism.forces):
         what = f"force '{element.name}' ({element.kind})"
         cls = plugins.forces.get(element.kind)
@@ -68,8 +69,8 @@ def make_forces(mechanism: Mechanism, plugins: PluginSet) -> tuple[Force, ...]:
             _check_names(options, what, mechanism)
         except MechanismError as error:
             raise error.within("forces", i) from None
-        forces.append(cls(options))
-    return tuple(forces)
+        forces[element.name] = cls(options)
+    return forces
 
 
 def _symbols(names: Any) -> ca.SX:
@@ -80,7 +81,7 @@ def _check_names(options: Any, what: str, mechanism: Mechanism) -> None:
     known: dict[Any, tuple[str, list[str]]] = {
         BodyName: ("body", [body.name for body in mechanism.bodies]),
         JointName: ("joint", [joint.name for joint in mechanism.joints]),
-        CoordinateName: ("joint coordinate", [coordinate.name for coordinate in mechanism.coordinates]),
+        CoordinateName: ("joint coordinate", list(mechanism.rated_coordinates)),
     }
     hints = get_type_hints(type(options))
     for field in fields(options):

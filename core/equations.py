@@ -21,10 +21,14 @@ from numpy.typing import NDArray
 
 from kingpost.errors import MechanismError
 from kingpost.expressions import evaluate
+from kingpost.externals import External, with_externals
+from kingpost.joints import JOINT_KINDS
 from kingpost.mechanism import Mechanism
 
 FloatArray = NDArray[np.float64]
 ENERGIES = ("energy.kinetic", "energy.potential", "energy.total")
+#: A joint whose regularity (1 at its best, 0 where its coordinates are singular) falls below this stops the run.
+SINGULAR = 0.01
 
 
 @dataclass(frozen=True)
@@ -39,30 +43,32 @@ class Channel:
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """Symbols t, q, v, u, p and lam, and the expressions of the descriptor form in them.
+    """Symbols t, q, v, u, p and lam, and the expressions of the descriptor form in them (all SX, or all MX).
 
-    ``vdot`` holds the accelerations where a formulation finds them more cheaply than by factorising ``M``.
+    ``vdot`` holds the accelerations where a formulation finds them more cheaply than by factorising ``M``. ``externals`` are
+    values in the expressions that some function outside them gives.
     """
 
     mechanism: Mechanism
     formulation: str
-    t: ca.SX
-    q: ca.SX
-    v: ca.SX
-    u: ca.SX
-    p: ca.SX
-    N: ca.SX
-    M: ca.SX
-    f: ca.SX
-    kinetic: ca.SX
-    potential: ca.SX
-    outputs: ca.SX
+    t: Any
+    q: Any
+    v: Any
+    u: Any
+    p: Any
+    N: Any
+    M: Any
+    f: Any
+    kinetic: Any
+    potential: Any
+    outputs: Any
     output_channels: tuple[Channel, ...]
-    vdot: ca.SX | None = None
-    lam: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
-    phi: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
-    A: ca.SX = field(default_factory=lambda: ca.SX(0, 0))
-    b: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+    vdot: Any = None
+    externals: tuple[External, ...] = ()
+    lam: Any = field(default_factory=lambda: ca.SX(0, 1))
+    phi: Any = field(default_factory=lambda: ca.SX(0, 1))
+    A: Any = field(default_factory=lambda: ca.SX(0, 0))
+    b: Any = field(default_factory=lambda: ca.SX(0, 1))
 
     @property
     def problem(self) -> Literal["ode", "index-3 dae"]:
@@ -77,9 +83,25 @@ class Equations:
     def nv(self) -> int:
         return int(self.v.numel())
 
+    @property
+    def nu(self) -> int:
+        return int(self.u.numel())
+
+    @property
+    def np(self) -> int:
+        return int(self.p.numel())
+
+    @property
+    def python_forces(self) -> tuple[str, ...]:
+        """The forces that are plain Python, so that no C code can be made of these equations."""
+        return tuple(dict.fromkeys(external.owner for external in self.externals if not external.traceable))
+
     def split(self, x: Any) -> tuple[Any, Any]:
         """Return the parts q and v of a state x = [q; v]."""
         return x[: self.nq], x[self.nq :]
+
+    def _function(self, name: str, results: list[Any]) -> ca.Function:
+        return with_externals(name, [self.t, self.q, self.v, self.u, self.p], results, self.externals)
 
     @cached_property
     def accelerations(self) -> ca.Function:
@@ -88,80 +110,145 @@ class Equations:
         if vdot is None:
             D, LT, permutation = ca.ldl(self.M)
             vdot = ca.ldl_solve(self.f, D, LT, permutation) if self.nv else ca.SX(0, 1)
-        return _function("kp_accelerations", [self.t, self.q, self.v, self.u, self.p], [vdot])
+        return self._function("kp_accelerations", [vdot])
 
     @cached_property
     def kinematics(self) -> ca.Function:
         """The function (q, v, p) -> qdot."""
-        return _function("kp_kinematics", [self.q, self.v, self.p], [self.N @ self.v])
+        return with_externals("kp_kinematics", [self.q, self.v, self.p], [self.N @ self.v], ())
 
     @cached_property
     def rhs(self) -> ca.Function:
         """The function (t, x, u, p) -> xdot with the state x = [q; v]."""
-        q, v = self.q, self.v
-        qdot = self.kinematics(q, v, self.p)
-        vdot = self.accelerations(self.t, q, v, self.u, self.p)
-        return _function("kp_rhs", [self.t, ca.vertcat(q, v), self.u, self.p], [ca.vertcat(qdot, vdot)])
+        t, x, u, p = self._state_symbols()
+        q, v = self.split(x)
+        xdot = ca.vertcat(self.kinematics(q, v, p), self.accelerations(t, q, v, u, p))
+        return ca.Function("kp_rhs", [t, x, u, p], [ca.densify(xdot)], ["t", "x", "u", "p"], ["xdot"])
 
     @cached_property
     def rhs_jacobian(self) -> ca.Function:
         """The function (t, x, u, p) -> d xdot / d x, by automatic differentiation."""
-        t, u, p = ca.SX.sym("t"), ca.SX.sym("u", self.u.numel()), ca.SX.sym("p", self.p.numel())
-        x = ca.SX.sym("x", self.nq + self.nv)
-        return _function("kp_jacobian", [t, x, u, p], [ca.densify(ca.jacobian(self.rhs(t, x, u, p), x))])
+        t, x, u, p = self._state_symbols()
+        jacobian = ca.jacobian(self.rhs(t, x, u, p), x)
+        return ca.Function("kp_jacobian", [t, x, u, p], [ca.densify(jacobian)])
 
     @cached_property
     def observe(self) -> ca.Function:
         """The function (t, x, u, p) -> values of :attr:`channels`."""
-        x = ca.vertcat(self.q, self.v)
+        t, x, u, p = self._state_symbols()
+        unit = self.normalised(x)
+        values = self.observations(t, *self.split(unit), u, p)
+        return ca.Function("kp_observe", [t, x, u, p], [ca.densify(ca.vertcat(unit, values))])
+
+    @cached_property
+    def observations(self) -> ca.Function:
+        """The function (t, q, v, u, p) -> outputs and energies."""
         energies = ca.vertcat(self.kinetic, self.potential, self.kinetic + self.potential)
-        return _function("kp_observe", [self.t, x, self.u, self.p], [ca.vertcat(x, self.outputs, energies)])
+        return self._function("kp_observations", [ca.vertcat(self.outputs, energies)])
 
     @cached_property
     def descriptor(self) -> ca.Function:
         """The function (t, q, v, u, p) -> M, f, vdot, for a look at one state."""
-        symbols = [self.t, self.q, self.v, self.u, self.p]
-        return _function("kp_descriptor", symbols, [self.M, self.f, self.accelerations(*symbols)])
+        parts = self._function("kp_parts", [self.M, self.f])
+        symbols = [ca.MX.sym(name, item.numel()) for name, item in zip("tqvup", self._symbols, strict=True)]
+        return ca.Function("kp_descriptor", symbols, [*parts.call(symbols), self.accelerations(*symbols)])
+
+    @cached_property
+    def guard(self) -> ca.Function | None:
+        """The function x -> regularity of each joint in :attr:`guarded_joints`, or None if none can be singular."""
+        space = ca.SX.sym("q", self.nq)
+        measures = []
+        row = 0
+        for joint in self.mechanism.joints:
+            kind = JOINT_KINDS[joint.kind]
+            q = space[row : row + len(joint.positions)]
+            row += len(joint.positions)
+            measure = kind.regularity(q, joint.sequence or "")
+            if measure is not None:
+                measures.append(measure)
+        if not measures:
+            return None
+        x = ca.vertcat(space, ca.SX.sym("v", self.nv))
+        return ca.Function("kp_guard", [x], [ca.densify(ca.vertcat(*measures) - SINGULAR)])
+
+    @property
+    def guarded_joints(self) -> tuple[str, ...]:
+        """The joints whose coordinates can become singular."""
+        symbol = ca.SX.sym("q", 7)
+        return tuple(
+            joint.name
+            for joint in self.mechanism.joints
+            if JOINT_KINDS[joint.kind].regularity(symbol, joint.sequence or "") is not None
+        )
+
+    @cached_property
+    def quaternions(self) -> tuple[int, ...]:
+        """The rows in q at which unit quaternions begin."""
+        rows, row = [], 0
+        for joint in self.mechanism.joints:
+            first = JOINT_KINDS[joint.kind].quaternion
+            if first is not None:
+                rows.append(row + first)
+            row += len(joint.positions)
+        return tuple(rows)
+
+    def normalised(self, x: Any) -> Any:
+        """Return the state ``x`` with its quaternions scaled to unit length.
+
+        Poses depend on a quaternion's direction alone, and its rate keeps its length, so this takes away nothing but the
+        rounding and truncation errors of an integrator.
+        """
+        if not self.quaternions:
+            return x
+        pieces, row = [], 0
+        for first in self.quaternions:
+            e = x[first : first + 4]
+            pieces += [x[row:first], e / ca.sqrt(ca.dot(e, e))]
+            row = first + 4
+        return ca.vertcat(*pieces, x[row:])
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """What :attr:`observe` returns: coordinates, their rates, outputs and energies."""
-        coordinates = self.mechanism.coordinates
+        """What :attr:`observe` returns: coordinates, generalized speeds, outputs and energies."""
         return (
-            *(Channel(coordinate.name, coordinate.unit) for coordinate in coordinates),
-            *(Channel(f"{coordinate.name}.rate", coordinate.rate_unit) for coordinate in coordinates),
+            *(Channel(quantity.name, quantity.unit) for quantity in self.mechanism.coordinates),
+            *(Channel(quantity.name, quantity.unit) for quantity in self.mechanism.speeds),
             *self.output_channels,
             *(Channel(name, "J") for name in ENERGIES),
         )
 
     def start(self, parameters: Mapping[str, float]) -> FloatArray:
         """Return the initial state x = [q; v] that the mechanism declares, at the given parameters."""
-        halves: tuple[list[float], list[float]] = ([], [])
+        q: list[float] = []
+        v: list[float] = []
         for joint in self.mechanism.joints:
             values = [float(evaluate(value, parameters)) for value in joint.start_values]
-            size = len(values) // 2
-            halves[0].extend(values[:size])
-            halves[1].extend(values[size:])
-        return np.array(halves[0] + halves[1])
+            q += values[: len(joint.positions)]
+            v += values[len(joint.positions) :]
+        return np.array(q + v)
 
     def check_mass_matrix(self, x: FloatArray, p: FloatArray) -> None:
-        """Refuse a mass matrix that is not positive definite at the state ``x``, naming the coordinate to blame."""
+        """Refuse a mass matrix that is not positive definite at the state ``x``, naming the speed to blame."""
         if self.nv == 0:
             return
-        zeros = np.zeros(self.u.numel())
-        M = np.asarray(self.descriptor(0.0, x[: self.nq], x[self.nq :], zeros, p)[0])
+        M = np.asarray(self.descriptor(0.0, *self.split(x), np.zeros(self.nu), p)[0])
         scale = np.sqrt(np.diag(M).clip(min=np.finfo(float).tiny))
         values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
         # A scaled eigenvalue below n * eps is zero to round-off: the accelerations would be noise.
         if np.diag(M).min() <= 0.0 or values[0] < len(M) * np.finfo(float).eps:
             worst = int(np.argmax(np.abs(vectors[:, 0]))) if np.diag(M).min() > 0.0 else int(np.argmin(np.diag(M)))
-            name = self.mechanism.coordinates[worst].name
+            name = self.mechanism.speeds[worst].name.removesuffix(".rate")
             raise MechanismError(
                 f"the mass matrix is singular at the start: nothing resists an acceleration of '{name}' "
                 f"(M[{worst}, {worst}] = {M[worst, worst]:g}). Give the bodies beyond that joint mass or inertia, "
                 "or weld it"
             )
 
+    @property
+    def _symbols(self) -> list[Any]:
+        return [self.t, self.q, self.v, self.u, self.p]
 
-def _function(name: str, arguments: list[ca.SX], results: list[ca.SX]) -> ca.Function:
-    return ca.Function(name, arguments, ca.cse([ca.densify(result) for result in results]))
+    def _state_symbols(self) -> tuple[ca.MX, ca.MX, ca.MX, ca.MX]:
+        sizes = {"t": 1, "x": self.nq + self.nv, "u": self.nu, "p": self.np}
+        t, x, u, p = (ca.MX.sym(name, size) for name, size in sizes.items())
+        return t, x, u, p

@@ -19,7 +19,7 @@ from kingpost.errors import SolverError
 Backend = Literal["auto", "c", "vm"]
 BACKENDS: tuple[Backend, ...] = ("auto", "c", "vm")
 
-OK, STEP_FAILED, NOT_FINITE, OUTPUT_NOT_FINITE = 0, 1, 2, 4  # as in march.c
+OK, STEP_FAILED, NOT_FINITE, OUTPUT_NOT_FINITE, SINGULAR = 0, 1, 2, 4, 5  # as in march.c
 
 
 class Stop(NamedTuple):
@@ -74,9 +74,11 @@ class Kernel:
     backend
         ``"c"`` demands machine code, ``"vm"`` the interpreter; ``"auto"`` takes machine code where it can be had.
 
+    untraceable
+        The forces of which no C code can be made.
     """
 
-    def __init__(self, functions: Sequence[ca.Function], backend: Backend = "auto") -> None:
+    def __init__(self, functions: Sequence[ca.Function], backend: Backend = "auto", untraceable: Sequence[str] = ()) -> None:
         self._functions = {function.name(): function for function in functions}
         self._library: ctypes.CDLL | None = None
         self._path: Path | None = None
@@ -85,7 +87,16 @@ class Kernel:
         self.compiler = ""
         self.key = ""
         self.cached = False
-        if backend != "vm":
+        if untraceable:
+            self.note = (
+                f"interpreter: plain Python inside, in {', '.join(untraceable)}; write it with CasADi operations for speed"
+            )
+            if backend == "c":
+                raise SolverError(
+                    f"backend 'c' was asked for, but these forces are plain Python: {', '.join(untraceable)}. Write them with "
+                    "CasADi operations, or use backend 'vm'"
+                )
+        elif backend != "vm":
             self._compile(demanded=backend == "c")
         self.backend: Literal["c", "vm"] = "vm" if self._library is None else "c"
 
@@ -124,7 +135,11 @@ class Kernel:
         generator = ca.CodeGenerator("kernel", {"casadi_int": "long long int"})
         for function in self._functions.values():
             generator.add(function)
-        has = "".join(f"#define KP_HAS_{name.upper()}\n" for name in ("observe", "step") if f"kp_{name}" in self._functions)
+        has = "".join(
+            f"#define KP_HAS_{name.upper()} {self._functions[f'kp_{name}'].numel_out(0)}\n"
+            for name in ("observe", "step", "guard")
+            if f"kp_{name}" in self._functions
+        )
         return f"{generator.dump()}\n{has}{files('kingpost').joinpath('march.c').read_text()}"
 
     def sample(self, t: FloatArray, x: FloatArray, u: FloatArray, p: FloatArray) -> FloatArray:
@@ -191,6 +206,7 @@ class Kernel:
         progress: Callable[[int], None],
     ) -> Stop:
         step, observe = self.evaluator("kp_step"), self.evaluator("kp_observe")
+        guard = self.evaluator("kp_guard") if "kp_guard" in self._functions else None
         for i in range(len(y) * substeps):
             try:
                 following = step(t0 + i * h, x, u[i // substeps], p, h)
@@ -198,6 +214,8 @@ class Kernel:
                 return Stop(STEP_FAILED, i, t0 + i * h, x)
             if not np.isfinite(following).all():
                 return Stop(NOT_FINITE, i, t0 + i * h, x)
+            if guard is not None and not (guard(following) > 0).all():
+                return Stop(SINGULAR, i, t0 + i * h, x)
             x = following
             row, rest = divmod(i + 1, substeps)
             if rest == 0:

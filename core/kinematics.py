@@ -1,4 +1,4 @@
-"""Where the bodies of a tree are and how they move, in joint coordinates q and rates v.
+"""Where the bodies of a tree are and how they move, in joint coordinates q and generalized speeds v.
 
 Shared by every formulation with minimal coordinates. Frames: W world, P body frame of the parent, F and M joint frames
 on parent and child, B body frame of the child.
@@ -6,82 +6,35 @@ on parent and child, B body frame of the child.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 
 from kingpost.assembly import Assembly
+from kingpost.elements import Joint, Output
+from kingpost.errors import PluginError, closest, listed
 from kingpost.expressions import Scalar
-from kingpost.joints import JOINT_KINDS
-from kingpost.mechanism import WORLD, Joint, Mechanism, Output
+from kingpost.externals import External, make_external
+from kingpost.interfaces.force import Loads
+from kingpost.joints import JOINT_KINDS, Geometry, JointKind
+from kingpost.mechanism import Mechanism
 from kingpost.screws import Pose, rotation_rpy, twist_cross, twist_to
 
 
-@dataclass(frozen=True)
-class Link:
-    """A body and the joint that carries it."""
-
-    joint: Joint
-    #: Rows of this joint in q and v.
-    rows: slice
-    #: Screw transformation of a twist from the parent's body frame to this body frame.
-    V_BP: ca.SX
-    #: Motion subspace of the joint about the body origin, in body axes.
-    S_B: ca.SX
-    X_WB: Pose
-    #: Twist of the body against the world, about the body origin, in body axes.
-    t_WB_B: ca.SX
-    #: The part of the twist's rate that holds no accelerations: Pdot_k u of eq. (36), about the body origin.
-    bias_B: ca.SX
-
-
-class TreeKinematics:
-    """Symbols of a tree's motion; what forces see (:class:`kingpost.interfaces.force.Kinematics`)."""
+class JointSpace:
+    """The symbols q and v of a tree, its joints' geometry, and the parts of what forces see that need no poses."""
 
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
         self.mechanism: Mechanism = assembly.mechanism
-        names = [coordinate.name for coordinate in self.mechanism.coordinates]
-        self._row = {name: i for i, name in enumerate(names)}
-        self.q = ca.vertcat(ca.SX(0, 1), *(ca.SX.sym(name) for name in names))
-        self.v = ca.vertcat(ca.SX(0, 1), *(ca.SX.sym(f"{name}.rate") for name in names))
-        self.links = self._walk()
-
-    def _walk(self) -> Mapping[str, Link]:
-        links: dict[str, Link] = {}
-        for joint in self.mechanism.tree:
-            parent = links.get(joint.parent)
-            assert parent is not None or joint.parent == WORLD
-            links[joint.child] = self._link(joint, parent)
-        return links
-
-    def _link(self, joint: Joint, parent: Link | None) -> Link:
-        kind = JOINT_KINDS[joint.kind]
-        first = self._row[joint.quantities[0].name] if joint.quantities else 0
-        rows = slice(first, first + len(joint.quantities))
-        q, v = self.q[rows], self.v[rows]
-        axis = ca.SX(3, 1)
-        if joint.axis is not None:
-            axis = self.vector(joint.axis)
-            axis = axis / ca.norm_2(axis)
-        X_PF = self._placement(joint.position, joint.rotation)
-        X_BM = self._placement(joint.child_position, joint.child_rotation)
-        X_PB = X_PF @ kind.pose_FM(q, axis) @ X_BM.inverse()
-        V_BP = twist_to(X_PB.inverse())
-        S_B = twist_to(X_BM) @ kind.motion_subspace(axis)
-        relative = S_B @ v
-        if parent is None:
-            return Link(joint, rows, V_BP, S_B, X_PB, relative, ca.SX(6, 1))
-        t_WB_B = V_BP @ parent.t_WB_B + relative
-        # Rate of a twist S v that is fixed in B while B moves with t: the bracket t x (S v).
-        bias_B = V_BP @ parent.bias_B + twist_cross(t_WB_B) @ relative
-        return Link(joint, rows, V_BP, S_B, parent.X_WB @ X_PB, t_WB_B, bias_B)
-
-    def _placement(self, position: tuple[Scalar, ...], rotation: tuple[Scalar, ...]) -> Pose:
-        angles = self.vector(rotation)
-        return Pose(rotation_rpy(angles[0], angles[1], angles[2]), self.vector(position))
+        self._q_row = {coordinate.name: i for i, coordinate in enumerate(self.mechanism.coordinates)}
+        self._v_row = {speed.name: i for i, speed in enumerate(self.mechanism.speeds)}
+        self.q = ca.vertcat(ca.SX(0, 1), *(ca.SX.sym(name) for name in self._q_row))
+        self.v = ca.vertcat(ca.SX(0, 1), *(ca.SX.sym(name) for name in self._v_row))
+        self.externals: list[External] = []
+        self._owner = ""
 
     def value(self, scalar: Scalar) -> ca.SX:
         return self.assembly.value(scalar)
@@ -89,21 +42,70 @@ class TreeKinematics:
     def vector(self, vector: tuple[Scalar, ...]) -> ca.SX:
         return self.assembly.vector(vector)
 
+    @property
+    def t(self) -> ca.SX:
+        return self.assembly.t
+
     def pose(self, body: str) -> Pose:
-        return self.links[body].X_WB
+        raise NotImplementedError
 
     def twist(self, body: str) -> ca.SX:
-        return self.links[body].t_WB_B
+        raise NotImplementedError
 
     def coordinate(self, name: str) -> ca.SX:
-        return self.q[self._row[name]]
+        return self.q[self._q_row[name]]
 
     def rate(self, name: str) -> ca.SX:
-        return self.v[self._row[name]]
+        return self.v[self.effort_row(name)]
 
     def effort_row(self, name: str) -> int:
-        """Return the row of a joint coordinate in q and v."""
-        return self._row[name]
+        """Return the row in v of a generalized speed, or of the rate of a coordinate."""
+        return self._v_row[name if name in self._v_row else f"{name}.rate"]
+
+    def call(self, function: Any, *arguments: ca.SX, size: int) -> ca.SX:
+        external = make_external(self._owner, function, arguments, size, len(self.externals))
+        self.externals.append(external)
+        return external.symbols
+
+    def loads(self) -> Iterator[Loads]:
+        """Yield what each force of the mechanism does; a force that names what is not there is refused by name."""
+        bodies = {body.name for body in self.mechanism.bodies}
+        efforts = {*self._v_row, *self.mechanism.rated_coordinates}
+        for name, force in self.assembly.forces.items():
+            self._owner = name
+            loads = force.loads(self)
+            for word, given, known in (("body", loads.wrenches, bodies), ("coordinate", loads.efforts, efforts)):
+                for key in given:
+                    if key not in known:
+                        raise PluginError(
+                            f"force '{name}' ({force.name}) acts on {word} '{key}', which is not there"
+                            f"{closest(key, known)} Known: {listed(sorted(known))}."
+                        )
+            yield loads
+
+    def rows(self, joint: Joint) -> tuple[slice, slice]:
+        """Return the rows of a joint in q and in v."""
+        first_q = self._q_row[joint.positions[0].name] if joint.positions else 0
+        first_v = self._v_row[joint.speeds[0].name] if joint.speeds else 0
+        return slice(first_q, first_q + len(joint.positions)), slice(first_v, first_v + len(joint.speeds))
+
+    def geometry(self, joint: Joint) -> Geometry:
+        """Return the symbols of a joint's own fields."""
+        axis, axis2 = (ca.SX(3, 1) if field is None else self._unit(field) for field in (joint.axis, joint.axis2))
+        pitch = ca.SX(0) if joint.pitch is None else self.value(joint.pitch)
+        return Geometry(axis, axis2, pitch, joint.sequence or "")
+
+    def _unit(self, direction: tuple[Scalar, ...]) -> ca.SX:
+        vector = self.vector(direction)
+        return vector / ca.norm_2(vector)
+
+    def placements(self, joint: Joint) -> tuple[Pose, Pose]:
+        """Return X_PF and X_BM, the places of the joint frames on parent and child."""
+        return self._placement(joint.position, joint.rotation), self._placement(joint.child_position, joint.child_rotation)
+
+    def _placement(self, position: tuple[Scalar, ...], rotation: tuple[Scalar, ...]) -> Pose:
+        angles = self.vector(rotation)
+        return Pose(rotation_rpy(angles[0], angles[1], angles[2]), self.vector(position))
 
     def inertia(self, body: str) -> ca.SX:
         """Return the inertia matrix of a body about its centre of mass, in body axes."""
@@ -111,10 +113,90 @@ class TreeKinematics:
         xx, yy, zz, xy, xz, yz = entries if len(entries) == 6 else [*entries, *[ca.SX(0)] * 3]
         return ca.sparsify(ca.blockcat([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
 
+    def velocity_map(self) -> ca.SX:
+        """Return N with qdot = N v."""
+        N = ca.SX(self.q.numel(), self.v.numel())
+        for joint in self.mechanism.joints:
+            q_rows, v_rows = self.rows(joint)
+            if joint.positions:
+                N[q_rows, v_rows] = JOINT_KINDS[joint.kind].velocity_map(self.q[q_rows])
+        return ca.sparsify(N)
+
     def output(self, output: Output) -> ca.SX:
         """Return the three components of an output, in world axes."""
         X_WB, t_WB_B = self.pose(output.body), self.twist(output.body)
-        at: Any = self.vector(output.at)
+        at = self.vector(output.at)
         if output.quantity == "position":
             return ca.densify(X_WB.p + X_WB.R @ at)
         return ca.densify(X_WB.R @ (t_WB_B[3:] + ca.cross(t_WB_B[:3], at)))
+
+
+@dataclass(frozen=True, eq=False)
+class JointMotion:
+    """The motion of a body against its parent, as a joint allows it."""
+
+    X_PB: Pose
+    #: Motion subspace about the body origin, in body axes, and its rate times v.
+    S_B: ca.SX
+    Sdot_v: ca.SX
+
+
+def joint_motion(space: JointSpace, joint: Joint) -> JointMotion:
+    """Return how ``joint`` moves its child, in its own rows of q and v."""
+    kind: JointKind = JOINT_KINDS[joint.kind]
+    q_rows, v_rows = space.rows(joint)
+    q, v, geometry = space.q[q_rows], space.v[v_rows], space.geometry(joint)
+    X_PF, X_BM = space.placements(joint)
+    to_B = twist_to(X_BM)
+    return JointMotion(
+        X_PF @ kind.pose_FM(q, geometry) @ X_BM.inverse(),
+        to_B @ kind.motion_subspace(q, geometry),
+        ca.sparsify(to_B @ kind.subspace_rate(q, v, geometry)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A body and the joint that carries it."""
+
+    joint: Joint
+    #: Rows of this joint in v.
+    rows: slice
+    #: Screw transformation of a twist from the parent's body frame to this body frame.
+    V_BP: ca.SX
+    #: Motion subspace of the joint about the body origin, in body axes.
+    S_B: ca.SX
+    Sdot_v: ca.SX
+    X_WB: Pose
+    #: Twist of the body against the world, about the body origin, in body axes.
+    t_WB_B: ca.SX
+    #: The part of the twist's rate that holds no accelerations: Pdot_k u of eq. (36), about the body origin.
+    bias_B: ca.SX
+
+
+class TreeKinematics(JointSpace):
+    """Poses and twists of all bodies as expressions in q and v; what forces see (:class:`kingpost.Kinematics`)."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        super().__init__(assembly)
+        self.links: Mapping[str, Link] = {}
+        for joint in self.mechanism.tree:
+            self.links = {**self.links, joint.child: self._link(joint, self.links.get(joint.parent))}
+
+    def _link(self, joint: Joint, parent: Link | None) -> Link:
+        motion = joint_motion(self, joint)
+        _, rows = self.rows(joint)
+        V_BP = twist_to(motion.X_PB.inverse())
+        relative = motion.S_B @ self.v[rows]
+        if parent is None:
+            return Link(joint, rows, V_BP, motion.S_B, motion.Sdot_v, motion.X_PB, relative, motion.Sdot_v)
+        t_WB_B = V_BP @ parent.t_WB_B + relative
+        # The rate of a twist that is fixed in B while B moves with t is the bracket t x (S v).
+        bias_B = V_BP @ parent.bias_B + twist_cross(t_WB_B) @ relative + motion.Sdot_v
+        return Link(joint, rows, V_BP, motion.S_B, motion.Sdot_v, parent.X_WB @ motion.X_PB, t_WB_B, bias_B)
+
+    def pose(self, body: str) -> Pose:
+        return self.links[body].X_WB
+
+    def twist(self, body: str) -> ca.SX:
+        return self.links[body].t_WB_B

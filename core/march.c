@@ -9,7 +9,7 @@
 #define KP_EXPORT __attribute__((visibility("default")))
 #endif
 
-enum { KP_OK = 0, KP_STEP_FAILED = 1, KP_NOT_FINITE = 2, KP_NO_MEMORY = 3, KP_OUTPUT_NOT_FINITE = 4 };
+enum { KP_OK = 0, KP_STEP_FAILED = 1, KP_NOT_FINITE = 2, KP_NO_MEMORY = 3, KP_OUTPUT_NOT_FINITE = 4, KP_SINGULAR = 5 };
 
 typedef struct {
   const casadi_real **arg;
@@ -61,6 +61,19 @@ KP_EXPORT int kp_sample(casadi_int n, const double *t, const double *x, casadi_i
 }
 #endif
 
+#ifdef KP_HAS_GUARD
+/* Whether every joint's coordinates are far enough from a singularity. */
+static int kp_regular(const kp_workspace *wg, const double *x, double *measures, casadi_int n) {
+  casadi_int j;
+  wg->arg[0] = x;
+  wg->res[0] = measures;
+  if (kp_guard(wg->arg, wg->res, wg->iw, wg->w, 0)) return 0;
+  for (j = 0; j < n; ++j)
+    if (!(measures[j] > 0)) return 0;
+  return 1;
+}
+#endif
+
 #ifdef KP_HAS_STEP
 /* Take steps first .. first + n - 1 of a run. x holds the state before and after; after every `substeps` steps the outputs
    go into the next row of y. *done counts finished steps; on failure *t_stop is the start of the failed step, or the time
@@ -69,12 +82,19 @@ KP_EXPORT int kp_march(casadi_int first, casadi_int n, casadi_int substeps, doub
                        const double *u, casadi_int u_stride, const double *p, double *y, casadi_int ny,
                        casadi_int *done, double *t_stop) {
   kp_workspace ws, wo;
+#ifdef KP_HAS_GUARD
+  kp_workspace wg;
+  double measures[KP_HAS_GUARD];
+#endif
   casadi_int i, j, row;
   double t;
   int status = KP_OK;
   double *next = malloc((nx + 1) * sizeof *next);
   int ready = kp_allocate(&ws, kp_step_work);
   ready = kp_allocate(&wo, kp_observe_work) && ready && next;
+#ifdef KP_HAS_GUARD
+  ready = kp_allocate(&wg, kp_guard_work) && ready;
+#endif
   *done = 0;
   *t_stop = t0;
   if (!ready) status = KP_NO_MEMORY;
@@ -89,6 +109,9 @@ KP_EXPORT int kp_march(casadi_int first, casadi_int n, casadi_int substeps, doub
     if (kp_step(ws.arg, ws.res, ws.iw, ws.w, 0)) status = KP_STEP_FAILED;
     for (j = 0; j < nx && status == KP_OK; ++j)
       if (!isfinite(next[j])) status = KP_NOT_FINITE;
+#ifdef KP_HAS_GUARD
+    if (status == KP_OK && !kp_regular(&wg, next, measures, KP_HAS_GUARD)) status = KP_SINGULAR;
+#endif
     if (status == KP_OK) {
       for (j = 0; j < nx; ++j) x[j] = next[j];
       if ((i + 1) % substeps == 0) {
@@ -112,6 +135,9 @@ KP_EXPORT int kp_march(casadi_int first, casadi_int n, casadi_int substeps, doub
   free(next);
   kp_free(&ws);
   kp_free(&wo);
+#ifdef KP_HAS_GUARD
+  kp_free(&wg);
+#endif
   return status;
 }
 #endif

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kingpost.assembly import make_forces
+from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter
 from kingpost.errors import FileError, MechanismError, PluginError, closest, listed
 from kingpost.fields import Table, fill
-from kingpost.mechanism import Body, ForceElement, Input, Joint, Mechanism, Output, Parameter
+from kingpost.mechanism import Mechanism
 from kingpost.pluginset import PluginSet
 from kingpost.tomllines import LineIndex
 from kingpost.values import check_values

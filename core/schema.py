@@ -6,10 +6,10 @@ import dataclasses
 import types
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from kingpost.elements import Body, Input, Joint, Output, Parameter
 from kingpost.expressions import Scalar, Scalars
 from kingpost.fields import Table, default, required
 from kingpost.joints import JOINT_KINDS
-from kingpost.mechanism import Body, Input, Joint, Output, Parameter
 from kingpost.modelfile import RunSettings
 from kingpost.pluginset import PluginSet
 

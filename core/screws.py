@@ -1,22 +1,33 @@
 """Poses, twists and wrenches as column matrices: twist = [angular; linear], wrench = [moment; force].
 
-Names follow monogram notation (docs/notation.md): ``R_AB`` turns components in B into components in A, ``p_AB`` is the
-position of B's origin in A. Equation numbers are those of the Kane/screw-theory vessel-crane paper (docs/theory.md).
+Every function works on CasADi symbols and, given arrays, on numbers: one source for both. Names follow monogram notation
+(docs/notation.md): ``R_AB`` turns components in B into components in A, ``p_AB`` is the position of B's origin in A.
+Equation numbers are those of the Kane/screw-theory vessel-crane paper (document 004).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import casadi as ca
+import numpy as np
+
+#: A CasADi matrix, symbolic or numeric (SX, MX, DM), or an array.
+Matrix: TypeAlias = Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pose:
-    """Rotation and position of a frame B in a frame A, eq. (1)."""
+    """Rotation and position of a frame B in a frame A, the parts of the homogeneous transformation of eq. (1)."""
 
-    R: ca.SX
-    p: ca.SX
+    R: Matrix
+    p: Matrix
+
+    @staticmethod
+    def identity() -> Pose:
+        """Return the pose of a frame in itself."""
+        return Pose(ca.SX.eye(3), ca.SX(3, 1))
 
     def __matmul__(self, other: Pose) -> Pose:
         """Compose: X_AC = X_AB @ X_BC."""
@@ -26,40 +37,68 @@ class Pose:
         """Return X_BA."""
         return Pose(self.R.T, -(self.R.T @ self.p))
 
+    def matrix(self) -> Matrix:
+        """Return the homogeneous transformation matrix T of eq. (1)."""
+        return ca.blockcat(self.R, self.p, ca.DM(1, 3), ca.DM.ones(1, 1))
 
-def hat(a: ca.SX) -> ca.SX:
+
+def hat(a: Matrix) -> Matrix:
     """Return the skew-symmetric form of a vector: ``hat(a) @ b`` is a x b."""
     return ca.skew(a)
 
 
-def twist_to(X_BA: Pose) -> ca.SX:
-    """Return the screw transformation of a twist referenced to A, in A, to one referenced to B, in B; eqs. (6), (23)."""
-    return ca.sparsify(ca.blockcat(X_BA.R, ca.SX(3, 3), hat(X_BA.p) @ X_BA.R, X_BA.R))
+def twist_matrix(t: Matrix) -> Matrix:
+    """Return the 4 x 4 matrix form of a twist, eq. (4)."""
+    return ca.blockcat(hat(t[:3]), t[3:], ca.DM(1, 3), ca.DM(1, 1))
 
 
-def shift_twist(p: ca.SX) -> ca.SX:
-    """Return U of eq. (20): moves the reference point of a twist by ``p``, from frame origin to p, coordinates unchanged."""
-    return ca.sparsify(ca.blockcat(ca.SX.eye(3), ca.SX(3, 3), -hat(p), ca.SX.eye(3)))
+def twist_to(X_BA: Pose) -> Matrix:
+    """Return the screw transformation of a twist about A's origin, in A, to about B's origin, in B; eqs. (6), (23)."""
+    return ca.sparsify(ca.blockcat(X_BA.R, ca.DM(3, 3), hat(X_BA.p) @ X_BA.R, X_BA.R))
 
 
-def twist_cross(t: ca.SX) -> ca.SX:
-    """Return the matrix of the twist bracket: the rate of a twist fixed in a frame moving with twist ``t``."""
+def wrench_to(X_BA: Pose) -> Matrix:
+    """Return the transformation of a wrench about A's origin, in A, to about B's origin, in B; the dual of a twist's."""
+    return ca.sparsify(ca.blockcat(X_BA.R, hat(X_BA.p) @ X_BA.R, ca.DM(3, 3), X_BA.R))
+
+
+def shift_twist(p: Matrix) -> Matrix:
+    """Return U of eq. (20): moves the reference point of a twist from the frame origin to the point ``p``.
+
+    The paper's p_mk,k goes from the point to the origin, so it is the negative of ``p``.
+    """
+    return ca.sparsify(ca.blockcat(ca.DM.eye(3), ca.DM(3, 3), -hat(p), ca.DM.eye(3)))
+
+
+def shift_wrench(p: Matrix) -> Matrix:
+    """Return U-bar of eq. (46): moves the reference point of a wrench that acts at the point ``p`` to the frame origin."""
+    return ca.sparsify(ca.blockcat(ca.DM.eye(3), hat(p), ca.DM(3, 3), ca.DM.eye(3)))
+
+
+def twist_to_point(X_BA: Pose, m_B: Matrix) -> Matrix:
+    """Return V of eqs. (24)-(26): from about A's origin, in A, to about the point ``m_B`` of B, in B."""
+    return shift_twist(m_B) @ twist_to(X_BA)
+
+
+def twist_cross(t: Matrix) -> Matrix:
+    """Return the matrix of the twist bracket: the rate of a twist fixed in a frame that moves with twist ``t``."""
     w, v = t[:3], t[3:]
-    return ca.blockcat(hat(w), ca.SX(3, 3), hat(v), hat(w))
+    return ca.blockcat(hat(w), ca.DM(3, 3), hat(v), hat(w))
 
 
-def rotation_about(axis: ca.SX, angle: ca.SX) -> ca.SX:
+def rotation_about(axis: Matrix, angle: Matrix) -> Matrix:
     """Return the rotation matrix of ``angle`` about a unit ``axis``."""
     c, s = ca.cos(angle), ca.sin(angle)
+    axis = ca.SX(axis)
     if axis.is_constant():
-        components = [float(component) for component in ca.DM(axis).full().ravel()]
+        components = ca.DM(axis).full().ravel()
         for i in range(3):
             if abs(components[i]) == 1.0:
-                return _rotation_about_coordinate_axis(i, c, components[i] * s)
+                return _rotation_about_coordinate_axis(i, c, float(components[i]) * s)
     return c * ca.SX.eye(3) + s * hat(axis) + (1 - c) * (axis @ axis.T)
 
 
-def _rotation_about_coordinate_axis(i: int, c: ca.SX, s: ca.SX) -> ca.SX:
+def _rotation_about_coordinate_axis(i: int, c: Matrix, s: Matrix) -> Matrix:
     """Return the sparse form, free of terms like 1 - (1 - c), which the compiler cannot cancel."""
     j, k = (i + 1) % 3, (i + 2) % 3
     R = ca.SX(3, 3)
@@ -69,10 +108,45 @@ def _rotation_about_coordinate_axis(i: int, c: ca.SX, s: ca.SX) -> ca.SX:
     return R
 
 
-def rotation_rpy(roll: ca.SX, pitch: ca.SX, yaw: ca.SX) -> ca.SX:
-    """Return R = Rz(yaw) Ry(pitch) Rx(roll)."""
+def rotation_rpy(roll: Matrix, pitch: Matrix, yaw: Matrix) -> Matrix:
+    """Return R = Rz(yaw) Ry(pitch) Rx(roll), eq. (53)."""
     R = ca.SX.eye(3)
     for i, angle in ((2, yaw), (1, pitch), (0, roll)):
+        angle = ca.SX(angle)
         if not angle.is_zero():
             R = R @ _rotation_about_coordinate_axis(i, ca.cos(angle), ca.sin(angle))
     return R
+
+
+def rotation_of_quaternion(e: Matrix) -> Matrix:
+    """Return the rotation matrix of the quaternion (w, x, y, z), whatever its length: that of e / |e|."""
+    w, n = e[0], e[1:4]
+    square = ca.dot(e, e)
+    return ca.DM.eye(3) + (2 / square) * (w * hat(n) + hat(n) @ hat(n))
+
+
+def quaternion_rate(e: Matrix) -> Matrix:
+    """Return the 4 x 3 matrix E with edot = E w for the angular velocity ``w`` in the rotated frame; |e| stays as it is."""
+    w, n = e[0], e[1:4]
+    return ca.vertcat(-n.T, w * ca.DM.eye(3) + hat(n)) / 2
+
+
+def perpendicular(axis: Matrix) -> Matrix:
+    """Return two unit vectors, as columns, that make a right-handed frame with the unit vector ``axis``.
+
+    Duff et al., "Building an orthonormal basis, revisited", J. Comput. Graph. Tech. 6 (2017): free of branches but a sign.
+    For the axis (0, 0, 1) they are the x and y axes.
+    """
+    axis = ca.SX(axis)
+    x, y, z = axis[0], axis[1], axis[2]
+    s = ca.if_else(z >= 0, 1.0, -1.0)
+    a = -1 / (s + z)
+    b = x * y * a
+    first = ca.vertcat(1 + s * x**2 * a, s * b, -s * x)
+    second = ca.vertcat(b, s + y**2 * a, -y)
+    return ca.horzcat(first, second)
+
+
+def numeric(matrix: Matrix) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return a constant CasADi matrix as an array."""
+    return np.asarray(ca.DM(ca.evalf(matrix)).full())

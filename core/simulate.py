@@ -15,13 +15,15 @@ import casadi as ca
 import numpy as np
 
 from kingpost.assembly import assemble
-from kingpost.equations import Equations, FloatArray
+from kingpost.equations import SINGULAR, Equations, FloatArray
 from kingpost.errors import Interrupted, MechanismError, PluginError, SolverError, closest, listed
+from kingpost.externals import python_error
 from kingpost.grid import Grid, fixed_step_grid, output_grid
 from kingpost.history import History
 from kingpost.interfaces.formulation import Formulation
 from kingpost.interfaces.integrator import InitialValueProblem, Integrator, Solver, StepMap
 from kingpost.kernel import NOT_FINITE, OK, OUTPUT_NOT_FINITE, Backend, Kernel
+from kingpost.kernel import SINGULAR as SINGULAR_JOINT
 from kingpost.mechanism import Mechanism
 from kingpost.pluginset import PluginSet
 from kingpost.selection import Selection, select
@@ -127,8 +129,9 @@ def prepare(
         grid = output_grid(t_start, t_end, output_step)
     x0 = start_state(equations, values)
     p = np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
+    check_singularity(equations, x0, t_start)
     equations.check_mass_matrix(x0, p)
-    kernel = Kernel(_functions(equations, method), backend)
+    kernel = Kernel(_functions(equations, method), backend, equations.python_forces)
     rows = input_rows(mechanism, values, inputs or {}, grid)
     return Simulation(mechanism, equations, method, kernel, grid, values, x0, rows, p, plugins)
 
@@ -151,7 +154,31 @@ def start_state(equations: Equations, values: Values) -> FloatArray:
     names = [channel.name for channel in equations.channels[: len(x0)]]
     for name, value in values.start.items():
         x0[names.index(name)] = value
+    for first in equations.quaternions:
+        length = float(np.linalg.norm(x0[first : first + 4]))
+        if length == 0.0:
+            raise MechanismError(
+                f"the quaternion {listed(names[first : first + 4])} starts at zero, which is no rotation; (1, 0, 0, 0) is none"
+            )
+        x0[first : first + 4] /= length
     return x0
+
+
+def check_singularity(equations: Equations, x: FloatArray, t: float) -> None:
+    """Refuse a state at which the coordinates of a joint are, or nearly are, singular."""
+    if equations.guard is None:
+        return
+    measures = np.asarray(equations.guard(x)).ravel()
+    for name, measure in zip(equations.guarded_joints, measures, strict=True):
+        if not measure > 0:
+            joint = next(joint for joint in equations.mechanism.joints if joint.name == name)
+            rows = [i for i, channel in enumerate(equations.channels) if channel.name.startswith(f"{name}.")]
+            angles = ", ".join(f"{equations.channels[i].name} = {x[i]:.4f}" for i in rows[:3])
+            raise SolverError(
+                f"joint '{name}' ({joint.kind}) is about to lock at t = {t:.6g} s: two of its axes are within "
+                f"{math.degrees(math.asin(SINGULAR)):.1f} degrees of each other ({angles} rad). Use a spherical or free joint, whose "
+                "quaternion has no such place, or another sequence of axes"
+            )
 
 
 def input_rows(mechanism: Mechanism, values: Values, inputs: Mapping[str, Signal], grid: Grid) -> FloatArray:
@@ -176,7 +203,8 @@ def input_rows(mechanism: Mechanism, values: Values, inputs: Mapping[str, Signal
 def _functions(equations: Equations, integrator: Integrator) -> list[ca.Function]:
     if not isinstance(integrator, StepMap):
         return [equations.rhs, equations.rhs_jacobian, equations.observe]
-    return [step_function(equations, integrator), equations.observe]
+    guard = [] if equations.guard is None else [equations.guard]
+    return [step_function(equations, integrator), equations.observe, *guard]
 
 
 def step_function(equations: Equations, integrator: StepMap) -> ca.Function:
@@ -191,7 +219,7 @@ def step_function(equations: Equations, integrator: StepMap) -> ca.Function:
             raise PluginError(
                 f"integrator '{integrator.name}': step returned a {shape[0]} x {shape[1]} state, expected {x.shape[0]} x 1"
             )
-        return ca.Function("kp_step", [t, x, u, p, h], [ca.densify(following)])
+        return ca.Function("kp_step", [t, x, u, p, h], [ca.densify(equations.normalised(following))])
     except (TypeError, NotImplementedError, RuntimeError) as error:
         raise PluginError(
             f"integrator '{integrator.name}': step cannot be traced ({type(error).__name__}: {str(error).strip()}). A step "
@@ -244,13 +272,15 @@ class Simulation:
             reached = self.grid.times[finished]
             raise Interrupted(f"interrupted at t = {reached:g} s", history=so_far("interrupted")) from None
         except SolverError as error:
-            raise SolverError(str(error), history=so_far("failed")) from None
+            raise SolverError(self._explain(error), history=so_far("failed")) from None
         return so_far("complete")
 
     def _march(self, y: FloatArray, advanced: Callable[[int], None], statistics: dict[str, Any]) -> None:
         grid = self.grid
         stop = self.kernel.march(y, grid.substeps, grid.t_start, grid.step, self.x0, self.inputs, self.p, progress=advanced)
         statistics["steps"] = stop.steps
+        if stop.status == SINGULAR_JOINT:
+            self._refuse_singular(stop.t, stop.x)
         if stop.status == OUTPUT_NOT_FINITE:
             self._check_outputs(stop.t, y[stop.steps // grid.substeps])
         if stop.status != OK:
@@ -264,6 +294,7 @@ class Simulation:
                 last = x
                 y[k - 1 : k] = self.kernel.sample(times[k : k + 1], x[None, :], self.inputs[k : k + 1], self.p)
                 self._check_outputs(times[k], y[k - 1])
+                check_singularity(self.equations, y[k - 1, : self.x0.size], times[k])
                 advanced(k)
 
     def _states(self, rows: range, x0: FloatArray, statistics: dict[str, Any]) -> Iterator[FloatArray]:
@@ -298,6 +329,18 @@ class Simulation:
         changes = np.flatnonzero(np.any(np.diff(self.inputs[:-1], axis=0) != 0, axis=1)) + 1
         edges = [0, *changes.tolist(), self.grid.samples]
         return (range(a, b) for a, b in itertools.pairwise(edges))
+
+    def _explain(self, error: SolverError) -> str:
+        """Return the message, or, if a force written in Python raised, what it raised."""
+        raised = python_error(self.equations.externals)
+        if raised is None:
+            return str(error)
+        return f"force '{raised[0]}' raised {type(raised[1]).__name__}: {raised[1]}"
+
+    def _refuse_singular(self, t: float, x: FloatArray) -> None:
+        """Say which joint locks in the step from ``x``; the state before it may still be just outside."""
+        following = self.kernel.evaluator("kp_step")(t, x, self.inputs[0], self.p, self.grid.step)
+        check_singularity(self.equations, following, t + self.grid.step)
 
     def _check_outputs(self, t: float, y: FloatArray) -> None:
         if not np.isfinite(y).all():

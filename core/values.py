@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kingpost.elements import Body, Joint
 from kingpost.errors import MechanismError, closest, listed
 from kingpost.expressions import Expression, Scalar, evaluate
-from kingpost.mechanism import Body, Mechanism
+from kingpost.mechanism import Mechanism
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,7 @@ def resolve_values(mechanism: Mechanism, settings: Mapping[str, float]) -> Value
     """Sort ``settings`` into parameters, inputs and start values, and check that the machine they make is possible."""
     parameters = {parameter.name: parameter for parameter in mechanism.parameters}
     inputs = {signal.name: signal.default for signal in mechanism.inputs}
-    names = [coordinate.name for coordinate in mechanism.coordinates]
-    states = {*names, *(f"{name}.rate" for name in names)}
+    states = [quantity.name for quantity in (*mechanism.coordinates, *mechanism.speeds)]
     values = {name: parameter.default for name, parameter in parameters.items()}
     start: dict[str, float] = {}
     for name, given in settings.items():
@@ -47,7 +47,7 @@ def resolve_values(mechanism: Mechanism, settings: Mapping[str, float]) -> Value
         else:
             raise MechanismError(
                 f"'{mechanism.name}' has nothing called '{name}' that could be set{closest(name, {*values, *inputs, *states})} "
-                f"Parameters: {listed(values)}. Inputs: {listed(inputs)}. Start values: {listed(sorted(states))}."
+                f"Parameters: {listed(values)}. Inputs: {listed(inputs)}. Start values: {listed(states)}."
             )
     check_values(mechanism, values)
     return Values(values, inputs, start)
@@ -62,13 +62,31 @@ def check_values(mechanism: Mechanism, parameters: Mapping[str, float]) -> None:
             raise error.within("bodies", i) from None
     for i, joint in enumerate(mechanism.joints):
         _numbers(joint.start_values, parameters, f"joint '{joint.name}'", ("joints", i, "start"))
-        for key in ("axis", "position", "rotation", "child_position", "child_rotation"):
+        for key in ("axis", "axis2", "position", "rotation", "child_position", "child_rotation"):
             numbers = _numbers(getattr(joint, key) or (), parameters, f"joint '{joint.name}'", ("joints", i, key))
-            if key == "axis" and numbers and not any(numbers):
+            if key in ("axis", "axis2") and numbers and not any(numbers):
                 raise MechanismError(
-                    f"joint '{joint.name}': axis is zero{_formulas(joint.axis or (), parameters)}; give a direction",
+                    f"joint '{joint.name}': {key} is zero{_formulas(getattr(joint, key), parameters)}; give a direction",
                     path=("joints", i, key),
                 )
+        if joint.pitch is not None:
+            _numbers((joint.pitch,), parameters, f"joint '{joint.name}'", ("joints", i, "pitch"))
+        if joint.axis is not None and joint.axis2 is not None:
+            _check_axes(joint, parameters, ("joints", i, "axis2"))
+
+
+def _check_axes(joint: Joint, parameters: Mapping[str, float], path: tuple[str | int, ...]) -> None:
+    axis, axis2 = (np.array(_numbers(a or (), parameters, joint.name, path)) for a in (joint.axis, joint.axis2))
+    cosine = float(axis @ axis2 / np.linalg.norm(axis) / np.linalg.norm(axis2))
+    degrees = math.degrees(math.acos(min(1.0, max(-1.0, cosine))))
+    if joint.kind == "universal" and abs(cosine) > 1 - 1e-6:
+        raise MechanismError(f"joint '{joint.name}': its two axes are parallel ({degrees:.3g} degrees apart)", path=path)
+    if joint.kind == "planar" and abs(cosine) > 1e-9:
+        raise MechanismError(
+            f"joint '{joint.name}': axis2, the first direction in the plane, is {degrees:.6g} degrees from the normal 'axis'; it "
+            "must be 90",
+            path=path,
+        )
 
 
 def _check_body(body: Body, parameters: Mapping[str, float]) -> None:

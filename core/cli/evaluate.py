@@ -80,13 +80,13 @@ def _answer(equations: Equations, t: float, q: FloatArray, v: FloatArray, u: Flo
         "outputs": {channel.name: observed[channel.name] for channel in equations.output_channels},
         "names": {
             "q": [coordinate.name for coordinate in coordinates],
-            "v": [f"{coordinate.name}.rate" for coordinate in coordinates],
+            "v": [speed.name for speed in mechanism.speeds],
             "u": [signal.name for signal in mechanism.inputs],
         },
         "units": {
             "q": [coordinate.unit for coordinate in coordinates],
-            "v": [coordinate.rate_unit for coordinate in coordinates],
-            "vdot": [f"{coordinate.unit}/s2" for coordinate in coordinates],
+            "v": [speed.unit for speed in mechanism.speeds],
+            "vdot": [f"{speed.unit.removesuffix('/s')}/s2" for speed in mechanism.speeds],
             "u": [signal.unit for signal in mechanism.inputs],
             "energy": "J",
             "outputs": {channel.name: channel.unit for channel in equations.output_channels},

@@ -49,7 +49,7 @@ class Models(Command):
         rows += [("parameter", p.name, f"{p.default:g} {p.unit}", p.description) for p in mechanism.parameters]
         rows += [("input", i.name, f"{i.default:g} {i.unit}", i.description) for i in mechanism.inputs]
         for joint in mechanism.joints:
-            starts = zip(joint.quantities, joint.start_values, strict=False)
+            starts = zip(joint.positions, joint.start_values, strict=False)
             carries = f"{joint.kind} joint, carries '{joint.child}' on '{joint.parent}'"
             rows += [("coordinate", c.name, f"starts at {start} {c.unit}", carries) for c, start in starts]
         rows += [("output", o.name, o.unit, f"{o.quantity} of a point of '{o.body}'") for o in mechanism.outputs]

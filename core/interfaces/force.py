@@ -39,6 +39,10 @@ class Kinematics(Protocol):
 
     mechanism: Mechanism
 
+    @property
+    def t(self) -> ca.SX:
+        """The time."""
+
     def value(self, scalar: Scalar) -> ca.SX:
         """Return a field of the options as a symbol; it may use parameters, inputs and the time ``t``."""
 
@@ -55,7 +59,14 @@ class Kinematics(Protocol):
         """Return a joint coordinate, e.g. ``"slew.angle"``."""
 
     def rate(self, name: str) -> ca.SX:
-        """Return the rate of a joint coordinate."""
+        """Return the rate of a joint coordinate, or a generalized speed, e.g. ``"ball.wx"``."""
+
+    def call(self, function: Any, *arguments: ca.SX, size: int) -> ca.SX:
+        """Return ``size`` values of a function that is not an expression.
+
+        A CasADi function of the arguments (a table, say) is compiled with the rest. A plain Python function gets and
+        returns NumPy arrays; the run then takes the slower door, and says so.
+        """
 
 
 @dataclass(frozen=True)
@@ -63,7 +74,7 @@ class Loads:
     """What a force does.
 
     ``wrenches`` maps a body to a wrench [moment; force] about its frame origin in body axes; ``efforts`` maps a joint
-    coordinate to a generalized force (N m or N); ``potential`` is the potential energy (J) of whatever part of these
+    coordinate, or a generalized speed, to a generalized force (N m or N); ``potential`` is the potential energy (J) of whatever part of these
     derives from one, so that the energy balance of a run is right.
     """
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import scipy.special
 
+from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter
 from kingpost.equations import FloatArray
 from kingpost.expressions import Scalar
-from kingpost.mechanism import Body, ForceElement, Input, Joint, Mechanism, Output, Parameter
+from kingpost.joints import JOINT_KINDS
+from kingpost.mechanism import Mechanism
 
 
 def oscillator() -> Mechanism:
@@ -79,10 +82,10 @@ def welded() -> Mechanism:
     )
 
 
-def random_tree(seed: int, bodies: int = 5) -> Mechanism:
+def random_tree(seed: int, bodies: int = 5, kinds: Sequence[str] = tuple(JOINT_KINDS)) -> Mechanism:
     """Return a tree of rigid bodies with random shape, joints, inertias and springs, and gravity in a random direction.
 
-    Conservative by construction. Every mass, position and stiffness is a parameter-free number except ``scale``, which
+    Conservative by construction; its joints are of the given ``kinds``. Every mass, position and stiffness is a parameter-free number except ``scale``, which
     multiplies all masses and inertias, so that a test can see a parameter at work.
     """
     rng = np.random.default_rng(seed)
@@ -100,24 +103,30 @@ def random_tree(seed: int, bodies: int = 5) -> Mechanism:
         return tuple(scale * float(matrix[i, j]) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
 
     names = [f"body{i}" for i in range(bodies)]
-    kinds = ["revolute", "prismatic", "weld"]
     joints = []
     for i, name in enumerate(names):
-        kind = str(rng.choice(kinds, p=[0.55, 0.3, 0.15])) if i else "revolute"
-        moving = kind != "weld"
+        # The first joint moves, so that there is something to test; the others may also weld.
+        kind = str(rng.choice([kind for kind in kinds if i or kind != "weld"]))
+        axis, axis2 = vector(), vector()
+        if kind == "planar":
+            axis2 = tuple(np.cross(axis, axis2).tolist())
+        needs = JOINT_KINDS[kind].needs
         joints.append(
             Joint(
                 f"joint{i}",
                 kind,
                 parent="world" if i == 0 else names[int(rng.integers(0, i))],
                 child=name,
-                axis=vector() if moving else None,
+                axis=axis if "axis" in needs else None,
+                axis2=axis2 if "axis2" in needs else None,
+                pitch=float(rng.uniform(0.1, 0.5)) if "pitch" in needs else None,
+                sequence=str(rng.choice(["zyx", "xyz", "zxz", "yxy", "yzx"])) if "sequence" in needs else None,
                 position=vector(),
                 rotation=vector(math.pi),
                 child_position=vector(),
                 child_rotation=vector(math.pi),
-                start=(float(rng.uniform(-1, 1)),) if moving else (),
-                start_rate=(float(rng.uniform(-1, 1)),) if moving else (),
+                start=tuple(rng.uniform(0.3, 1.2, len(JOINT_KINDS[kind].coordinates)).tolist()),
+                start_rate=tuple(rng.uniform(-1, 1, JOINT_KINDS[kind].freedom).tolist()),
             )
         )
     springs = tuple(
@@ -129,7 +138,8 @@ def random_tree(seed: int, bodies: int = 5) -> Mechanism:
             rest=float(rng.uniform(-1, 1)),
         )
         for joint in joints
-        for coordinate in joint.quantities
+        if JOINT_KINDS[joint.kind].speeds is None
+        for coordinate in joint.positions
     )
     return Mechanism(
         f"random-tree-{seed}",

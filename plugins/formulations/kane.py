@@ -39,8 +39,7 @@ class Kane(Formulation):
             kinetic += ca.dot(t, D @ t) / 2
 
         potential = ca.SX(0)
-        for force in assembly.forces:
-            loads = force.loads(kinematics)
+        for loads in kinematics.loads():
             for name, wrench in loads.wrenches.items():
                 f += projections[name].T @ wrench  # eq. (32), wrench and projection about the body origin
             for coordinate, effort in loads.efforts.items():
@@ -56,11 +55,12 @@ class Kane(Formulation):
             v=kinematics.v,
             u=assembly.u,
             p=assembly.p,
-            N=ca.SX.eye(n),
+            N=kinematics.velocity_map(),
             M=M,
             f=f,
             kinetic=kinetic,
             potential=potential,
+            externals=tuple(kinematics.externals),
             outputs=ca.vertcat(ca.SX(0, 1), *(kinematics.output(output) for output in outputs)),
             output_channels=tuple(
                 Channel(f"{output.name}.{axis}", output.unit, "world") for output in outputs for axis in "xyz"

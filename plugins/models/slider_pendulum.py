@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter
 from kingpost.interfaces.model import Model
-from kingpost.mechanism import Body, ForceElement, Input, Joint, Mechanism, Output, Parameter
+from kingpost.mechanism import Mechanism
 
 
 class SliderPendulum(Model):

@@ -138,7 +138,7 @@ class LostPotential(Kane):
 @pytest.mark.parametrize(
     ("cls", "message"),
     [
-        (NoGyroscopic, "accelerations against Lagrange"),
+        (NoGyroscopic, "accelerations against positions"),
         (LostPotential, "the energy changes by"),
     ],
 )
