@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import casadi as ca
 
-from kingpost.elements import TIME
+from kingpost.elements import TIME, WORLD
 from kingpost.errors import MechanismError, closest, listed
 from kingpost.expressions import Scalar, evaluate
-from kingpost.fields import BodyName, CoordinateName, JointName, fill
+from kingpost.fields import AnchorName, BodyName, CoordinateName, JointName, fill
 from kingpost.interfaces.force import Force
 from kingpost.mechanism import Mechanism, check_formulas
 
@@ -80,6 +80,7 @@ def _symbols(names: Any) -> ca.SX:
 def _check_names(options: Any, what: str, mechanism: Mechanism) -> None:
     known: dict[Any, tuple[str, list[str]]] = {
         BodyName: ("body", [body.name for body in mechanism.bodies]),
+        AnchorName: ("body, nor the world", [WORLD, *(body.name for body in mechanism.bodies)]),
         JointName: ("joint", [joint.name for joint in mechanism.joints]),
         CoordinateName: ("joint coordinate", list(mechanism.rated_coordinates)),
     }

@@ -240,7 +240,7 @@ class ForceElement:
         raise dataclasses.FrozenInstanceError(f"cannot assign to field '{name}'")
 
     def _key(self) -> tuple[Any, ...]:
-        return self.kind, self.name, tuple(sorted(self.options.items(), key=lambda item: item[0]))
+        return self.kind, self.name, _hashable(self.options)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ForceElement) and self._key() == other._key()
@@ -301,6 +301,14 @@ def _frozen(value: Any) -> Any:
     """Turn lists into tuples and parameters into expressions, so that options can be compared and hashed."""
     if isinstance(value, list | tuple):
         return tuple(_frozen(item) for item in value)
+    if isinstance(value, Mapping):
+        return MappingProxyType({key: _frozen(item) for key, item in value.items()})
     if isinstance(value, Arithmetic):
         return Expression(value._text())
     return value
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return tuple(sorted((key, _hashable(item)) for key, item in value.items()))
+    return tuple(map(_hashable, value)) if isinstance(value, tuple) else value

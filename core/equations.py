@@ -65,6 +65,8 @@ class Equations:
     output_channels: tuple[Channel, ...]
     vdot: Any = None
     externals: tuple[External, ...] = ()
+    #: Externals that the (MX) expressions already call.
+    traced: tuple[External, ...] = ()
     lam: Any = field(default_factory=lambda: ca.SX(0, 1))
     phi: Any = field(default_factory=lambda: ca.SX(0, 1))
     A: Any = field(default_factory=lambda: ca.SX(0, 0))
@@ -94,7 +96,8 @@ class Equations:
     @property
     def python_forces(self) -> tuple[str, ...]:
         """The forces that are plain Python, so that no C code can be made of these equations."""
-        return tuple(dict.fromkeys(external.owner for external in self.externals if not external.traceable))
+        used = (*self.externals, *self.traced)
+        return tuple(dict.fromkeys(external.owner for external in used if not external.traceable))
 
     def split(self, x: Any) -> tuple[Any, Any]:
         """Return the parts q and v of a state x = [q; v]."""

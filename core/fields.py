@@ -19,6 +19,8 @@ T = TypeVar("T")
 BodyName = NewType("BodyName", str)
 JointName = NewType("JointName", str)
 CoordinateName = NewType("CoordinateName", str)
+#: A body, or the world.
+AnchorName = NewType("AnchorName", str)
 #: A mapping from names to anything; checked by whoever reads it.
 Table = Mapping[str, Any]
 
@@ -57,10 +59,12 @@ def convert(annotation: Any, value: Any) -> Any:
         if not isinstance(value, bool):
             raise MechanismError(f"expected true or false, got {value!r}")
         return value
-    if annotation in (str, BodyName, JointName, CoordinateName):
+    if annotation in (str, BodyName, JointName, CoordinateName, AnchorName):
         if not isinstance(value, str):
             raise MechanismError(f"expected a text, got {value!r}")
         return value
+    if hasattr(annotation, "from_data"):
+        return annotation.from_data(value)
     return value
 
 

@@ -76,6 +76,7 @@ class Kernel:
 
     untraceable
         The forces of which no C code can be made.
+
     """
 
     def __init__(self, functions: Sequence[ca.Function], backend: Backend = "auto", untraceable: Sequence[str] = ()) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import casadi as ca
 
 from kingpost.assembly import Assembly
-from kingpost.elements import Joint, Output
+from kingpost.elements import WORLD, Joint, Output
 from kingpost.errors import PluginError, closest, listed
 from kingpost.expressions import Scalar
 from kingpost.externals import External, make_external
@@ -21,6 +21,10 @@ from kingpost.interfaces.force import Loads
 from kingpost.joints import JOINT_KINDS, Geometry, JointKind
 from kingpost.mechanism import Mechanism
 from kingpost.screws import Pose, rotation_rpy, twist_cross, twist_to
+from kingpost.trajectories import Constant, Sampled, Trajectory
+
+#: Sampled data with more points than this become a table that generated code searches, instead of an expression.
+TABLE = 32
 
 
 class JointSpace:
@@ -47,9 +51,15 @@ class JointSpace:
         return self.assembly.t
 
     def pose(self, body: str) -> Pose:
-        raise NotImplementedError
+        return Pose.identity() if body == WORLD else self._pose(body)
 
     def twist(self, body: str) -> ca.SX:
+        return ca.SX(6, 1) if body == WORLD else self._twist(body)
+
+    def _pose(self, body: str) -> Pose:
+        raise NotImplementedError
+
+    def _twist(self, body: str) -> ca.SX:
         raise NotImplementedError
 
     def coordinate(self, name: str) -> ca.SX:
@@ -66,6 +76,16 @@ class JointSpace:
         external = make_external(self._owner, function, arguments, size, len(self.externals))
         self.externals.append(external)
         return external.symbols
+
+    def target(self, trajectory: Trajectory) -> tuple[ca.SX, ca.SX]:
+        if isinstance(trajectory, Constant):
+            value = self.value(trajectory.level)  # a formula, which may use the time and inputs
+            return value, ca.jacobian(value, self.t)
+        if isinstance(trajectory, Sampled) and len(trajectory.times) > TABLE:
+            value, rate = (self.call(trajectory.function(order), self.t, size=1) for order in (0, 1))
+            return value, rate
+        value, rate = (ca.SX(trajectory.value(self.t, self.assembly.scope, order)) for order in (0, 1))
+        return value, rate
 
     def loads(self) -> Iterator[Loads]:
         """Yield what each force of the mechanism does; a force that names what is not there is refused by name."""
@@ -195,8 +215,8 @@ class TreeKinematics(JointSpace):
         bias_B = V_BP @ parent.bias_B + twist_cross(t_WB_B) @ relative + motion.Sdot_v
         return Link(joint, rows, V_BP, motion.S_B, motion.Sdot_v, parent.X_WB @ motion.X_PB, t_WB_B, bias_B)
 
-    def pose(self, body: str) -> Pose:
+    def _pose(self, body: str) -> Pose:
         return self.links[body].X_WB
 
-    def twist(self, body: str) -> ca.SX:
+    def _twist(self, body: str) -> ca.SX:
         return self.links[body].t_WB_B

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from kingpost.elements import WORLD, Body, ForceElement, Input, Joint, Output, P
 from kingpost.errors import MechanismError, closest, listed
 from kingpost.expressions import Expression
 from kingpost.joints import Quantity
+from kingpost.trajectories import Trajectory
 
 
 @dataclass(frozen=True)
@@ -194,6 +195,9 @@ def _expressions(value: Any) -> Iterable[Expression]:
     elif isinstance(value, tuple):
         for item in value:
             yield from _expressions(item)
+    elif isinstance(value, Trajectory):
+        for item in vars(value).values():
+            yield from _expressions(item)
 
 
 def _plain(value: Any) -> Any:
@@ -203,6 +207,11 @@ def _plain(value: Any) -> Any:
         return value.text
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, Trajectory):
+        fields = {entry.name: _plain(getattr(value, entry.name)) for entry in dataclasses.fields(value)}
+        return {"kind": value.kind, **fields}
     if dataclasses.is_dataclass(value):
         items = {entry.name: getattr(value, entry.name) for entry in dataclasses.fields(value)}
         return {name: _plain(item) for name, item in items.items() if item is not None and item != ""}

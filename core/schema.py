@@ -99,5 +99,7 @@ def _type(annotation: Any) -> dict[str, Any]:
         if arguments[-1] is Ellipsis:
             return {"type": "array", "items": _type(arguments[0])}
         return {"type": "array", "items": _type(arguments[0]), "minItems": len(arguments), "maxItems": len(arguments)}
+    if hasattr(annotation, "from_data"):
+        return {"anyOf": [dict(NUMBER_OR_FORMULA), {"type": "object", "required": ["kind"]}]}
     names = {float: "number", int: "integer", bool: "boolean"}
     return {"type": names.get(annotation, "string")}

@@ -332,7 +332,7 @@ class Simulation:
 
     def _explain(self, error: SolverError) -> str:
         """Return the message, or, if a force written in Python raised, what it raised."""
-        raised = python_error(self.equations.externals)
+        raised = python_error((*self.equations.externals, *self.equations.traced))
         if raised is None:
             return str(error)
         return f"force '{raised[0]}' raised {type(raised[1]).__name__}: {raised[1]}"

@@ -75,6 +75,11 @@ class Trajectory(ABC):
 
     kind: ClassVar[str]
 
+    @staticmethod
+    def from_data(data: Any) -> Trajectory:
+        """Return the trajectory that plain data describe; see :func:`read_trajectory`."""
+        return read_trajectory(data)
+
     @property
     @abstractmethod
     def smoothness(self) -> int:

@@ -8,14 +8,19 @@ from kingpost.interfaces.formulation import Formulation
 from kingpost.interfaces.integrator import Integrator
 from kingpost.interfaces.model import Model
 from kingpost.interfaces.writer import Writer
+from kingpost.plugins.forces.bodies import BodyWrench, Hydrostatic, PointSpring
 from kingpost.plugins.forces.gravity import Gravity
-from kingpost.plugins.forces.joint import JointEffort, JointSpring
+from kingpost.plugins.forces.joint import JointActuator, JointEffort, JointFriction, JointSpring
 from kingpost.plugins.formulations.kane import Kane
+from kingpost.plugins.formulations.recursive import Recursive
 from kingpost.plugins.integrators.euler_symplectic import EulerSymplectic
 from kingpost.plugins.integrators.rk4 import RK4
 from kingpost.plugins.integrators.scipy_solvers import BDF, DOP853, LSODA, Radau
+from kingpost.plugins.models.chain import Chain
 from kingpost.plugins.models.double_pendulum import DoublePendulum
 from kingpost.plugins.models.slider_pendulum import SliderPendulum
+from kingpost.plugins.models.trees import Branched, SixAxisArm, SpacecraftArm
+from kingpost.plugins.models.vessel_crane import VesselCrane
 from kingpost.plugins.writers.csv import CsvWriter
 from kingpost.plugins.writers.npz import NpzWriter
 from kingpost.plugins.writers.png import PngWriter
@@ -23,7 +28,7 @@ from kingpost.plugins.writers.png import PngWriter
 
 @hookimpl
 def kingpost_register_formulations() -> list[type[Formulation]]:
-    return [Kane]
+    return [Kane, Recursive]
 
 
 @hookimpl
@@ -33,12 +38,12 @@ def kingpost_register_integrators() -> list[type[Integrator]]:
 
 @hookimpl
 def kingpost_register_forces() -> list[type[Force]]:
-    return [Gravity, JointSpring, JointEffort]
+    return [Gravity, JointSpring, JointEffort, JointActuator, JointFriction, PointSpring, BodyWrench, Hydrostatic]
 
 
 @hookimpl
 def kingpost_register_models() -> list[type[Model]]:
-    return [DoublePendulum, SliderPendulum]
+    return [VesselCrane, DoublePendulum, SliderPendulum, SixAxisArm, Chain, Branched, SpacecraftArm]
 
 
 @hookimpl

@@ -32,6 +32,7 @@ from kingpost.expressions import Scalar
 from kingpost.interfaces.plugin import Plugin
 from kingpost.mechanism import Mechanism
 from kingpost.screws import Pose
+from kingpost.trajectories import Trajectory
 
 
 class Kinematics(Protocol):
@@ -60,6 +61,9 @@ class Kinematics(Protocol):
 
     def rate(self, name: str) -> ca.SX:
         """Return the rate of a joint coordinate, or a generalized speed, e.g. ``"ball.wx"``."""
+
+    def target(self, trajectory: Trajectory) -> tuple[ca.SX, ca.SX]:
+        """Return the value and rate of a set-point at the time ``t``."""
 
     def call(self, function: Any, *arguments: ca.SX, size: int) -> ca.SX:
         """Return ``size`` values of a function that is not an expression.
