@@ -1,5 +1,6 @@
 """Kingpost: multibody machines described once, simulated, and shipped as FMUs."""
 
+from kingpost.batch import Batch, BatchHistory, prepare_batch, simulate_batch
 from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter
 from kingpost.errors import (
     ExportError,
@@ -24,9 +25,12 @@ from kingpost.mechanism import Mechanism
 from kingpost.modelfile import read_model
 from kingpost.pluginset import PluginSet
 from kingpost.simulate import Simulation, prepare, simulate
+from kingpost.urdf import read_urdf
 from kingpost.version import __version__
 
 __all__ = [
+    "Batch",
+    "BatchHistory",
     "Body",
     "BodyName",
     "Command",
@@ -64,6 +68,9 @@ __all__ = [
     "__version__",
     "hookimpl",
     "prepare",
+    "prepare_batch",
     "read_model",
+    "read_urdf",
     "simulate",
+    "simulate_batch",
 ]

@@ -101,7 +101,10 @@ class Equations:
 
     def split(self, x: Any) -> tuple[Any, Any]:
         """Return the parts q and v of a state x = [q; v]."""
-        return x[: self.nq], x[self.nq :]
+        if isinstance(x, np.ndarray):
+            return x[: self.nq], x[self.nq :]
+        # With one index CasADi makes an empty slice of a 1 x 1 matrix a row.
+        return x[: self.nq, :], x[self.nq :, :]
 
     def _function(self, name: str, results: list[Any]) -> ca.Function:
         return with_externals(name, [self.t, self.q, self.v, self.u, self.p], results, self.externals)
@@ -164,7 +167,7 @@ class Equations:
         row = 0
         for joint in self.mechanism.joints:
             kind = JOINT_KINDS[joint.kind]
-            q = space[row : row + len(joint.positions)]
+            q = space[row : row + len(joint.positions), :]
             row += len(joint.positions)
             measure = kind.regularity(q, joint.sequence or "")
             if measure is not None:

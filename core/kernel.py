@@ -144,17 +144,19 @@ class Kernel:
         return f"{generator.dump()}\n{has}{files('kingpost').joinpath('march.c').read_text()}"
 
     def sample(self, t: FloatArray, x: FloatArray, u: FloatArray, p: FloatArray) -> FloatArray:
-        """Return the outputs at times ``t`` (n), states ``x`` (n, nx) and inputs ``u`` (n, nu)."""
+        """Return the outputs at times ``t`` (n), states ``x`` (n, nx), inputs ``u`` (n, nu), parameters ``p`` (np) or (n, np)."""
         y = np.empty((len(t), self._functions["kp_observe"].numel_out(0)))
         if self._library is None:
             observe = self.evaluator("kp_observe")
             for i in range(len(t)):
-                y[i] = observe(t[i], x[i], u[i], p)
+                y[i] = observe(t[i], x[i], u[i], p[i] if p.ndim == 2 else p)
             return y
         t, x, u, p = (np.ascontiguousarray(array, dtype=float) for array in (t, x, u, p))
+        p_stride = p.shape[1] if p.ndim == 2 else 0
         status = self._library.kp_sample(
-            _int(len(t)), _at(t), _at(x), _int(x.shape[1]), _at(u), _int(u.shape[1]), _at(p), _at(y), _int(y.shape[1])
-        )
+            _int(len(t)), _at(t), _at(x), _int(x.shape[1]), _at(u), _int(u.shape[1]), _at(p), _int(p_stride),
+            _at(y), _int(y.shape[1]),
+        )  # fmt: skip
         if status != OK:
             raise SolverError("the outputs could not be evaluated")
         return y
@@ -169,11 +171,12 @@ class Kernel:
         u: FloatArray,
         p: FloatArray,
         progress: Callable[[int], None] = lambda done: None,
+        at_once: bool = False,
     ) -> Stop:
         """Advance by ``substeps`` steps of length ``h`` for each row of ``y`` and put the outputs there.
 
         The loop runs in machine code, in portions of some 50 ms, between which ``progress`` is called with the number of
-        finished steps and the user can interrupt. Row k of ``u`` (one more than in ``y``) holds over sample k.
+        finished steps and the user can interrupt (``at_once``: in one go). Row k of ``u`` (one more than in ``y``) holds over sample k.
         """
         x = np.array(x0, dtype=float)
         u, p = np.ascontiguousarray(u, dtype=float), np.ascontiguousarray(p, dtype=float)
@@ -181,7 +184,7 @@ class Kernel:
             return self._march_interpreted(y, substeps, t0, h, x, u, p, progress)
         done, t_stop = ctypes.c_longlong(0), ctypes.c_double(t0)
         total = len(y) * substeps
-        first, portion, status = 0, 64, OK
+        first, portion, status = 0, total if at_once else 64, OK
         while first < total and status == OK:
             started = time.perf_counter()
             portion = min(portion, total - first)

@@ -139,7 +139,7 @@ class JointSpace:
         for joint in self.mechanism.joints:
             q_rows, v_rows = self.rows(joint)
             if joint.positions:
-                N[q_rows, v_rows] = JOINT_KINDS[joint.kind].velocity_map(self.q[q_rows])
+                N[q_rows, v_rows] = JOINT_KINDS[joint.kind].velocity_map(self.q[q_rows, :])
         return ca.sparsify(N)
 
     def output(self, output: Output) -> ca.SX:
@@ -165,7 +165,7 @@ def joint_motion(space: JointSpace, joint: Joint) -> JointMotion:
     """Return how ``joint`` moves its child, in its own rows of q and v."""
     kind: JointKind = JOINT_KINDS[joint.kind]
     q_rows, v_rows = space.rows(joint)
-    q, v, geometry = space.q[q_rows], space.v[v_rows], space.geometry(joint)
+    q, v, geometry = space.q[q_rows, :], space.v[v_rows, :], space.geometry(joint)
     X_PF, X_BM = space.placements(joint)
     to_B = twist_to(X_BM)
     return JointMotion(
@@ -207,7 +207,7 @@ class TreeKinematics(JointSpace):
         motion = joint_motion(self, joint)
         _, rows = self.rows(joint)
         V_BP = twist_to(motion.X_PB.inverse())
-        relative = motion.S_B @ self.v[rows]
+        relative = motion.S_B @ self.v[rows, :]
         if parent is None:
             return Link(joint, rows, V_BP, motion.S_B, motion.Sdot_v, motion.X_PB, relative, motion.Sdot_v)
         t_WB_B = V_BP @ parent.t_WB_B + relative

@@ -39,9 +39,9 @@ static void kp_free(kp_workspace *ws) {
 #define KP_ROW(u, stride, i) ((u) + (stride) * (i))
 
 #ifdef KP_HAS_OBSERVE
-/* y[i] = observe(t[i], x[i], u[i], p) for i = 0 .. n-1 */
+/* y[i] = observe(t[i], x[i], u[i], p[i]) for i = 0 .. n-1 */
 KP_EXPORT int kp_sample(casadi_int n, const double *t, const double *x, casadi_int nx, const double *u,
-                        casadi_int u_stride, const double *p, double *y, casadi_int ny) {
+                        casadi_int u_stride, const double *p, casadi_int p_stride, double *y, casadi_int ny) {
   kp_workspace ws;
   casadi_int i;
   int status = KP_NO_MEMORY;
@@ -51,7 +51,7 @@ KP_EXPORT int kp_sample(casadi_int n, const double *t, const double *x, casadi_i
       ws.arg[0] = t + i;
       ws.arg[1] = x + i * nx;
       ws.arg[2] = KP_ROW(u, u_stride, i);
-      ws.arg[3] = p;
+      ws.arg[3] = KP_ROW(p, p_stride, i);
       ws.res[0] = y + i * ny;
       if (kp_observe(ws.arg, ws.res, ws.iw, ws.w, 0)) status = KP_STEP_FAILED;
     }

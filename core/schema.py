@@ -72,8 +72,8 @@ def _table(cls: type[Any]) -> dict[str, Any]:
     fields = [field for field in dataclasses.fields(cls) if field.init]
     properties = {field.name: _type(hints[field.name]) for field in fields}
     for field in fields:
-        if not required(field) and default(field) not in (None, ()):
-            value = default(field)
+        value = None if required(field) else default(field)
+        if isinstance(value, bool | int | float | str) or (isinstance(value, tuple) and value):
             properties[field.name] |= {"default": list(value) if isinstance(value, tuple) else value}
     schema = {"type": "object", "additionalProperties": False, "properties": properties}
     needed = [field.name for field in fields if required(field)]

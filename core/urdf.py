@@ -58,13 +58,15 @@ _IGNORED = ("visual", "collision", "material", "limit", "calibration", "safety_c
 def read_urdf(path: str | Path, *, base: Base = "weld") -> Mechanism:
     """Return the mechanism in a URDF file, with gravity.
 
-    Links become bodies and joints keep their names, except that characters which Kingpost does not allow become ``_``. The
-    description of the mechanism lists these new names, and what was not taken over: Coulomb friction. Viscous damping of
-    revolute, continuous and prismatic joints becomes a ``joint-spring`` called ``<joint>-damping``. Shapes, and the limits on
-    position, effort and velocity, are no part of the dynamics and are ignored.
+    Links, as bodies, and joints keep their names, except that characters which Kingpost does not allow become ``_``. Viscous
+    damping of revolute, continuous and prismatic joints becomes a ``joint-spring`` called ``<joint>-damping``. The description
+    of the mechanism lists the names that changed, and what was not taken over: Coulomb friction, and damping of floating and
+    planar joints. Shapes, and the limits on position, effort and velocity, are no part of the dynamics and are ignored.
 
     Parameters
     ----------
+    path
+        The file. Nothing that it refers to, such as a mesh, is opened.
     base
         How the root link stands in the world: welded to it, or free, through an added joint called ``base`` (``base-2`` if the
         file has a ``base``). A root link called ``world`` that has no inertia is the world itself, and nothing is added.
@@ -113,9 +115,10 @@ class _Reader:
                     "run 'xacro' on this file first and read its output"
                 )
         etree.strip_elements(root, *_IGNORED)
+        self.root = root
         self.link_elements = root.findall("link")
         self.joint_elements = root.findall("joint")
-        self._check(root)
+        self._check()
         robot = URDF.load(io.BytesIO(etree.tostring(root)), build_scene_graph=False, load_meshes=False).robot
         self.name: str = robot.name
         self.links = robot.links
@@ -134,27 +137,25 @@ class _Reader:
         root = self.links[roots[0]] if roots else None
         grounded = root is not None and root.name == WORLD and root.inertial is None
 
-        bodies = [link for link in self.links if not (grounded and link is root)]
+        kept = [i for i, link in enumerate(self.links) if not (grounded and link is root)]
+        bodies = [self.links[i] for i in kept]
         body_names = _own_names([link.name for link in bodies], "link", taken={WORLD})
         joint_names = _own_names([joint.name for joint in self.joints], "joint")
-        renamed = {old: new for names in (body_names, joint_names) for old, new in names.items() if old != new}
+        renamed = [
+            f"{word} '{old}' to '{new}'"
+            for word, names in (("link", body_names), ("joint", joint_names))
+            for old, new in names.items()
+            if old != new
+        ]
         if grounded:
             body_names[WORLD] = WORLD
 
-        elements = {
-            "bodies": [element for element, link in zip(self.link_elements, self.links, strict=True) if link in bodies],
-            "joints": list(self.joint_elements),
-        }
-        joints = []
-        for joint, element in zip(self.joints, self.joint_elements, strict=True):
-            try:
-                joints.append(_joint(joint, joint_names[joint.name], body_names))
-            except MechanismError as error:
-                raise self._error(element, str(error)) from None
+        joints = [_joint(joint, joint_names[joint.name], body_names) for joint in self.joints]
+        joint_elements = list(self.joint_elements)
         if root is not None and not grounded:
             added = _unused("base", joint_names.values())
             joints.insert(0, Joint(added, base, parent=WORLD, child=body_names[root.name]))
-            elements["joints"].insert(0, self.link_elements[roots[0]])
+            joint_elements.insert(0, self.link_elements[roots[0]])
         damping, left_out = self._damping(joint_names)
         try:
             mechanism = Mechanism(
@@ -166,18 +167,19 @@ class _Reader:
             )
             check_values(mechanism, {})
         except MechanismError as error:
-            kind, i = error.path[:2]
-            raise self._error(elements[str(kind)][int(i)], str(error)) from None
+            elements: dict[tuple[str | int, ...], Any] = {("bodies", i): self.link_elements[row] for i, row in enumerate(kept)}
+            elements |= {("joints", i): element for i, element in enumerate(joint_elements)}
+            raise self._error(elements.get(error.path[:2], self.root), str(error)) from None
         return mechanism
 
     def _error(self, element: Any, message: str) -> MechanismError:
         return MechanismError(f"{self.path}:{element.sourceline}: {message}")
 
-    def _check(self, root: Any) -> None:
+    def _check(self) -> None:
         """Refuse what the parser would fill in, guess, or stumble over."""
-        self._check_part(root, "robot")
+        self._check_part(self.root, "the robot")
         if not self.link_elements:
-            raise self._error(root, "the robot has no <link>")
+            raise self._error(self.root, "the robot has no <link>")
         for word, entries in (("link", self.link_elements), ("joint", self.joint_elements)):
             lines: dict[str, int] = {}
             for entry in entries:
@@ -219,6 +221,10 @@ class _Reader:
                     part,
                     f"{what}: its {side} '{name}' is not a link of this file{closest(name, links)} Links: {listed(links)}.",
                 )
+        axis = entry.find("axis")
+        text = "1 0 0" if axis is None else axis.get("xyz", "1 0 0")
+        if "axis" in JOINT_KINDS[KINDS[kind]].needs and not any(map(float, text.split())):
+            raise self._error(axis, f"{what}: <axis xyz='{text}'> is no direction; give one, e.g. '0 0 1'")
         mimic = entry.find("mimic")
         if mimic is not None:
             raise self._error(
@@ -232,26 +238,24 @@ class _Reader:
         dampers: list[ForceElement] = []
         left_out: dict[str, list[str]] = {"Coulomb friction": [], "damping": []}
         for joint in self.joints:
-            damping, friction = (
-                float(value or 0.0)
-                for value in (joint.dynamics and joint.dynamics.damping, joint.dynamics and joint.dynamics.friction)
-            )
+            given = joint.dynamics
+            damping, friction = (float(given.damping or 0.0), float(given.friction or 0.0)) if given else (0.0, 0.0)
             kind = JOINT_KINDS[KINDS[joint.type]]
             name = names[joint.name]
-            if friction:
+            if friction and kind.freedom:
                 left_out["Coulomb friction"].append(name)
             if damping and kind.freedom == 1:
                 coordinate = f"{name}.{kind.coordinates[0].name}"
                 dampers.append(ForceElement("joint-spring", name=f"{name}-damping", coordinate=coordinate, damping=damping))
-            elif damping:
+            elif damping and kind.freedom:
                 # URDF defines the unit, hence the meaning, for joints with one coordinate only.
                 left_out["damping"].append(name)
         return dampers, left_out
 
-    def _description(self, renamed: dict[str, str], left_out: dict[str, list[str]]) -> str:
+    def _description(self, renamed: list[str], left_out: dict[str, list[str]]) -> str:
         sentences = [f"Read from {self.path.name}."]
         if renamed:
-            sentences.append(f"Renamed: {listed(f'{old!r} to {new!r}' for old, new in renamed.items())}.")
+            sentences.append(f"Renamed: {listed(renamed)}.")
         sentences += [f"Not taken over: {what} of {_quoted(names)}." for what, names in left_out.items() if names]
         return " ".join(sentences)
 
@@ -266,7 +270,7 @@ def _body(link: Any, name: str) -> Body:
         name,
         mass=link.inertial.mass,
         com=_three(com),
-        inertia=tuple(float(I["xyz".index(row), "xyz".index(column)]) for _, row, column in INERTIA),
+        inertia=tuple(float(I["xyz".index(entry[1]), "xyz".index(entry[2])]) for entry in INERTIA),
     )
 
 
@@ -276,7 +280,7 @@ def _joint(joint: Any, name: str, bodies: dict[str, str]) -> Joint:
     R, position = _pose(joint.origin)
     axis = _three(joint.axis) if "axis" in needs else None
     axis2 = None
-    if "axis2" in needs and any(joint.axis):
+    if "axis2" in needs:
         # URDF names the normal of the plane alone; any direction in the plane does. For the normal z it is x.
         axis2 = _three(numeric(perpendicular(joint.axis / np.linalg.norm(joint.axis)))[:, 0])
     return Joint(
@@ -297,13 +301,10 @@ def _pose(origin: Any) -> tuple[Any, Any]:
 
 
 def _rpy(R: Any) -> tuple[float, float, float]:
-    """Return roll, pitch and yaw with R = Rz(yaw) Ry(pitch) Rx(roll), exact to rounding even beside a pitch of 90 degrees."""
+    """Return roll, pitch and yaw with R = Rz(yaw) Ry(pitch) Rx(roll)."""
     roll = math.atan2(R[2, 1], R[2, 2])
     pitch = math.atan2(-R[2, 0], math.hypot(R[2, 1], R[2, 2]))
-    # From R Rx(-roll) = Rz(yaw) Ry(pitch), whose second column is (-sin yaw, cos yaw, 0), so that yaw makes up for rounding
-    # in a roll that has next to no effect of its own.
-    s, c = math.sin(roll), math.cos(roll)
-    yaw = math.atan2(s * R[0, 2] - c * R[0, 1], c * R[1, 1] - s * R[1, 2])
+    yaw = math.atan2(R[1, 0], R[0, 0])
     return _three((roll, pitch, yaw))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
@@ -70,7 +70,7 @@ class JointActuatorOptions:
     coordinate: CoordinateName
     stiffness: Scalar
     damping: Scalar
-    target: Trajectory = Constant(0.0)
+    target: Trajectory = field(default_factory=lambda: Constant(0.0))
     effort: Scalar = 0.0
 
 

@@ -1,20 +1,30 @@
 """Kinematics cut at every body: forces see fresh symbols for poses and twists, which are filled in afterwards.
 
-An expression that a force writes then depends on the few bodies it looks at, and not, through their poses, on every joint between
-them and the world. That keeps the code of long chains short.
+An expression that a force writes then depends on the few bodies it looks at, and not, through their poses, on every joint
+between them and the world. That keeps the code of long chains short.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import casadi as ca
 
 from kingpost.assembly import Assembly
-from kingpost.elements import WORLD
 from kingpost.externals import External, make_external
 from kingpost.kinematics import JointSpace
 from kingpost.screws import Pose
+
+
+def unpack_pose(X: ca.SX) -> Pose:
+    """Return the pose in twelve numbers: the rotation matrix by columns, then the position."""
+    return Pose(ca.reshape(X[:9], 3, 3), X[9:])
+
+
+def pack_pose(X: Pose) -> ca.SX:
+    """Return a pose as twelve numbers."""
+    return ca.vertcat(ca.vec(ca.densify(X.R)), ca.densify(X.p))
 
 
 class CutKinematics(JointSpace):
@@ -29,47 +39,53 @@ class CutKinematics(JointSpace):
         for name in self.sx:
             self._register(name)
         for body in self.mechanism.bodies:
+            # All bodies' symbols are called the same, so that like expressions become one function; see share().
             for quantity, size in (("pose", 12), ("twist", 6)):
-                self.sx[f"{quantity} {body.name}"] = ca.SX.sym(f"{quantity}_{body.name}", size)
+                self.sx[f"{quantity} {body.name}"] = ca.SX.sym(quantity, size)
                 self._register(f"{quantity} {body.name}")
-        self._compose = self._composition()
         self.traced: tuple[External, ...] = ()
+        self._shared: dict[str, ca.Function] = {}
 
     def _register(self, name: str) -> None:
         for symbol in ca.vertsplit(self.sx[name]) if self.sx[name].numel() else []:
             self._group[symbol.element_hash()] = name
 
-    @staticmethod
-    def _composition() -> ca.Function:
-        outer, inner = ca.SX.sym("X_WP", 12), ca.SX.sym("X_PB", 12)
-        X = Pose(ca.reshape(outer[:9], 3, 3), outer[9:]) @ Pose(ca.reshape(inner[:9], 3, 3), inner[9:])
-        return ca.Function("compose", [outer, inner], [ca.vertcat(ca.vec(X.R), X.p)])
+    def share(self, name: str, inputs: list[ca.SX], results: list[ca.SX]) -> ca.Function:
+        """Return a function of SX expressions; one that was made before, if it does the same, so that code is not repeated."""
+        function = ca.Function(name, inputs, ca.cse([ca.densify(result) for result in results]))
+        return self._shared.setdefault(function.serialize(), function)
 
-    def place(self, body: str, parent: str, X_PB: ca.MX, twist: ca.MX) -> None:
-        """Say where a body is against its parent, and how it moves against the world."""
-        outer = None if parent == WORLD else self.mx[f"pose {parent}"]
-        self.mx[f"pose {body}"] = X_PB if outer is None else self._compose(outer, X_PB)
+    def place(self, body: str, X_WB: ca.MX, twist: ca.MX) -> None:
+        """Say where a body is, as a packed pose, and how it moves."""
+        self.mx[f"pose {body}"] = X_WB
         self.mx[f"twist {body}"] = twist
 
     def _pose(self, body: str) -> Pose:
-        X = self.sx[f"pose {body}"]
-        return Pose(ca.reshape(X[:9], 3, 3), X[9:])
+        return unpack_pose(self.sx[f"pose {body}"])
 
     def _twist(self, body: str) -> ca.SX:
         return self.sx[f"twist {body}"]
 
     def call(self, function: Any, *arguments: ca.SX, size: int) -> ca.SX:
         external = make_external(self._owner, function, arguments, size, len(self.traced))
-        name = f"external {len(self.traced)}"
-        self.sx[name] = external.symbols
-        self._register(name)
-        values = [self.lower(f"argument{len(self.traced)}_{i}", argument) for i, argument in enumerate(external.arguments)]
-        self.mx[name] = external.function(*values)
+        self.sx[f"external {len(self.traced)}"] = external.symbols
+        self._register(f"external {len(self.traced)}")
         self.traced = (*self.traced, external)
         return external.symbols
 
-    def lower(self, name: str, expression: ca.SX) -> ca.MX:
-        """Return an SX expression as a call of one function with the groups of symbols that it uses."""
-        used = list(dict.fromkeys(self._group[symbol.element_hash()] for symbol in ca.symvar(expression)))
-        function = ca.Function(name, [self.sx[group] for group in used], ca.cse([ca.densify(expression)]))
-        return ca.MX(function(*(self.mx[group] for group in used))) if used else ca.MX(ca.DM(ca.densify(expression)))
+    def resolve_externals(self) -> None:
+        """Compute what the externals give, once all bodies are placed."""
+        for k, external in enumerate(self.traced):
+            values = [self.lower("argument", argument, self.mx) for argument in external.arguments]
+            self.mx[f"external {k}"] = external.function(*values)
+
+    def groups(self, expression: ca.SX) -> list[str]:
+        """Return the groups of symbols that an expression uses."""
+        return list(dict.fromkeys(self._group[symbol.element_hash()] for symbol in ca.symvar(expression)))
+
+    def lower(self, name: str, expression: ca.SX, mx: Mapping[str, ca.MX]) -> ca.MX:
+        """Return an SX expression as a call of one function with the groups of symbols that it uses, as found in ``mx``."""
+        used = self.groups(expression)
+        if not used:
+            return ca.MX(ca.DM(ca.densify(expression)))
+        return ca.MX(self.share(name, [self.sx[group] for group in used], [expression])(*(mx[group] for group in used)))

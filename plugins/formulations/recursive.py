@@ -1,24 +1,24 @@
 """Recursive equations of motion of trees: the articulated-body algorithm and recursive Newton-Euler, both O(n).
 
-Featherstone, Rigid Body Dynamics Algorithms (2008), tables 5.1 and 7.1, with twists and wrenches in the order of this package. Each
-link is a few small functions that call no other link's, so generated code and build time grow with the number of links, not faster.
+Featherstone, Rigid Body Dynamics Algorithms (2008), tables 5.1 and 7.1, with twists and wrenches in the order of this package.
+Each link is a few small functions that call no other link's, and links that are alike share theirs, so generated code and build
+time grow no faster than the number of links.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import casadi as ca
 
 from kingpost.assembly import Assembly
-from kingpost.elements import WORLD, Joint
+from kingpost.elements import WORLD
 from kingpost.equations import Channel, Equations
 from kingpost.interfaces.formulation import Formulation
-from kingpost.kinematics import joint_motion
-from kingpost.plugins.formulations.cut import CutKinematics
-from kingpost.screws import Pose, hat, twist_cross, twist_to
+from kingpost.plugins.formulations.cut import CutKinematics, pack_pose
+from kingpost.plugins.formulations.link import Link, make_link
+from kingpost.screws import Pose
 
 
 class Recursive(Formulation):
@@ -38,15 +38,13 @@ class Recursive(Formulation):
             v=space.mx["v"],
             u=space.mx["u"],
             p=space.mx["p"],
-            N=space.lower("velocity_map", space.velocity_map()),
+            N=space.lower("velocity_map", space.velocity_map(), space.mx),
             M=tree.mass_matrix(),
             f=-tree.inverse_dynamics(),
             vdot=tree.accelerations(),
             kinetic=tree.kinetic_energy(),
-            potential=space.lower("potential", tree.potential),
-            outputs=ca.vertcat(
-                ca.MX(0, 1), *(space.lower(f"output{i}", space.output(output)) for i, output in enumerate(outputs))
-            ),
+            potential=space.lower("potential", tree.potential, space.mx),
+            outputs=ca.vertcat(ca.MX(0, 1), *(space.lower("output", space.output(output), space.mx) for output in outputs)),
             output_channels=tuple(
                 Channel(f"{output.name}.{axis}", output.unit, "world") for output in outputs for axis in "xyz"
             ),
@@ -55,202 +53,223 @@ class Recursive(Formulation):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Link:
-    """The functions of one link. X packs R_PB by columns and p_PB; symmetric matrices are packed by their upper triangle."""
-
-    joint: Joint
-    rows: slice
-    #: (q, v, p, t_P) -> X, t_B, c_B, bias wrench t x* I t
-    move: ca.Function
-    #: (q, p, X, c, IA, pA, tau) -> IA and pA for the parent, U, inverse of D, u
-    gather: ca.Function
-    #: (q, p, X, c, a_P, U, Dinv, u) -> vdot, a_B
-    accelerate: ca.Function
-    #: (q, p, X, a_P, vdot) -> a_B, without velocity terms
-    carry: ca.Function
-    #: (a_B, p) -> I a
-    resist: ca.Function
-    #: (q, p, X, f_B) -> tau, f for the parent
-    pass_on: ca.Function
-    #: (t_B, p) -> kinetic energy
-    energy: ca.Function
-    #: p -> I, packed
-    inertia: ca.Function
+#: Links that are put into one function: longer ones save copying, but a C compiler's time grows faster than their length.
+BLOCK = 4
+Vectors: TypeAlias = dict[str, ca.MX]
 
 
-def _pack(matrix: ca.SX) -> ca.SX:
-    return ca.vertcat(*(matrix[i, j] for i in range(6) for j in range(i, 6)))
+class _Block:
+    """A few successive links, and where their parts are in vectors."""
+
+    def __init__(self, space: CutKinematics, links: Sequence[Link]) -> None:
+        self.links = {link.joint.child: link for link in links}
+        self.q_rows, self.v_rows = ([row for link in links for row in _range(space.rows(link.joint)[k])] for k in (0, 1))
+        parents = dict.fromkeys(link.joint.parent for link in links)
+        #: Parents that are neither in the block nor the world.
+        self.outside = [parent for parent in parents if parent != WORLD and parent not in self.links]
+
+    def per_link(self, vector: ca.MX, size: Callable[[Link], int]) -> Vectors:
+        """Split a vector that holds ``size(link)`` numbers for each link."""
+        parts, row = {}, 0
+        for body, link in self.links.items():
+            parts[body] = vector[row : row + size(link), :]
+            row += size(link)
+        return parts
 
 
-def _unpack(entries: ca.SX) -> ca.SX:
-    matrix = ca.SX(6, 6)
-    k = 0
-    for i in range(6):
-        for j in range(i, 6):
-            matrix[i, j] = matrix[j, i] = entries[k]
-            k += 1
-    return matrix
+def _range(rows: slice) -> range:
+    return range(rows.start, rows.stop)
 
 
-def _unpack_pose(X: ca.SX) -> Pose:
-    return Pose(ca.reshape(X[:9], 3, 3), X[9:])
+def _taken(vector: ca.MX, rows: list[int]) -> ca.MX:
+    if rows == list(range(rows[0], rows[0] + len(rows))) if rows else True:
+        return vector[rows[0] : rows[0] + len(rows), :] if rows else ca.MX(0, 1)
+    return vector[rows, :]
 
 
-def _make_link(space: CutKinematics, joint: Joint) -> _Link:
-    q_rows, v_rows = space.rows(joint)
-    q, v, p = ca.SX.sym("q", len(joint.positions)), ca.SX.sym("v", len(joint.speeds)), space.assembly.p
-    own = joint_motion(space, joint)
+def _freedom(link: Link) -> int:
+    return len(link.joint.speeds)
 
-    def localised(expression: ca.SX) -> ca.SX:
-        """Put this joint's own symbols in the place of its rows of q and v."""
-        given = ca.vertcat(space.q[q_rows], space.v[v_rows])
-        return ca.substitute(expression, given, ca.vertcat(q, v)) if given.numel() else expression
 
-    X_PB = Pose(localised(own.X_PB.R), localised(own.X_PB.p))
-    S, Sdot_v = localised(own.S_B), localised(own.Sdot_v)
-    n = v.numel()
-    body = space.mechanism.body(joint.child)
-    com, mass = space.vector(body.com), space.value(body.mass)
-    com_hat = hat(com)
-    # Spatial inertia about the body origin.
-    inertia = ca.sparsify(
-        ca.blockcat(space.inertia(joint.child) - mass * com_hat @ com_hat, mass * com_hat, -mass * com_hat, mass * ca.SX.eye(3))
-    )
+def _motion_size(link: Link) -> int:
+    """Numbers of a link that the first pass leaves for the others: x, c and the bias wrench."""
+    return int(link.move.numel_out(0)) + 12
 
-    t_P, t_B, a_P, a_B, f_B, c = (ca.SX.sym(name, 6) for name in ("t_P", "t_B", "a_P", "a_B", "f_B", "c"))
-    X = ca.SX.sym("X", 12)
-    V_BP = twist_to(_unpack_pose(X).inverse())
-    V_own = twist_to(X_PB.inverse())
-    relative = S @ v
-    moving = V_own @ t_P + relative
-    bias = twist_cross(moving) @ relative + Sdot_v
-    gyroscopic = -twist_cross(moving).T @ (inertia @ moving)
 
-    IA_entries, pA, tau = ca.SX.sym("IA", 21), ca.SX.sym("pA", 6), ca.SX.sym("tau", n)
-    U_symbols, Dinv_symbols, u_symbols = ca.SX.sym("U", 6 * n), ca.SX.sym("Dinv", n * n), ca.SX.sym("rest", n)
-    IA = _unpack(IA_entries)
-    U = IA @ S
-    D = S.T @ U
-    Dinv = ca.inv(ca.densify(D)) if n > 1 else 1 / D if n else ca.SX(0, 0)
-    u = tau - S.T @ pA
-    Ia = IA - U @ Dinv @ U.T if n else IA
-    pa = pA + Ia @ c + (U @ Dinv @ u if n else 0)
-
-    U_known, Dinv_known = ca.reshape(U_symbols, 6, n), ca.reshape(Dinv_symbols, n, n)
-    arriving = V_BP @ a_P + c
-    vdot = Dinv_known @ (u_symbols - U_known.T @ arriving) if n else ca.SX(0, 1)
-    vdot_symbols = ca.SX.sym("vdot", n)
-
-    name = f"link{space.mechanism.joints.index(joint)}"
-
-    def function(verb: str, inputs: list[ca.SX], results: list[ca.SX]) -> ca.Function:
-        dense = [ca.densify(result) for result in results]
-        return ca.Function(f"{name}_{verb}", inputs, ca.cse(dense))
-
-    return _Link(
-        joint,
-        v_rows,
-        move=function(
-            "move",
-            [q, v, p, t_P],
-            [ca.vertcat(ca.vec(ca.densify(X_PB.R)), ca.densify(X_PB.p)), moving, bias, gyroscopic],
-        ),
-        gather=function(
-            "gather",
-            [q, p, X, c, IA_entries, pA, tau],
-            [_pack(V_BP.T @ Ia @ V_BP), V_BP.T @ pa, ca.vec(ca.densify(U)), ca.vec(ca.densify(Dinv)), u],
-        ),
-        accelerate=function("accelerate", [q, p, X, c, a_P, U_symbols, Dinv_symbols, u_symbols], [vdot, arriving + S @ vdot]),
-        carry=function("carry", [q, p, X, a_P, vdot_symbols], [V_BP @ a_P + S @ vdot_symbols]),
-        resist=function("resist", [a_B, p], [inertia @ a_B]),
-        pass_on=function("pass_on", [q, p, X, f_B], [S.T @ f_B, V_BP.T @ f_B]),
-        energy=function("energy", [t_B, p], [ca.dot(t_B, inertia @ t_B) / 2]),
-        inertia=function("inertia", [p], [_pack(ca.densify(inertia))]),
-    )
+def _gathered_size(link: Link) -> int:
+    """Numbers of a link that the second pass leaves for the third: U, the inverse of D, and u."""
+    n = _freedom(link)
+    return 6 * n + n * n + n
 
 
 class _Tree:
-    """The links of a mechanism, from base to tips, and the passes over them."""
+    """The links of a mechanism, from base to tips, and the passes over them, block by block."""
 
     def __init__(self, assembly: Assembly) -> None:
-        self.space = CutKinematics(assembly)
-        self.links = {joint.child: _make_link(self.space, joint) for joint in assembly.mechanism.tree}
-        self.X: dict[str, ca.MX] = {}
-        self.t: dict[str, ca.MX] = {WORLD: ca.MX.zeros(6)}
-        self.c: dict[str, ca.MX] = {}
-        self.gyroscopic: dict[str, ca.MX] = {}
-        for body, link in self.links.items():
-            q, v = self._own("q", link), self._own("v", link)
-            self.X[body], self.t[body], self.c[body], self.gyroscopic[body] = link.move(
-                q, v, self._p, self.t[link.joint.parent]
-            )
-            self.space.place(body, link.joint.parent, self.X[body], self.t[body])
+        self.space = space = CutKinematics(assembly)
+        self.links = {joint.child: make_link(space, joint) for joint in assembly.mechanism.tree}
+        links = list(self.links.values())
+        self.blocks = [_Block(space, links[i : i + BLOCK]) for i in range(0, len(links), BLOCK)]
+        self._shared: dict[str, ca.Function] = {}
         self.potential = ca.SX(0)
         wrenches: dict[str, ca.SX] = {}
-        efforts = ca.SX(self.space.v.numel(), 1)
-        for loads in self.space.loads():
+        efforts = ca.SX(space.v.numel(), 1)
+        for loads in space.loads():
             for body, wrench in loads.wrenches.items():
                 wrenches[body] = wrenches.get(body, 0) + wrench
             for name, effort in loads.efforts.items():
-                efforts[self.space.effort_row(name)] += effort
+                efforts[space.effort_row(name)] += effort
             self.potential += loads.potential
-        self.wrenches = {body: self.space.lower(f"wrench_{i}", wrench) for i, (body, wrench) in enumerate(wrenches.items())}
-        self.efforts = self.space.lower("efforts", ca.densify(efforts))
+        #: x, c and bias wrench (inertial less applied, at zero acceleration) of the links of each block, packed.
+        self.motion: list[ca.MX] = [self._move(block, wrenches) for block in self.blocks]
+        space.resolve_externals()
+        #: Wrenches that depend on more than the block of their body shows.
+        self.wrenches = {body: space.lower("wrench", wrench, space.mx) for body, wrench in wrenches.items()}
+        self.efforts = space.lower("efforts", ca.densify(efforts), space.mx)
 
     @property
     def _p(self) -> ca.MX:
         return self.space.mx["p"]
 
-    def _own(self, name: str, link: _Link) -> ca.MX:
-        q_rows, v_rows = self.space.rows(link.joint)
-        return self.space.mx[name][q_rows if name == "q" else v_rows]
+    def _q(self, body: str, q: ca.MX) -> ca.MX:
+        return q[self.space.rows(self.links[body].joint)[0], :]
 
-    def _in_order(self, results: dict[str, ca.MX]) -> ca.MX:
-        """Return the parts of a vector like v, found link by link, in the order of the joints."""
-        ordered = [results[joint.child] for joint in self.space.mechanism.joints]
-        return ca.vertcat(ca.MX(0, 1), *ordered)
+    def _outlined(self, name: str, inputs: Sequence[ca.MX], build: Callable[[list[ca.MX]], list[ca.MX]]) -> list[ca.MX]:
+        """Return the results of ``build`` for ``inputs``, computed in a straight-line function that like blocks share."""
+        symbols = [ca.MX.sym(f"i{k}", *item.shape) for k, item in enumerate(inputs)]
+        function = ca.Function(name, symbols, build(symbols)).expand()
+        function = self._shared.setdefault(function.serialize(), function)
+        return list(function.call(list(inputs)))
 
-    @cached_property
-    def _bias_wrenches(self) -> dict[str, ca.MX]:
-        """Inertial less applied wrench of each body at zero acceleration."""
-        return {
-            body: self.gyroscopic[body] - self.wrenches[body] if body in self.wrenches else self.gyroscopic[body]
-            for body in self.links
+    def _move(self, block: _Block, wrenches: dict[str, ca.SX]) -> ca.MX:
+        """Find poses, twists and bias wrenches of a block; take those applied wrenches out of ``wrenches`` that it can find."""
+        space = self.space
+        known = {"t", "u", "p", *(f"{quantity} {body}" for body in block.links for quantity in ("pose", "twist"))}
+        applied = {
+            body: wrenches.pop(body)
+            for body in block.links
+            if body in wrenches and known.issuperset(space.groups(wrenches[body]))
         }
+
+        def build(inputs: list[ca.MX]) -> list[ca.MX]:
+            mx = dict(zip(("t", "u", "p"), inputs, strict=False))
+            q = block.per_link(inputs[3], lambda link: len(link.joint.positions))
+            v = block.per_link(inputs[4], _freedom)
+            for k, parent in enumerate(block.outside):
+                mx[f"pose {parent}"], mx[f"twist {parent}"] = inputs[5 + 2 * k : 7 + 2 * k]
+            mx[f"pose {WORLD}"], mx[f"twist {WORLD}"] = ca.MX(ca.DM(pack_pose(Pose.identity()))), ca.MX.zeros(6)
+            left: list[list[ca.MX]] = []
+            for body, link in block.links.items():
+                parent = link.joint.parent
+                x, mx[f"twist {body}"], c, bias = link.move(q[body], v[body], mx["p"], mx[f"twist {parent}"])
+                mx[f"pose {body}"] = link.place(mx[f"pose {parent}"], x, mx["p"])
+                left.append([x, c, bias])
+            for body, parts in zip(block.links, left, strict=True):
+                if body in applied:
+                    parts[2] = parts[2] - space.lower("wrench", applied[body], mx)
+            poses, twists = ([mx[f"{quantity} {body}"] for body in block.links] for quantity in ("pose", "twist"))
+            return [ca.vertcat(*(item for parts in left for item in parts)), ca.vertcat(*poses), ca.vertcat(*twists)]
+
+        shared = [space.mx[name] for name in ("t", "u", "p")]
+        own = [_taken(space.mx["q"], block.q_rows), _taken(space.mx["v"], block.v_rows)]
+        parents = [space.mx[f"{quantity} {parent}"] for parent in block.outside for quantity in ("pose", "twist")]
+        motion, poses, twists = self._outlined("move", [*shared, *own, *parents], build)
+        for k, body in enumerate(block.links):
+            space.place(body, poses[12 * k : 12 * k + 12], twists[6 * k : 6 * k + 6])
+        return motion
 
     def accelerations(self) -> ca.MX:
         """Articulated-body algorithm."""
-        IA: dict[str, ca.MX] = {body: link.inertia(self._p) for body, link in self.links.items()}
-        pA = dict(self._bias_wrenches)
-        kept: dict[str, tuple[ca.MX, ca.MX, ca.MX]] = {}
-        for body, link in reversed(self.links.items()):
-            to_parent = link.gather(
-                self._own("q", link), self._p, self.X[body], self.c[body], IA[body], pA[body], self.efforts[link.rows]
-            )
-            kept[body] = to_parent[2:]
-            parent = link.joint.parent
-            if parent != WORLD:
-                IA[parent] = IA[parent] + to_parent[0]
-                pA[parent] = pA[parent] + to_parent[1]
-        a: dict[str, ca.MX] = {WORLD: ca.MX.zeros(6)}
-        vdot: dict[str, ca.MX] = {}
-        for body, link in self.links.items():
-            vdot[body], a[body] = link.accelerate(
-                self._own("q", link), self._p, self.X[body], self.c[body], a[link.joint.parent], *kept[body]
-            )
+        further: Vectors = {}
+        gathered = [self._gather(block, motion, further) for block, motion in self._backwards()][::-1]
+        a: Vectors = {}
+        vdot: Vectors = {}
+        for block, motion, rest in zip(self.blocks, self.motion, gathered, strict=True):
+            self._accelerate(block, motion, rest, a, vdot)
         return self._in_order(vdot)
+
+    def _backwards(self) -> list[tuple[_Block, ca.MX]]:
+        return list(zip(self.blocks, self.motion, strict=True))[::-1]
+
+    def _gather(self, block: _Block, motion: ca.MX, further: Vectors) -> ca.MX:
+        """Pass articulated inertias and wrenches of a block on to its parents; ``further`` holds what came from further out."""
+        from_further = [body for body in block.links if body in further]
+        extra = [body for body in block.links if body in self.wrenches]
+
+        def build(inputs: list[ca.MX]) -> list[ca.MX]:
+            p, q_block, motions, efforts = inputs[:4]
+            q = block.per_link(q_block, lambda link: len(link.joint.positions))
+            tau, own = block.per_link(efforts, _freedom), block.per_link(motions, _motion_size)
+            wrench = {body: own[body][-6:, :] for body in block.links}
+            inertia = {body: link.inertia(p) for body, link in block.links.items()}
+            for body, sums in zip(from_further, inputs[4:], strict=False):
+                inertia[body] = inertia[body] + sums[:21]
+                wrench[body] = wrench[body] + sums[21:]
+            for body, applied in zip(extra, inputs[4 + len(from_further) :], strict=True):
+                wrench[body] = wrench[body] - applied
+            left: dict[str, ca.MX] = {}
+            onward: dict[str, ca.MX] = {}
+            for body, link in reversed(block.links.items()):
+                x, c = own[body][:-12, :], own[body][-12:-6, :]
+                up_IA, up_pA, *rest = link.gather(x, q[body], p, c, inertia[body], wrench[body], tau[body])
+                left[body] = ca.vertcat(*rest)
+                parent = link.joint.parent
+                if parent in wrench:
+                    inertia[parent], wrench[parent] = inertia[parent] + up_IA, wrench[parent] + up_pA
+                elif parent != WORLD:
+                    onward[parent] = onward.get(parent, 0) + ca.vertcat(up_IA, up_pA)
+            return [ca.vertcat(*(left[body] for body in block.links)), *(onward[parent] for parent in block.outside)]
+
+        own = [self._p, _taken(self.space.mx["q"], block.q_rows), motion, _taken(self.efforts, block.v_rows)]
+        others = [*(further[body] for body in from_further), *(self.wrenches[body] for body in extra)]
+        gathered, *onward = self._outlined("gather", [*own, *others], build)
+        for parent, sums in zip(block.outside, onward, strict=True):
+            further[parent] = further[parent] + sums if parent in further else sums
+        return gathered
+
+    def _accelerate(self, block: _Block, motion: ca.MX, gathered: ca.MX, a: Vectors, vdot: Vectors) -> None:
+        """Find the accelerations of a block from those of its parents."""
+
+        def build(inputs: list[ca.MX]) -> list[ca.MX]:
+            p, q_block, motions, rests = inputs[:4]
+            q = block.per_link(q_block, lambda link: len(link.joint.positions))
+            own, kept = block.per_link(motions, _motion_size), block.per_link(rests, _gathered_size)
+            local: Vectors = {WORLD: ca.MX.zeros(6), **dict(zip(block.outside, inputs[4:], strict=True))}
+            rates = []
+            for body, link in block.links.items():
+                n = _freedom(link)
+                x, c = own[body][:-12, :], own[body][-12:-6, :]
+                U, Dinv, u = (kept[body][a:b, :] for a, b in ((0, 6 * n), (6 * n, 6 * n + n * n), (6 * n + n * n, None)))
+                rate, local[body] = link.accelerate(x, q[body], p, c, local[link.joint.parent], U, Dinv, u)
+                rates.append(rate)
+            return [ca.vertcat(*rates), ca.vertcat(*(local[body] for body in block.links))]
+
+        own = [self._p, _taken(self.space.mx["q"], block.q_rows), motion, gathered]
+        rates, accelerations = self._outlined("accelerate", [*own, *(a[parent] for parent in block.outside)], build)
+        vdot |= block.per_link(rates, _freedom)
+        a |= block.per_link(accelerations, lambda link: 6)
+
+    def _motions(self) -> dict[str, tuple[ca.MX, ca.MX, ca.MX]]:
+        """Return x, c and bias wrench of each body, link by link."""
+        parts = {}
+        for block, motion in zip(self.blocks, self.motion, strict=True):
+            for body, own in block.per_link(motion, _motion_size).items():
+                bias = own[-6:, :] - self.wrenches[body] if body in self.wrenches else own[-6:, :]
+                parts[body] = own[:-12, :], own[-12:-6, :], bias
+        return parts
 
     def inverse_dynamics(self) -> ca.MX:
         """Recursive Newton-Euler at zero accelerations: the effort that would be needed, less the applied one."""
+        q, p = self.space.mx["q"], self._p
+        motions = self._motions()
         accelerations = {WORLD: ca.MX.zeros(6)}
-        wrenches = dict(self._bias_wrenches)
+        wrenches: Vectors = {}
         for body, link in self.links.items():
-            still = ca.MX.zeros(len(link.joint.speeds))
-            carried = link.carry(self._own("q", link), self._p, self.X[body], accelerations[link.joint.parent], still)
-            accelerations[body] = carried + self.c[body]
-            wrenches[body] = wrenches[body] + link.resist(accelerations[body], self._p)
-        return self._gathered(wrenches, self.X, self._own) - self.efforts
+            x, c, bias = motions[body]
+            carried = link.carry(x, self._q(body, q), p, accelerations[link.joint.parent], ca.MX.zeros(_freedom(link)))
+            accelerations[body] = carried + c
+            wrenches[body] = bias + link.resist(accelerations[body], p)
+        return self._passed_on(wrenches, {body: x for body, (x, _, _) in motions.items()}, q, p) - self.efforts
 
     def mass_matrix(self) -> ca.MX:
         """Recursive Newton-Euler for one unit acceleration after the other, at rest and without loads."""
@@ -258,33 +277,31 @@ class _Tree:
         if n == 0:
             return ca.MX(0, 0)
         q, p, vdot = ca.MX.sym("q", self.space.q.numel()), ca.MX.sym("p", self._p.numel()), ca.MX.sym("vdot", n)
-
-        def own(name: str, link: _Link) -> ca.MX:
-            q_rows, v_rows = self.space.rows(link.joint)
-            return q[q_rows] if name == "q" else vdot[v_rows]
-
-        X: dict[str, ca.MX] = {}
+        x: Vectors = {}
         accelerations, wrenches = {WORLD: ca.MX.zeros(6)}, {}
         for body, link in self.links.items():
-            still = ca.MX.zeros(len(link.joint.speeds))
-            X[body] = link.move(own("q", link), still, p, ca.MX.zeros(6))[0]
-            accelerations[body] = link.carry(own("q", link), p, X[body], accelerations[link.joint.parent], own("v", link))
+            own_q, still = self._q(body, q), ca.MX.zeros(len(link.joint.speeds))
+            x[body] = link.move(own_q, still, p, ca.MX.zeros(6))[0]
+            accelerations[body] = link.carry(x[body], own_q, p, accelerations[link.joint.parent], vdot[link.rows, :])
             wrenches[body] = link.resist(accelerations[body], p)
-        column = ca.Function("mass_times", [q, p, vdot], [self._gathered(wrenches, X, own, p)])
+        column = ca.Function("mass_times", [q, p, vdot], [self._passed_on(wrenches, x, q, p)])
         # One loop over the columns in generated code, not n copies of it.
         return column.map(n)(ca.repmat(self.space.mx["q"], 1, n), ca.repmat(self._p, 1, n), ca.DM.eye(n))
 
-    def _gathered(
-        self, wrenches: dict[str, ca.MX], X: dict[str, ca.MX], own: Callable[[str, _Link], ca.MX], p: ca.MX | None = None
-    ) -> ca.MX:
+    def _passed_on(self, wrenches: Vectors, x: Vectors, q: ca.MX, p: ca.MX) -> ca.MX:
         """Return the efforts along the joints of wrenches that are passed on from the tips to the base."""
-        efforts: dict[str, ca.MX] = {}
+        efforts: Vectors = {}
         for body, link in reversed(self.links.items()):
-            efforts[body], passed = link.pass_on(own("q", link), self._p if p is None else p, X[body], wrenches[body])
+            efforts[body], passed = link.pass_on(x[body], self._q(body, q), p, wrenches[body])
             if link.joint.parent != WORLD:
                 wrenches[link.joint.parent] = wrenches[link.joint.parent] + passed
         return self._in_order(efforts)
 
+    def _in_order(self, results: Vectors) -> ca.MX:
+        """Return the parts of a vector like v, found link by link, in the order of the joints."""
+        return ca.vertcat(ca.MX(0, 1), *(results[joint.child] for joint in self.space.mechanism.joints))
+
     def kinetic_energy(self) -> ca.MX:
         """Sum over the bodies."""
-        return sum((link.energy(self.t[body], self._p) for body, link in self.links.items()), ca.MX(0))
+        energies = [link.energy(self.space.mx[f"twist {body}"], self._p) for body, link in self.links.items()]
+        return ca.sum1(ca.vertcat(*energies))

@@ -187,7 +187,9 @@ def test_eval_prints_one_state(kingpost_cli, tmp_path):
 
 def test_listings_in_text_and_json(kingpost_cli):
     assert "double-pendulum" in kingpost_cli("models").out
-    assert [row["name"] for row in json.loads(kingpost_cli("models", "--json").out)] == ["double-pendulum", "slider-pendulum"]
+    assert [row["name"] for row in json.loads(kingpost_cli("models", "--json").out)] == [
+        "branched", "chain", "double-pendulum", "six-axis-arm", "slider-pendulum", "spacecraft-arm", "vessel-crane",
+    ]  # fmt: skip
     assert "mass of the upper rod" in kingpost_cli("models", "double-pendulum").out
     assert json.loads(kingpost_cli("models", "double-pendulum", "--json").out)["bodies"][0]["name"] == "upper"
     listing = json.loads(kingpost_cli("plugins", "--json").out)

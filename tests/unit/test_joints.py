@@ -200,6 +200,18 @@ def test_a_joint_that_makes_no_sense_is_refused(fields, message, plugins):
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize("formulation", ["kane", "recursive"])
+def test_a_weld_beside_a_single_degree_of_freedom(formulation, plugins):
+    block = {"mass": 1.0, "inertia": (1, 1, 1)}
+    mechanism = Mechanism(
+        "one",
+        bodies=[Body("a", **block), Body("b", **block)],
+        joints=[Joint("w", "weld", "world", "a"), Joint("r", "revolute", "a", "b", axis=(0, 0, 1), start_rate=2.0)],
+    )
+    history = simulate(mechanism, 1.0, formulation=formulation, plugins=plugins)
+    assert history["r.angle"][-1] == pytest.approx(2.0, rel=1e-12)
+
+
 def test_own_names_for_coordinates(plugins):
     mechanism = falling("cardan", coordinates=("heel", "trim", "heading"))
     history = simulate(mechanism, 0.1, plugins=plugins)

@@ -124,15 +124,14 @@ def test_rest_to_rest_over_three_seconds_has_the_known_extremes():
     assert c.value(1.5, order=3) == pytest.approx(-2520 / 32 / 27, abs=rounding(c, 3))
 
 
-@given(s=st.floats(0.0, 1.0, exclude_max=True), start=st.floats(-10, 10), way=st.floats(-10, 10), length=st.floats(0.1, 10))
+@given(s=st.floats(0.0, 0.999), start=st.floats(-10, 10), way=st.floats(0.1, 10), length=st.floats(0.1, 10))
 def test_rest_to_rest_has_the_factored_derivative(s, start, way, length):
+    c, back = RestToRest(start, start + way, 2.0, 2.0 + length), RestToRest(start + way, start, 2.0, 2.0 + length)
     t = 2.0 + s * length
-    c = RestToRest(start, start + way, 2.0, 2.0 + length)
-    s, length, way = (t - 2.0) / c._pieces({})[1][1].length, c.t_end - 2.0, c.end - c.start
-    if t < c.t_end:
-        assert c.value(t, order=1) == pytest.approx(630 * way * (s * (1 - s)) ** 4 / length, abs=rounding(c, 1))
-        mirrored = RestToRest(c.end, c.start, 2.0, c.t_end)
-        assert c.value(t) + mirrored.value(t) == pytest.approx(c.start + c.end, abs=rounding(c, 0))
+    way, length = c.end - c.start, c.t_end - c.t_start
+    s = (t - c.t_start) / length
+    assert c.value(t, order=1) == pytest.approx(630 * way * (s * (1 - s)) ** 4 / length, abs=rounding(c, 1))
+    assert c.value(t) + back.value(t) == pytest.approx(c.start + c.end, abs=rounding(c, 0))
 
 
 def test_the_three_phases_meet_the_known_values():
@@ -292,7 +291,7 @@ def test_a_number_for_the_time_leaves_an_expression_in_the_parameters():
     assert float(ca.Function("f", [a], [ca.jacobian(value, a)])(0.0)) == 0.5
 
 
-SPACED = st.lists(st.floats(0.1, 1.0), min_size=6, max_size=12).map(np.cumsum)
+SPACED = st.lists(st.floats(0.5, 1.0), min_size=6, max_size=12).map(np.cumsum)
 
 
 @given(times=SPACED, data=st.data())
@@ -301,8 +300,8 @@ def test_staircases_and_lines_are_those_of_numpy(times, data):
     t = data.draw(st.floats(0.0, 13.0))
     held = values[max(0, np.searchsorted(times, t, side="right") - 1)]
     assert Sampled(times, values, "hold").value(t) == held
-    # A slope of up to 200 over up to 1 s, from times of up to 12 s.
-    assert Sampled(times, values).value(t) == pytest.approx(np.interp(t, times, values), abs=20 * EPS * 200 * 12)
+    # A few roundings each of a slope of up to 40, a time of up to 1 s and a sum of up to 50.
+    assert Sampled(times, values).value(t) == pytest.approx(np.interp(t, times, values), abs=10 * EPS * 50)
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -319,11 +318,12 @@ def test_splines_are_those_of_scipy(order):
 @given(times=SPACED, coefficients=st.lists(st.floats(-1, 1), min_size=6, max_size=6), where=st.floats(0.0, 0.999))
 def test_splines_reproduce_polynomials_of_their_degree(times, coefficients, where):
     t = times[0] + where * (times[-1] - times[0])
-    # Powers of numbers in [0, 1], six terms of at most 1: the values are below 6. The samples are rounded by a few eps, which
-    # the spline through points whose distances differ by up to 10 enlarges: by less than 1e4 (cubic) and 1e7 (quintic).
-    for kind, degree, enlarged in (("cubic", 3, 1e4), ("quintic", 5, 1e7)):
+    # Six terms of at most 1 in powers of numbers in [0, 1]: values are below 6, rounded some ten times. Splines through points
+    # whose distances differ by up to 2 enlarge errors (the sum of the absolute cardinal splines) by up to 5 and 25; the same
+    # again allows for the linear system they come from.
+    for kind, degree, enlarged in (("cubic", 3, 5.0), ("quintic", 5, 25.0)):
         polynomial = np.polynomial.Polynomial(coefficients[: degree + 1], domain=(0.0, times[-1]), window=(0.0, 1.0))
-        assert Sampled(times, polynomial(times), kind).value(t) == pytest.approx(polynomial(t), abs=6 * 10 * EPS * enlarged)
+        assert Sampled(times, polynomial(times), kind).value(t) == pytest.approx(polynomial(t), abs=2 * 60 * EPS * enlarged)
 
 
 @pytest.mark.parametrize(("kind", "expected"), [("hold", 1), ("linear", 2), ("cubic", 4), ("quintic", 6)])

@@ -167,11 +167,18 @@ def _motions(kind: str, axis: Array | None, axis2: Array | None, sequence: str |
     return ()
 
 
+def check_kinds(mechanism: Mechanism, peer: str) -> None:
+    """Refuse joints that a peer would leave out without a word."""
+    unknown = {joint.kind for joint in mechanism.joints} - set(SUPPORTED[peer])
+    assert not unknown, f"{peer} has no {', '.join(sorted(unknown))} joint"
+
+
 def gravity(mechanism: Mechanism, parameters: Mapping[str, float]) -> Array:
     """Return the acceleration of free fall; refuse a mechanism with forces that the peers are not told about."""
     assert all(force.kind == "gravity" for force in mechanism.forces), "the peers know no force but gravity"
     accelerations = [force.options.get("acceleration", (0.0, 0.0, -9.81)) for force in mechanism.forces]
-    return np.sum([[float(evaluate(component, parameters)) for component in a] for a in accelerations], axis=0)
+    vectors = [np.array([float(evaluate(component, parameters)) for component in vector]) for vector in accelerations]
+    return sum(vectors, np.zeros(3))
 
 
 def _unit_quaternions(q: Sequence[float], starts: Sequence[int]) -> Array:
@@ -210,6 +217,7 @@ class PinocchioPeer:
 
 def pinocchio_peer(mechanism: Mechanism, parameters: Mapping[str, float]) -> PinocchioPeer:
     """Return ``mechanism`` as a Pinocchio model, whose joint frames are the frames M."""
+    check_kinds(mechanism, "pinocchio")
     model = pinocchio.Model()
     model.gravity.linear = gravity(mechanism, parameters)
     # What carries each body: a joint and the pose of the body in it. A welded body hangs on its parent's joint.
@@ -260,7 +268,7 @@ def _pinocchio_joint(link: Link) -> pinocchio.JointModel:
 
 @dataclass(frozen=True)
 class FreeRows:
-    """A free joint in MuJoCo's rows: its first rows of q and v, and the frame in which its position is counted, from F."""
+    """A free joint: its first rows in MuJoCo's q and v, and the pose of F in the frame in which MuJoCo gives its pose."""
 
     q: int
     v: int
@@ -311,6 +319,7 @@ class MujocoPeer:
 
 def mujoco_peer(mechanism: Mechanism, parameters: Mapping[str, float]) -> MujocoPeer:
     """Return ``mechanism`` as a MuJoCo model, whose body frames are the frames M."""
+    check_kinds(mechanism, "mujoco")
     spec = mujoco_spec(gravity(mechanism, parameters))
     bodies = {"world": spec.worldbody}
     X_MB = {"world": np.eye(4)}

@@ -1,0 +1,116 @@
+"""Many runs of one machine with different numbers, on several threads: the compiled loop needs no interpreter lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kingpost.equations import Channel, FloatArray
+from kingpost.errors import KingpostError, SolverError
+from kingpost.history import History
+from kingpost.interfaces.integrator import StepMap
+from kingpost.kernel import OK
+from kingpost.mechanism import Mechanism
+from kingpost.simulate import Simulation, check_singularity, input_rows, prepare, start_state
+from kingpost.values import resolve_values
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Runs that are ready to go: everything derived, compiled and checked, one start state and parameter row for each."""
+
+    simulation: Simulation
+    scenarios: tuple[Mapping[str, float], ...]
+    x0: FloatArray
+    p: FloatArray
+    inputs: tuple[FloatArray, ...]
+
+    def run(self, threads: int = 1, progress: Callable[[float], None] = lambda fraction: None) -> BatchHistory:
+        """Carry the runs out. One that fails leaves NaN from then on, and a sentence in ``failures``."""
+        grid, kernel = self.simulation.grid, self.simulation.kernel
+        count = len(self.scenarios)
+        values = np.full((count, grid.samples + 1, len(self.simulation.equations.channels)), np.nan)
+        failures: dict[int, str] = {}
+        first = np.full(count, grid.t_start)
+        values[:, 0] = kernel.sample(first, self.x0, np.array([rows[0] for rows in self.inputs]).reshape(count, -1), self.p)
+
+        def one(k: int) -> None:
+            stop = kernel.march(
+                values[k, 1:], grid.substeps, grid.t_start, grid.step, self.x0[k], self.inputs[k], self.p[k], at_once=True
+            )
+            if stop.status != OK:
+                values[k, 1 + stop.steps // grid.substeps :] = np.nan
+                failures[k] = f"stopped at t = {stop.t:.6g} s: the state or an output is not finite, or a joint locks"
+
+        done = 0
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in pool.map(one, range(count)):
+                done += 1
+                progress(done / count)
+        values.flags.writeable = False
+        return BatchHistory(grid.times, self.simulation.equations.channels, values, self.scenarios, failures)
+
+
+@dataclass(frozen=True, eq=False)
+class BatchHistory:
+    """``values[k, i, j]`` is channel j at ``time[i]`` in scenario k."""
+
+    time: FloatArray
+    channels: tuple[Channel, ...]
+    values: FloatArray
+    scenarios: tuple[Mapping[str, float], ...]
+    #: What went wrong, by number of the scenario.
+    failures: Mapping[int, str]
+
+    def __len__(self) -> int:
+        return len(self.scenarios)
+
+    def __getitem__(self, k: int) -> History:
+        """Return one run; refuse one that failed."""
+        if k in self.failures:
+            raise SolverError(f"scenario {k} {dict(self.scenarios[k])} {self.failures[k]}")
+        return History(self.time, self.channels, self.values[k])
+
+    def channel(self, name: str) -> FloatArray:
+        """Return one channel of all runs, a row for each."""
+        names = [channel.name for channel in self.channels]
+        if name not in names:
+            return History(self.time, self.channels, self.values[0])[name]  # raises, with the closest name
+        return self.values[:, :, names.index(name)]
+
+
+def prepare_batch(mechanism: Mechanism, t_end: float, scenarios: Sequence[Mapping[str, float]], **arguments: Any) -> Batch:
+    """Derive and compile once, and check every scenario.
+
+    ``scenarios`` are settings as for :func:`kingpost.simulate`, whose other arguments are these, too; a fixed-step integrator is
+    needed.
+    """
+    if not scenarios:
+        raise KingpostError("a batch needs at least one scenario")
+    simulation = prepare(mechanism, t_end, settings=scenarios[0], **arguments)
+    if not isinstance(simulation.integrator, StepMap):
+        raise SolverError(f"a batch needs a fixed-step integrator such as rk4; '{simulation.integrator.name}' is a solver")
+    rows, parameters, inputs = [], [], []
+    for k, scenario in enumerate(scenarios):
+        try:
+            values = resolve_values(mechanism, scenario)
+            state = start_state(simulation.equations, values)
+            check_singularity(simulation.equations, state, simulation.grid.t_start)
+        except KingpostError as error:
+            raise type(error)(f"scenario {k}: {error}") from None
+        rows.append(state)
+        parameters.append([values.parameters[parameter.name] for parameter in mechanism.parameters])
+        inputs.append(input_rows(mechanism, values, arguments.get("inputs") or {}, simulation.grid))
+    p = np.array(parameters).reshape(len(scenarios), -1)
+    return Batch(simulation, tuple(scenarios), np.array(rows), p, tuple(inputs))
+
+
+def simulate_batch(
+    mechanism: Mechanism, t_end: float, scenarios: Sequence[Mapping[str, float]], *, threads: int = 1, **arguments: Any
+) -> BatchHistory:
+    """Run a mechanism once for each of ``scenarios``; see :func:`prepare_batch`."""
+    return prepare_batch(mechanism, t_end, scenarios, **arguments).run(threads)
