@@ -13,10 +13,13 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-#: No flags for the particular processor: a cache in a shared home directory must run on every machine that mounts it.
-FLAGS = ("-O2", "-fno-math-errno", "-fPIC", "-shared")
+#: Without contraction to fused operations the results are the same bits on every machine, and the interpreter's.
+FLAGS = ("-O2", "-fno-math-errno", "-ffp-contract=off", "-fPIC", "-shared")
+#: For the processor at hand; the cache tells processors apart, so that a shared home directory is safe.
+NATIVE = "-march=native"
 LIBRARY = "kernel.so"
 SOURCE = "kernel.c"
 RECORD = "record.json"
@@ -35,13 +38,15 @@ class Compiler:
 
     def build(self, source: Path, library: Path) -> None:
         """Compile ``source`` into the shared library ``library``."""
-        command = [*self.command, *FLAGS, source.name, "-o", library.name, "-lm"]
-        try:
-            done = subprocess.run(command, cwd=source.parent, capture_output=True, text=True, check=False)
-        except OSError as error:
-            raise CompilerError(f"{shlex.join(command)}: {error}") from None
-        if done.returncode != 0 or not library.is_file():
-            raise CompilerError(f"{shlex.join(command)} ended with {done.returncode}:\n{done.stderr.strip()[-2000:]}")
+        for flags in ([NATIVE, *FLAGS], FLAGS):  # not every compiler knows the first
+            command = [*self.command, *flags, source.name, "-o", library.name, "-lm"]
+            try:
+                done = subprocess.run(command, cwd=source.parent, capture_output=True, text=True, check=False)
+            except OSError as error:
+                raise CompilerError(f"{shlex.join(command)}: {error}") from None
+            if done.returncode == 0 and library.is_file():
+                return
+        raise CompilerError(f"{shlex.join(command)} ended with {done.returncode}:\n{done.stderr.strip()[-2000:]}")
 
 
 def find_compiler() -> Compiler | None:
@@ -85,7 +90,7 @@ def build_cached(source: str, compiler: Compiler, directory: Path | None = None)
     An entry is a folder that appears at once by renaming, so that processes building the same source never see each
     other's half-made files; the record in it holds the library's hash, so that a damaged one is rebuilt.
     """
-    identity = "\n".join([*compiler.command, compiler.version, *FLAGS, platform.system(), platform.machine(), source])
+    identity = "\n".join([*compiler.command, compiler.version, *FLAGS, platform.system(), _processor(), source])
     key = hashlib.sha256(identity.encode()).hexdigest()[:32]
     root = _writable(directory or cache_directory())
     entry = root / key
@@ -109,6 +114,17 @@ def build_cached(source: str, compiler: Compiler, directory: Path | None = None)
         if work.exists():
             shutil.rmtree(work, ignore_errors=True)
     return Built(entry / LIBRARY, key, cached=False)
+
+
+@cache
+def _processor() -> str:
+    """Return what tells this processor from others that run other instructions."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        features = next(line for line in lines if line.startswith(("flags", "Features")))
+    except (OSError, StopIteration):
+        features = platform.processor()
+    return f"{platform.machine()} {features}"
 
 
 def _writable(directory: Path) -> Path:

@@ -7,6 +7,7 @@ Equation numbers are those of the Kane/screw-theory vessel-crane paper (document
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -114,8 +115,17 @@ def rotation_rpy(roll: Matrix, pitch: Matrix, yaw: Matrix) -> Matrix:
     for i, angle in ((2, yaw), (1, pitch), (0, roll)):
         angle = ca.SX(angle)
         if not angle.is_zero():
-            R = R @ _rotation_about_coordinate_axis(i, ca.cos(angle), ca.sin(angle))
-    return R
+            R = R @ _rotation_about_coordinate_axis(i, *_cosine_and_sine(angle))
+    return ca.sparsify(R)
+
+
+def _cosine_and_sine(angle: Matrix) -> tuple[Matrix, Matrix]:
+    """Return both; for a number within rounding of a multiple of 90 degrees exactly 0 and 1, which keeps matrices sparse."""
+    if not angle.is_constant():
+        return ca.cos(angle), ca.sin(angle)
+    c, s = math.cos(float(angle)), math.sin(float(angle))
+    rounding = 4 * np.finfo(float).eps
+    return (round(c), round(s)) if min(abs(c), abs(s)) < rounding else (c, s)
 
 
 def rotation_of_quaternion(e: Matrix) -> Matrix:

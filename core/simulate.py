@@ -34,6 +34,8 @@ from kingpost.version import __version__
 Signal: TypeAlias = float | Callable[[float], float] | FloatArray
 Progress: TypeAlias = Callable[[float], None]
 DEFAULT_STEP = 0.001
+#: Degrees of freedom from which on the recursive formulation is the better default (benchmarks/scaling.py).
+LARGE = 10
 
 
 def simulate(
@@ -43,7 +45,7 @@ def simulate(
     t_start: float = 0.0,
     settings: Mapping[str, float] | None = None,
     inputs: Mapping[str, Signal] | None = None,
-    formulation: Selection[Formulation] = "kane",
+    formulation: Selection[Formulation] | None = None,
     integrator: Selection[Integrator] = "rk4",
     step: float | None = None,
     output_step: float | None = None,
@@ -64,7 +66,8 @@ def simulate(
     inputs
         Inputs that change: a function of time, or an array with a value for each output time. Held over each output step.
     formulation, integrator
-        A name, a name with options (``"radau:rtol=1e-8"``), a plugin class or an instance.
+        A name, a name with options (``"radau:rtol=1e-8"``), a plugin class or an instance. By default ``kane``, or
+        ``recursive`` above 10 degrees of freedom; and ``rk4``.
     step
         Step of a fixed-step integrator in s (default 0.001); solvers choose their own.
     output_step
@@ -104,7 +107,7 @@ def prepare(
     t_start: float = 0.0,
     settings: Mapping[str, float] | None = None,
     inputs: Mapping[str, Signal] | None = None,
-    formulation: Selection[Formulation] = "kane",
+    formulation: Selection[Formulation] | None = None,
     integrator: Selection[Integrator] = "rk4",
     step: float | None = None,
     output_step: float | None = None,
@@ -115,7 +118,8 @@ def prepare(
     plugins = plugins or PluginSet()
     values = resolve_values(mechanism, settings or {})
     method = select(plugins.integrators, integrator)
-    equations = select(plugins.formulations, formulation).derive(assemble(mechanism, plugins))
+    writing = select(plugins.formulations, default_formulation(mechanism) if formulation is None else formulation)
+    equations = writing.derive(assemble(mechanism, plugins))
     check_pairing(equations, method, plugins)
     if isinstance(method, StepMap):
         grid = fixed_step_grid(t_start, t_end, DEFAULT_STEP if step is None else step, output_step)
@@ -134,6 +138,11 @@ def prepare(
     kernel = Kernel(_functions(equations, method), backend, equations.python_forces)
     rows = input_rows(mechanism, values, inputs or {}, grid)
     return Simulation(mechanism, equations, method, kernel, grid, values, x0, rows, p, plugins)
+
+
+def default_formulation(mechanism: Mechanism) -> str:
+    """Return ``kane``, or ``recursive`` for machines so large that its O(n) pays off in speed and in build time."""
+    return "kane" if len(mechanism.speeds) <= LARGE else "recursive"
 
 
 def check_pairing(equations: Equations, integrator: Integrator, plugins: PluginSet) -> None:

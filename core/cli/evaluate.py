@@ -20,7 +20,7 @@ from kingpost.interfaces.command import Command
 from kingpost.kernel import Evaluator
 from kingpost.pluginset import PluginSet
 from kingpost.selection import select
-from kingpost.simulate import start_state
+from kingpost.simulate import default_formulation, start_state
 from kingpost.values import resolve_values
 
 KEYS = ("t", "q", "v", "u", "parameters")
@@ -41,14 +41,14 @@ class Evaluate(Command):
         parser.add_argument(
             "--at", metavar="STATE.json", help="file with the state, or - for standard input (default: the start)"
         )
-        parser.add_argument("--formulation", default="kane", metavar="NAME[:KEY=VALUE,...]")
+        parser.add_argument("--formulation", metavar="NAME[:KEY=VALUE,...]", help="how the equations are written")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         source = open_source(arguments.model, plugins, arguments.set)
         state = _read_state(arguments.at)
         mechanism = source.mechanism
         values = resolve_values(mechanism, {**source.settings, **state.get("parameters", {})})
-        formulation = select(source.plugins.formulations, arguments.formulation)
+        formulation = select(source.plugins.formulations, arguments.formulation or default_formulation(mechanism))
         equations = formulation.derive(assemble(mechanism, source.plugins))
         q, v = equations.split(start_state(equations, values))
         inputs = np.array([values.inputs[signal.name] for signal in mechanism.inputs])

@@ -39,7 +39,9 @@ class Run(Command):
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_model_argument(parser)
         parser.add_argument(
-            "--formulation", metavar="NAME[:KEY=VALUE,...]", help="how the equations are written (default: kane)"
+            "--formulation",
+            metavar="NAME[:KEY=VALUE,...]",
+            help="how the equations are written (default: kane; recursive for large machines)",
         )
         parser.add_argument("--integrator", metavar="NAME[:KEY=VALUE,...]", help="how time is advanced (default: rk4)")
         parser.add_argument("--t-end", type=float, metavar="S", help="end time in s (default: the model's own)")
@@ -93,11 +95,12 @@ def _choices(arguments: argparse.Namespace, source: Source) -> dict[str, Any]:
     layers: list[dict[str, Any]] = [
         {name: value for name in names if (value := getattr(layer, name)) is not None} for layer in (*source.run, arguments)
     ]
-    choice: dict[str, Any] = {"t_end": source.t_end, "integrator": "rk4", "formulation": "kane"}
+    choice: dict[str, Any] = {"t_end": source.t_end, "integrator": "rk4"}
     for layer in layers:
         choice |= layer
     choice["integrator"] = _selected(source.plugins.integrators, choice["integrator"])
-    choice["formulation"] = _selected(source.plugins.formulations, choice["formulation"])
+    if "formulation" in choice:
+        choice["formulation"] = _selected(source.plugins.formulations, choice["formulation"])
     if isinstance(choice["integrator"], StepMap):
         choice.setdefault("step", source.step)
     elif _last_with("step", layers) < _last_with("integrator", layers):

@@ -8,7 +8,7 @@ from kingpost.assembly import Assembly
 from kingpost.equations import Channel, Equations
 from kingpost.interfaces.formulation import Formulation
 from kingpost.kinematics import TreeKinematics
-from kingpost.screws import hat, shift_twist
+from kingpost.screws import shift_twist, shift_wrench
 
 
 class Kane(Formulation):
@@ -19,32 +19,35 @@ class Kane(Formulation):
     def derive(self, assembly: Assembly) -> Equations:
         kinematics = TreeKinematics(assembly)
         n = kinematics.v.numel()
+        wrenches: dict[str, ca.SX] = {name: ca.SX(6, 1) for name in kinematics.links}
+        M, f = ca.SX(n, n), ca.SX(n, 1)
+        kinetic, potential = ca.SX(0), ca.SX(0)
+        for loads in kinematics.loads():
+            for name, wrench in loads.wrenches.items():
+                wrenches[name] += wrench
+            for coordinate, effort in loads.efforts.items():
+                f[kinematics.effort_row(coordinate)] += effort
+            potential += loads.potential
+
         projections: dict[str, ca.SX] = {}
-        M = ca.SX(n, n)
-        f = ca.SX(n, 1)
-        kinetic = ca.SX(0)
         for name, link in kinematics.links.items():
             # Twist of the body origin as a linear map of the generalized speeds: eqs. (28)-(30) about the origin.
             P_B = ca.SX(6, n) if link.joint.parent not in projections else link.V_BP @ projections[link.joint.parent]
             P_B[:, link.rows] += link.S_B
-            projections[name] = P_B
+            projections[name] = P_B = ca.sparsify(P_B)
             body = assembly.mechanism.body(name)
-            U = shift_twist(assembly.vector(body.com))
+            com = assembly.vector(body.com)
+            U = shift_twist(com)
             P, t, bias = U @ P_B, U @ link.t_WB_B, U @ link.bias_B
             mass = assembly.value(body.mass)
             D = ca.diagcat(kinematics.inertia(name), mass * ca.SX.eye(3))  # eq. (35)
-            W = ca.diagcat(hat(t[:3]), hat(t[:3]))
-            M += P.T @ D @ P  # eq. (38)
-            f -= P.T @ (D @ bias + W @ (D @ t))  # C u of eqs. (37), (38), with Pdot u found by recursion
-            kinetic += ca.dot(t, D @ t) / 2
-
-        potential = ca.SX(0)
-        for loads in kinematics.loads():
-            for name, wrench in loads.wrenches.items():
-                f += projections[name].T @ wrench  # eq. (32), wrench and projection about the body origin
-            for coordinate, effort in loads.efforts.items():
-                f[kinematics.effort_row(coordinate)] += effort
-            potential += loads.potential
+            M += _symmetric_product(P, D @ P)  # eq. (38)
+            momentum = D @ t
+            kinetic += ca.dot(t, momentum) / 2
+            # D tdot + W D t without its accelerations, eqs. (34)-(36), with Pdot u found by recursion.
+            inertial = D @ bias + ca.vertcat(ca.cross(t[:3], momentum[:3]), ca.cross(t[:3], momentum[3:]))
+            # Applied less inertial wrench, both about the body origin, projected: eqs. (32), (37).
+            f += P_B.T @ (wrenches[name] - shift_wrench(com) @ inertial)
 
         outputs = assembly.mechanism.outputs
         return Equations(
@@ -66,3 +69,15 @@ class Kane(Formulation):
                 Channel(f"{output.name}.{axis}", output.unit, "world") for output in outputs for axis in "xyz"
             ),
         )
+
+
+def _symmetric_product(A: ca.SX, B: ca.SX) -> ca.SX:
+    """Return A' B where it is known to be symmetric: half of the products are enough."""
+    result = ca.SX(A.shape[1], B.shape[1])
+    for i in range(A.shape[1]):
+        for j in range(i, B.shape[1]):
+            entry = A[:, i].T @ B[:, j]
+            if entry.nnz():
+                result[i, j] = entry
+                result[j, i] = entry
+    return result
