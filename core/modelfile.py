@@ -41,6 +41,7 @@ class RunSettings:
     formulation: str | Table | None = None
     integrator: str | Table | None = None
     backend: Literal["auto", "c", "vm"] | None = None
+    start: Literal["start", "equilibrium"] | None = None
     write: tuple[str, ...] | None = None
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -22,8 +22,9 @@ from kingpost.grid import Grid, fixed_step_grid, output_grid
 from kingpost.history import History
 from kingpost.interfaces.formulation import Formulation
 from kingpost.interfaces.integrator import InitialValueProblem, Integrator, Solver, StepMap
-from kingpost.kernel import NOT_FINITE, OK, OUTPUT_NOT_FINITE, Backend, Kernel
+from kingpost.kernel import NOT_FINITE, OK, OUTPUT_NOT_FINITE, Backend, Evaluator, Kernel
 from kingpost.kernel import SINGULAR as SINGULAR_JOINT
+from kingpost.linearize import find_equilibrium, longest_stable_step
 from kingpost.mechanism import Mechanism
 from kingpost.pluginset import PluginSet
 from kingpost.selection import Selection, select
@@ -33,9 +34,14 @@ from kingpost.version import __version__
 #: What an input may be: a number, a function of time sampled at the output times, or one number for each of them.
 Signal: TypeAlias = float | Callable[[float], float] | FloatArray
 Progress: TypeAlias = Callable[[float], None]
+Start: TypeAlias = Literal["start", "equilibrium"]
 DEFAULT_STEP = 0.001
 #: Degrees of freedom from which on the recursive formulation is the better default (benchmarks/scaling.py).
 LARGE = 10
+#: Above this many degrees of freedom the stability of the step is not estimated.
+MANY = 50
+#: States along a run at which it is.
+STABILITY_LOOKS = 11
 
 
 def simulate(
@@ -50,6 +56,7 @@ def simulate(
     step: float | None = None,
     output_step: float | None = None,
     backend: Backend = "auto",
+    start: Start = "start",
     plugins: PluginSet | None = None,
     progress: Progress = lambda fraction: None,
 ) -> History:
@@ -74,6 +81,8 @@ def simulate(
         Time between samples in s (default: about 0.01, at least one step).
     backend
         ``"c"``, ``"vm"`` or ``"auto"``.
+    start
+        ``"equilibrium"`` starts at rest in a stable equilibrium near the start values instead.
     plugins
         The plugins to choose from; by default all built-in and installed ones.
     progress
@@ -96,6 +105,7 @@ def simulate(
         step=step,
         output_step=output_step,
         backend=backend,
+        start=start,
         plugins=plugins,
     ).run(progress)
 
@@ -112,6 +122,7 @@ def prepare(
     step: float | None = None,
     output_step: float | None = None,
     backend: Backend = "auto",
+    start: Start = "start",
     plugins: PluginSet | None = None,
 ) -> Simulation:
     """Derive, compile and check everything a run needs; the arguments are those of :func:`simulate`."""
@@ -135,8 +146,10 @@ def prepare(
     p = np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
     check_singularity(equations, x0, t_start)
     equations.check_mass_matrix(x0, p)
-    kernel = Kernel(_functions(equations, method), backend, equations.python_forces)
     rows = input_rows(mechanism, values, inputs or {}, grid)
+    if start == "equilibrium":
+        x0 = find_equilibrium(equations, x0, rows[0], p, t_start).x
+    kernel = Kernel(_functions(equations, method), backend, equations.python_forces)
     return Simulation(mechanism, equations, method, kernel, grid, values, x0, rows, p, plugins)
 
 
@@ -270,6 +283,8 @@ class Simulation:
             seconds = time.perf_counter() - started
             rows = slice(0, finished + 1)
             provenance = self.provenance(outcome, seconds, statistics)
+            if outcome != "interrupted":
+                provenance["warnings"] = self._step_warnings(self.grid.times[rows], y[rows, : self.x0.size])
             return History(self.grid.times[rows], self.equations.channels, y[rows], provenance)
 
         try:
@@ -281,8 +296,42 @@ class Simulation:
             reached = self.grid.times[finished]
             raise Interrupted(f"interrupted at t = {reached:g} s", history=so_far("interrupted")) from None
         except SolverError as error:
-            raise SolverError(self._explain(error), history=so_far("failed")) from None
+            history = so_far("failed")
+            message = " ".join([self._explain(error), *(f"Note: {note}." for note in history.provenance["warnings"])])
+            raise SolverError(message, history=history) from None
         return so_far("complete")
+
+    def _step_warnings(self, times: FloatArray, states: FloatArray) -> list[str]:
+        """Return a warning if the step is too long for the fastest small motions anywhere along the run."""
+        size = self.x0.size
+        if not isinstance(self.integrator, StepMap) or not 0 < size <= 2 * MANY or len(times) < 2:
+            return []
+        step, rate, h = self.kernel.evaluator("kp_step"), Evaluator(self.equations.rhs), self.grid.step
+        # Evenly over the run, and closely before its end: a step that is too long may have ended it.
+        last = len(times) - 1
+        looks = np.unique(np.concatenate([np.linspace(0, last, STABILITY_LOOKS), last - np.array([1, 2, 5, 10, 20, 50])]))
+        # What comes out of an explosion says nothing about the motion before it.
+        usual = 10 * (1 + np.abs(states[: len(states) // 2 + 1]).max(axis=0))
+        limits: dict[float, float] = {}
+        for k in looks[looks >= 0].astype(int):
+            if (np.abs(states[k]) > usual).any():
+                continue
+            t, u = float(times[k]), self.inputs[k]
+            limit = longest_stable_step(
+                lambda x, h, t=t, u=u: step(t, x, u, self.p, h),
+                lambda x, t=t, u=u: rate(t, x, u, self.p),
+                states[k],
+                h,
+            )
+            if limit is not None:
+                limits[t] = limit
+        if not limits:
+            return []
+        shortest = min(limits.values())
+        return [
+            f"a step of {h:g} s is too long for {self.integrator.name}: from t = {min(limits):g} s on errors outgrow the motion, whose "
+            f"fastest parts need {shortest:.2g} s or less. Use a step of {_round_down(shortest):g} s"
+        ]
 
     def _march(self, y: FloatArray, advanced: Callable[[int], None], statistics: dict[str, Any]) -> None:
         grid = self.grid
@@ -412,6 +461,12 @@ class Simulation:
             "numpy": np.__version__,
             "platform": platform.platform(),
         }
+
+
+def _round_down(step: float) -> float:
+    """Return the largest of 1, 2 and 5 times a power of ten that is not above ``step``."""
+    power = 10.0 ** math.floor(math.log10(step))
+    return max(factor * power for factor in (1.0, 2.0, 5.0) if factor * power <= step * (1 + 1e-9))
 
 
 def _plain_options(options: Any) -> dict[str, Any]:

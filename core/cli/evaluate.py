@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
-import math
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kingpost.assembly import assemble
 from kingpost.cli.output import print_json
 from kingpost.cli.source import add_model_argument, open_source
+from kingpost.cli.state import add_state_arguments, open_situation
 from kingpost.equations import ENERGIES, Equations, FloatArray
-from kingpost.errors import FileError, closest, listed
 from kingpost.interfaces.command import Command
 from kingpost.kernel import Evaluator
 from kingpost.pluginset import PluginSet
-from kingpost.selection import select
-from kingpost.simulate import default_formulation, start_state
-from kingpost.values import resolve_values
-
-KEYS = ("t", "q", "v", "u", "parameters")
 
 
 class Evaluate(Command):
@@ -38,25 +28,11 @@ class Evaluate(Command):
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_model_argument(parser)
-        parser.add_argument(
-            "--at", metavar="STATE.json", help="file with the state, or - for standard input (default: the start)"
-        )
-        parser.add_argument("--formulation", metavar="NAME[:KEY=VALUE,...]", help="how the equations are written")
+        add_state_arguments(parser)
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
-        source = open_source(arguments.model, plugins, arguments.set)
-        state = _read_state(arguments.at)
-        mechanism = source.mechanism
-        values = resolve_values(mechanism, {**source.settings, **state.get("parameters", {})})
-        formulation = select(source.plugins.formulations, arguments.formulation or default_formulation(mechanism))
-        equations = formulation.derive(assemble(mechanism, source.plugins))
-        q, v = equations.split(start_state(equations, values))
-        inputs = np.array([values.inputs[signal.name] for signal in mechanism.inputs])
-        p = np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
-        t = state.get("t", 0.0)
-        q, v, u = (_vector(state, key, start, equations) for key, start in (("q", q), ("v", v), ("u", inputs)))
-        equations.check_mass_matrix(np.concatenate([q, v]), p)
-        print_json(_answer(equations, t, q, v, u, p))
+        place = open_situation(open_source(arguments.model, plugins, arguments.set), arguments)
+        print_json(_answer(place.equations, place.t, *place.equations.split(place.x), place.u, place.p))
         return 0
 
 
@@ -96,45 +72,3 @@ def _answer(equations: Equations, t: float, q: FloatArray, v: FloatArray, u: Flo
             for parameter, value in zip(mechanism.parameters, p, strict=True)
         },
     }
-
-
-def _read_state(name: str | None) -> dict[str, Any]:
-    if name is None:
-        return {}
-    try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-        state = json.loads(text)
-    except FileNotFoundError:
-        raise FileError(f"--at {name}: there is no such file") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise FileError(f"--at {name}: {error}") from None
-    if not isinstance(state, dict):
-        raise FileError(f"--at {name}: expected an object with some of {listed(KEYS)}, got {state!r}")
-    for key in state:
-        if key not in KEYS:
-            raise FileError(f"--at {name}: a state has no '{key}'{closest(key, KEYS)} It takes: {listed(KEYS)}.")
-    if not _is_number(state.get("t", 0.0)):
-        raise FileError(f"--at {name}: t = {state['t']!r} is not a finite number")
-    if not isinstance(state.get("parameters", {}), dict):
-        raise FileError(f'--at {name}: parameters must be an object, e.g. {{"mass1": 2.0}}')
-    return state
-
-
-def _vector(state: dict[str, Any], key: str, start: FloatArray, equations: Equations) -> FloatArray:
-    given = state.get(key)
-    if given is None:
-        return start
-    if not isinstance(given, list) or len(given) != len(start):
-        names = {"u": [signal.name for signal in equations.mechanism.inputs]}.get(
-            key, [coordinate.name for coordinate in equations.mechanism.coordinates]
-        )
-        size = len(given) if isinstance(given, list) else given
-        raise FileError(f"--at: {key} must be a list of {len(start)} numbers ({listed(names)}), got {size!r}")
-    for i, value in enumerate(given):
-        if not _is_number(value):
-            raise FileError(f"--at: {key}[{i}] = {value!r} is not a finite number")
-    return np.array(given, dtype=float)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -6,10 +6,11 @@ from kingpost.cli.doctor import Doctor
 from kingpost.cli.evaluate import Evaluate
 from kingpost.cli.listings import Models, Plugins
 from kingpost.cli.run import Run
+from kingpost.cli.statics import FindEquilibrium, Linearize
 from kingpost.hookspecs import hookimpl
 from kingpost.interfaces.command import Command
 
 
 @hookimpl
 def kingpost_register_commands() -> list[type[Command]]:
-    return [Run, Models, Plugins, Evaluate, Doctor]
+    return [Run, Models, Plugins, Evaluate, FindEquilibrium, Linearize, Doctor]

@@ -48,6 +48,12 @@ class Run(Command):
         parser.add_argument("--t-start", type=float, metavar="S", help="start time in s (default: 0)")
         parser.add_argument("--step", type=float, metavar="S", help="step of a fixed-step integrator in s (default: 0.001)")
         parser.add_argument("--output-step", type=float, metavar="S", help="time between samples in s (default: about 0.01)")
+        parser.add_argument(
+            "--from",
+            dest="start",
+            choices=["start", "equilibrium"],
+            help="begin at the start values, or at rest in equilibrium",
+        )
         parser.add_argument("--backend", choices=BACKENDS, help="machine code (c), interpreter (vm), or what can be had (auto)")
         parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: results/MODEL)")
         parser.add_argument(
@@ -82,6 +88,8 @@ class Run(Command):
         finally:
             bar.close()
         files = _write(history, out, writers)
+        for warning in history.provenance["warnings"]:
+            print(f"kingpost: warning: {warning}", file=sys.stderr)
         if arguments.json:
             print_json(history.provenance)
         else:
@@ -113,7 +121,7 @@ def _last_with(name: str, layers: list[dict[str, Any]]) -> int:
 
 
 def _prepare(source: Source, choice: dict[str, Any]) -> Simulation:
-    names = ("t_start", "step", "output_step", "formulation", "integrator", "backend")
+    names = ("t_start", "step", "output_step", "formulation", "integrator", "backend", "start")
     return prepare(
         source.mechanism,
         choice["t_end"],

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import casadi as ca
 
 from kingpost.assembly import Assembly
 from kingpost.equations import Channel, Equations
 from kingpost.interfaces.formulation import Formulation
 from kingpost.kinematics import TreeKinematics
-from kingpost.screws import shift_twist, shift_wrench
+from kingpost.screws import hat, shift_twist, shift_wrench, twist_cross
 
 
 class Kane(Formulation):
@@ -81,3 +83,64 @@ def _symmetric_product(A: ca.SX, B: ca.SX) -> ca.SX:
                 result[i, j] = entry
                 result[j, i] = entry
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class KaneMatrices:
+    """The matrices of eqs. (29)-(38), one P, Pdot, D and W for each body, about its centre of mass in body axes.
+
+    The paper says that dM/dt - 2 C is skew-symmetric. With W as eq. (35) prints it, hat(w) in both blocks, that holds only for
+    bodies with equal principal moments. The block that acts on the angular momentum is written here as -hat(M w) M^-1, so that
+    W D = diag(-hat(M w), m hat(w)): the same product W D t, and the skew symmetry.
+    """
+
+    q: ca.SX
+    v: ca.SX
+    p: ca.SX
+    P: dict[str, ca.SX]
+    Pdot: dict[str, ca.SX]
+    D: dict[str, ca.SX]
+    WD: dict[str, ca.SX]
+
+    @property
+    def M(self) -> ca.SX:
+        """Mass matrix, eq. (38)."""
+        return sum((self.P[body].T @ self.D[body] @ self.P[body] for body in self.P), ca.SX(self.v.numel(), self.v.numel()))
+
+    @property
+    def C(self) -> ca.SX:
+        """Coriolis and gyroscopic matrix, eq. (38)."""
+        total = ca.SX(self.v.numel(), self.v.numel())
+        for body, P in self.P.items():
+            total += P.T @ (self.D[body] @ self.Pdot[body] + self.WD[body] @ P)
+        return total
+
+
+def kane_matrices(assembly: Assembly) -> KaneMatrices:
+    """Return the paper's matrices, built body by body with screw transformations."""
+    kinematics = TreeKinematics(assembly)
+    n = kinematics.v.numel()
+    qdot = kinematics.velocity_map() @ kinematics.v
+    P_B: dict[str, ca.SX] = {}
+    Pdot_B: dict[str, ca.SX] = {}
+    P, Pdot, D, WD = {}, {}, {}, {}
+    for name, link in kinematics.links.items():
+        parent = link.joint.parent
+        P_B[name], Pdot_B[name] = ca.SX(6, n), ca.SX(6, n)
+        if parent in P_B:
+            # A screw transformation to a frame that moves with the relative twist r changes at the rate -[r x] V.
+            V_rate = -twist_cross(link.S_B @ kinematics.v[link.rows, :]) @ link.V_BP
+            P_B[name] = link.V_BP @ P_B[parent]
+            Pdot_B[name] = link.V_BP @ Pdot_B[parent] + V_rate @ P_B[parent]
+        P_B[name][:, link.rows] += link.S_B
+        if link.S_B.numel():
+            Sdot = ca.reshape(ca.jtimes(ca.vec(ca.densify(link.S_B)), kinematics.q, qdot), *link.S_B.shape)
+            Pdot_B[name][:, link.rows] += Sdot
+        body = assembly.mechanism.body(name)
+        U = shift_twist(assembly.vector(body.com))
+        inertia, mass = kinematics.inertia(name), assembly.value(body.mass)
+        P[name], Pdot[name] = U @ P_B[name], U @ Pdot_B[name]
+        w = (U @ link.t_WB_B)[:3]
+        D[name] = ca.diagcat(inertia, mass * ca.SX.eye(3))  # eq. (35)
+        WD[name] = ca.diagcat(-hat(inertia @ w), mass * hat(w))
+    return KaneMatrices(kinematics.q, kinematics.v, assembly.p, P, Pdot, D, WD)

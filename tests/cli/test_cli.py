@@ -148,7 +148,7 @@ def test_a_wrong_command_is_answered(kingpost_cli, words, status, message):
         ("[1]", "expected an object with some of t, q, v, u, parameters"),
         ('{"qq": [1, 2]}', "a state has no 'qq'; did you mean 'q'?"),
         ('{"q": [1]}', "q must be a list of 2 numbers (shoulder.angle, elbow.angle), got 1"),
-        ('{"v": 3}', "v must be a list of 2 numbers (shoulder.angle, elbow.angle), got 3"),
+        ('{"v": 3}', "v must be a list of 2 numbers (shoulder.angle.rate, elbow.angle.rate), got 3"),
         ('{"q": [1, "a"]}', "q[1] = 'a' is not a finite number"),
         ('{"q": [1, NaN]}', "q[1] = nan is not a finite number"),
         ('{"t": "now"}', "t = 'now' is not a finite number"),

@@ -1,0 +1,142 @@
+"""``kingpost equilibrium`` and ``kingpost linearize``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from kingpost.cli.output import print_json, print_table
+from kingpost.cli.source import add_model_argument, open_source
+from kingpost.cli.state import Situation, add_state_arguments, open_situation
+from kingpost.interfaces.command import Command
+from kingpost.linearize import Equilibrium, Linearisation, find_equilibrium, linearize
+from kingpost.pluginset import PluginSet
+
+
+class FindEquilibrium(Command):
+    """Find a state in which a machine stays at rest, and say how it is held there.
+
+    Newton's method with the exact Jacobian starts from the model's start values (or --at). By default it looks for a stable
+    equilibrium and leaves unstable ones that it meets; --any takes the nearest. Set-points are frozen at the time of the state.
+    """
+
+    name = "equilibrium"
+    example = "kingpost equilibrium vessel-crane --set m4=60"
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        add_model_argument(parser)
+        add_state_arguments(parser)
+        parser.add_argument("--any", action="store_true", help="take the nearest equilibrium, stable or not")
+        parser.add_argument("--json", action="store_true", help="print JSON")
+
+    def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        place = open_situation(open_source(arguments.model, plugins, arguments.set), arguments)
+        found = find_equilibrium(place.equations, place.x, place.u, place.p, place.t, stable=not arguments.any)
+        if arguments.json:
+            print_json(_equilibrium_record(place, found))
+            return 0
+        names = place.names
+        rows = [
+            ("coordinate", name, f"{value:.9g} {unit}") for name, value, unit in zip(names, found.x, place.units, strict=False)
+        ]
+        print_table(rows[: place.equations.nq])
+        print(f"\nforce left over: {found.residual:.2e} along {found.residual_at}, after {found.iterations} iterations")
+        for q in found.passed:
+            shown = ", ".join(f"{name} = {value:.6g}" for name, value in zip(names, q, strict=False))
+            print(f"came past an unstable equilibrium at {shown}")
+        print("stable" if found.stable else "UNSTABLE: small motions grow")
+        print()
+        _print_modes(found.linearisation)
+        return 0
+
+
+class Linearize(Command):
+    """Print the small motions of a machine around a state: eigenvalues, frequencies, damping and mode shapes.
+
+    With --json also the matrices A, B, C, D of xi' = A xi + B du, dy = C xi + D du, where xi holds a small displacement along
+    every generalized speed, then the speeds, and y the model's outputs.
+    """
+
+    name = "linearize"
+    example = "kingpost linearize vessel-crane --from equilibrium --json"
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        add_model_argument(parser)
+        add_state_arguments(parser)
+        parser.add_argument(
+            "--from", dest="start", choices=["start", "equilibrium"], default="start", help="around which state"
+        )
+        parser.add_argument("--json", action="store_true", help="print JSON")
+
+    def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        place = open_situation(open_source(arguments.model, plugins, arguments.set), arguments)
+        x = place.x
+        if arguments.start == "equilibrium":
+            x = find_equilibrium(place.equations, x, place.u, place.p, place.t).x
+        result = linearize(place.equations, place.t, x, place.u, place.p)
+        if arguments.json:
+            print_json({**_state_record(place, x), **_linear_record(result)})
+        else:
+            _print_modes(result)
+        return 0
+
+
+def _print_modes(result: Linearisation) -> None:
+    n = len(result.A) // 2
+    names = [state.removeprefix("displacement of ") for state in result.states[:n]]
+    rows = []
+    for mode in result.modes:
+        largest = np.argsort(-np.abs(mode.shape), kind="stable")[:3]
+        parts = [f"{names[i]} {mode.shape[i].real:+.2f}" for i in largest if abs(mode.shape[i]) > 0.05]
+        value = mode.eigenvalue
+        shown = f"{value.real:.4g}" + (f" +- {value.imag:.4g}i" if value.imag else "")
+        rows.append((shown, f"{mode.frequency:.4g}", f"{mode.damping:.4g}", ", ".join(parts)))
+    print_table(rows, ("EIGENVALUE [1/s]", "FREQUENCY [Hz]", "DAMPING", "LARGEST PARTS OF THE SHAPE"))
+
+
+def _state_record(place: Situation, x: np.ndarray[Any, Any]) -> dict[str, Any]:
+    nq = place.equations.nq
+    return {
+        "model": place.equations.mechanism.name,
+        "t": place.t,
+        "q": x[:nq].tolist(),
+        "v": x[nq:].tolist(),
+        "names": {"q": list(place.names[:nq]), "v": list(place.names[nq:])},
+        "units": {"q": list(place.units[:nq]), "v": list(place.units[nq:])},
+    }
+
+
+def _linear_record(result: Linearisation) -> dict[str, Any]:
+    return {
+        "states": list(result.states),
+        "inputs": list(result.inputs),
+        "outputs": list(result.outputs),
+        "A": result.A.tolist(),
+        "B": result.B.tolist(),
+        "C": result.C.tolist(),
+        "D": result.D.tolist(),
+        "modes": [
+            {
+                "eigenvalue": [mode.eigenvalue.real, mode.eigenvalue.imag],
+                "frequency_Hz": mode.frequency,
+                "damping": mode.damping,
+                "shape_real": mode.shape.real.tolist(),
+                "shape_imag": mode.shape.imag.tolist(),
+            }
+            for mode in result.modes
+        ],
+    }
+
+
+def _equilibrium_record(place: Situation, found: Equilibrium) -> dict[str, Any]:
+    return {
+        **_state_record(place, found.x),
+        "stable": found.stable,
+        "residual": found.residual,
+        "residual_at": found.residual_at,
+        "iterations": found.iterations,
+        "passed_unstable": [q.tolist() for q in found.passed],
+        "modes": _linear_record(found.linearisation)["modes"],
+    }
