@@ -158,7 +158,7 @@ def test_a_step_that_is_too_long_for_the_drives_is_warned_of(plugins):
     assert simulate(mechanism, 20.0, step=0.005, plugins=plugins).provenance["warnings"] == []
     with pytest.raises(SolverError) as error:
         simulate(mechanism, 20.0, step=0.01, plugins=plugins)
-    assert "a step of 0.01 s is too long for rk4: from t = 7." in str(error.value)
+    assert "a step of 0.01 s is too long for rk4: from t = 6." in str(error.value)
     assert "Use a step of 0.005 s" in str(error.value)
 
 
