@@ -137,18 +137,18 @@ class Row:
 
 
 def shortest(function: Callable[[], object], seconds: float) -> float:
-    """Return the shortest time of a call in s, over batches of at least a millisecond; the longer ones were disturbed."""
+    """Return the shortest time of a call in s, over batches of up to some milliseconds; the longer ones were disturbed."""
     calls, best, until = 1, math.inf, time.perf_counter() + seconds
     while True:
         started = time.perf_counter()
         for _ in range(calls):
             function()
         ended = time.perf_counter()
-        if ended - started < 0.001:
-            calls *= 2
         best = min(best, (ended - started) / calls)
         if ended > until:
             return best
+        if ended - started < 0.001:
+            calls *= 2
 
 
 def measure(rows: list[Row]) -> None:

@@ -27,9 +27,9 @@ def blocks(path, language):
 
 
 def test_the_model_file_of_the_docs_can_be_read(tmp_path, plugins):
-    whole, run_file = blocks("docs/model-files.md", "toml")
+    whole, run_file, actuator = blocks("docs/model-files.md", "toml")
     path = tmp_path / "model.toml"
-    path.write_text(whole)
+    path.write_text(whole.replace("[[outputs]]", f"{actuator}\n[[outputs]]"))
     assert read_model(path, plugins).name == "pendulum"
     assert run_file.startswith('model = "double-pendulum"')
 

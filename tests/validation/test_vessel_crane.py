@@ -126,6 +126,5 @@ def test_an_upright_vessel_amplifies_a_small_pitch(plugins):
 
 def test_pitching_over_is_reported(plugins):
     mechanism = plugins.models.get("vessel-crane")().build()
-    settings = {"stiffness": 0.0, "gravity": 0.0, "hull.pitch.rate": 1.0}
-    with pytest.raises(SolverError, match=r"joint 'hull' \(cardan\) is about to lock at t = .*hull.pitch = 1.5"):
-        simulate(mechanism, 4.0, settings=settings, plugins=plugins)
+    with pytest.raises(SolverError, match=r"joint 'hull' \(cardan\) is about to lock at t = 0 s.*hull.pitch = 1.565"):
+        simulate(mechanism, 4.0, settings={"hull.pitch": 1.565}, plugins=plugins)
