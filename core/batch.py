@@ -86,8 +86,8 @@ class BatchHistory:
 def prepare_batch(mechanism: Mechanism, t_end: float, scenarios: Sequence[Mapping[str, float]], **arguments: Any) -> Batch:
     """Derive and compile once, and check every scenario.
 
-    ``scenarios`` are settings as for :func:`kingpost.simulate`, whose other arguments are these, too; a fixed-step integrator is
-    needed.
+    ``scenarios`` are settings as for :func:`kingpost.simulate`, whose other arguments are these, too. A fixed-step integrator
+    is needed.
     """
     if not scenarios:
         raise KingpostError("a batch needs at least one scenario")

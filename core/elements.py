@@ -273,6 +273,7 @@ class Output:
 
 
 def check_name(what: str, name: Any) -> None:
+    """Refuse a name that is not a letter followed by letters, digits, '-' or '_'."""
     if not isinstance(name, str) or not _NAME.match(name):
         raise MechanismError(f"{what} name {name!r}: use a letter, then letters, digits, '-' or '_'", path=("name",))
 

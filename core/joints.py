@@ -229,7 +229,7 @@ class Gimbal(ChainJoint):
     """Three successive rotations about coordinate axes, ``sequence`` naming them from the parent to the child."""
 
     kind = "gimbal"
-    needs = ("sequence",)
+    needs: ClassVar[tuple[str, ...]] = ("sequence",)
     coordinates = (Quantity("first", "rad"), Quantity("second", "rad"), Quantity("third", "rad"))
 
     def motions(self, geometry: Geometry) -> list[tuple[str, ca.SX]]:

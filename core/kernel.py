@@ -144,7 +144,7 @@ class Kernel:
         return f"{generator.dump()}\n{has}{files('kingpost').joinpath('march.c').read_text()}"
 
     def sample(self, t: FloatArray, x: FloatArray, u: FloatArray, p: FloatArray) -> FloatArray:
-        """Return the outputs at times ``t`` (n), states ``x`` (n, nx), inputs ``u`` (n, nu), parameters ``p`` (np) or (n, np)."""
+        """Return the outputs at ``t`` (n), states ``x`` (n, nx), inputs ``u`` (n, nu), parameters ``p`` (np) or (n, np)."""
         y = np.empty((len(t), self._functions["kp_observe"].numel_out(0)))
         if self._library is None:
             observe = self.evaluator("kp_observe")
@@ -176,7 +176,8 @@ class Kernel:
         """Advance by ``substeps`` steps of length ``h`` for each row of ``y`` and put the outputs there.
 
         The loop runs in machine code, in portions of some 50 ms, between which ``progress`` is called with the number of
-        finished steps and the user can interrupt (``at_once``: in one go). Row k of ``u`` (one more than in ``y``) holds over sample k.
+        finished steps and the user can interrupt (``at_once``: in one go). Row k of ``u`` (one more than in ``y``) holds over
+        sample k.
         """
         x = np.array(x0, dtype=float)
         u, p = np.ascontiguousarray(u, dtype=float), np.ascontiguousarray(p, dtype=float)

@@ -218,9 +218,9 @@ class _Search:
         f = self.evaluate(q)[0]
         worst = int(np.argmax(np.abs(f)))
         raise SolverError(
-            f"'{self.equations.mechanism.name}': no equilibrium was found in {len(history)} steps of Newton's method; a force of "
-            f"{f[worst]:.3g} is left along '{names[worst]}', after {history[0]:.3g} at the start. Nothing may hold it there (add a "
-            "spring or weld it), or start closer"
+            f"'{self.equations.mechanism.name}': no equilibrium was found in {len(history)} steps of Newton's method; a force "
+            f"of {f[worst]:.3g} is left along '{names[worst]}', after {history[0]:.3g} at the start. Nothing may hold it there "
+            "(add a spring or weld it), or start closer"
         )
 
 

@@ -19,6 +19,7 @@ from kingpost.fields import Table, fill
 from kingpost.mechanism import Mechanism
 from kingpost.pluginset import PluginSet
 from kingpost.tomllines import LineIndex
+from kingpost.trajectories import Sampled, read_trajectory
 from kingpost.values import check_values
 
 if sys.version_info >= (3, 11):
@@ -95,8 +96,8 @@ def read_model_file(path: str | Path, plugins: PluginSet | None = None) -> Model
         raise MechanismError(f"{where}: {error}", path=error.path) from None
 
 
-def mechanism_from_dict(data: Mapping[str, Any]) -> Mechanism:
-    """Return the mechanism that plain data describe, in the words of a model file."""
+def mechanism_from_dict(data: Mapping[str, Any], base: Path = Path()) -> Mechanism:
+    """Return the mechanism that plain data describe, in the words of a model file; files in it are relative to ``base``."""
     for key in data:
         if key not in MECHANISM_KEYS:
             raise MechanismError(
@@ -112,7 +113,7 @@ def mechanism_from_dict(data: Mapping[str, Any]) -> Mechanism:
         inputs=_named(data, "inputs", Input),
         bodies=_listed(data, "bodies", Body),
         joints=_listed(data, "joints", Joint),
-        forces=_forces(data),
+        forces=_forces(data, base),
         outputs=_listed(data, "outputs", Output),
     )
 
@@ -144,7 +145,7 @@ def _interpret(path: Path, data: dict[str, Any], plugins: PluginSet | None) -> M
         if not isinstance(data["model"], str):
             raise MechanismError(f"model = {data['model']!r} is not a text", path=("model",))
         return ModelFile(path, None, data["model"], files, settings, run)
-    mechanism = mechanism_from_dict({key: value for key, value in data.items() if key in MECHANISM_KEYS})
+    mechanism = mechanism_from_dict({key: value for key, value in data.items() if key in MECHANISM_KEYS}, path.parent)
     make_forces(mechanism, plugins)
     check_values(mechanism, {parameter.name: parameter.default for parameter in mechanism.parameters})
     return ModelFile(path, mechanism, None, files, settings, run)
@@ -197,14 +198,33 @@ def _listed(data: Mapping[str, Any], key: str, cls: type[Any]) -> tuple[Any, ...
     return tuple(entries)
 
 
-def _forces(data: Mapping[str, Any]) -> tuple[ForceElement, ...]:
+def _forces(data: Mapping[str, Any], base: Path) -> tuple[ForceElement, ...]:
     forces = []
     for i, entry in enumerate(_tables(data, "forces")):
         options = dict(entry)
         if "kind" not in options:
             raise MechanismError(f"force number {i + 1} lacks 'kind', e.g. kind = \"gravity\"", path=("forces", i))
+        kind, name = options.pop("kind"), options.pop("name", "")
         try:
-            forces.append(ForceElement(options.pop("kind"), name=options.pop("name", ""), **options))
+            for key, value in options.items():
+                options[key] = _with_samples(value, base, f"force '{name or kind}' ({kind}): {key}", key)
+            forces.append(ForceElement(kind, name=name, **options))
         except MechanismError as error:
             raise error.within("forces", i) from None
     return tuple(forces)
+
+
+def _with_samples(value: Any, base: Path, what: str, key: str) -> Any:
+    """Return an option with the CSV files that sampled trajectories in it name read in, so that their numbers belong to it."""
+    if isinstance(value, list):
+        return [_with_samples(item, base, what, key) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    if value.get("kind") != Sampled.kind or "file" not in value:
+        return {name: _with_samples(item, base, what, key) for name, item in value.items()}
+    try:
+        return read_trajectory(value, base)
+    except FileError as error:
+        raise FileError(f"{what}: {error}") from None
+    except MechanismError as error:
+        raise MechanismError(f"{what}: {error}", path=(key,)) from None

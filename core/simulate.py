@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import casadi as ca
@@ -198,8 +199,8 @@ def check_singularity(equations: Equations, x: FloatArray, t: float) -> None:
             angles = ", ".join(f"{equations.channels[i].name} = {x[i]:.4f}" for i in rows[:3])
             raise SolverError(
                 f"joint '{name}' ({joint.kind}) is about to lock at t = {t:.6g} s: two of its axes are within "
-                f"{math.degrees(math.asin(SINGULAR)):.1f} degrees of each other ({angles} rad). Use a spherical or free joint, whose "
-                "quaternion has no such place, or another sequence of axes"
+                f"{math.degrees(math.asin(SINGULAR)):.1f} degrees of each other ({angles} rad). Use a spherical or free joint, "
+                "whose quaternion has no such place, or another sequence of axes"
             )
 
 
@@ -318,10 +319,7 @@ class Simulation:
                 continue
             t, u = float(times[k]), self.inputs[k]
             limit = longest_stable_step(
-                lambda x, h, t=t, u=u: step(t, x, u, self.p, h),
-                lambda x, t=t, u=u: rate(t, x, u, self.p),
-                states[k],
-                h,
+                partial(_step_at, step, t, u, self.p), partial(_rate_at, rate, t, u, self.p), states[k], h
             )
             if limit is not None:
                 limits[t] = limit
@@ -329,8 +327,8 @@ class Simulation:
             return []
         shortest = min(limits.values())
         return [
-            f"a step of {h:g} s is too long for {self.integrator.name}: from t = {min(limits):g} s on errors outgrow the motion, whose "
-            f"fastest parts need {shortest:.2g} s or less. Use a step of {_round_down(shortest):g} s"
+            f"a step of {h:g} s is too long for {self.integrator.name}: from t = {min(limits):g} s on errors outgrow the "
+            f"motion, whose fastest parts need {shortest:.2g} s or less. Use a step of {_round_down(shortest):g} s"
         ]
 
     def _march(self, y: FloatArray, advanced: Callable[[int], None], statistics: dict[str, Any]) -> None:
@@ -461,6 +459,14 @@ class Simulation:
             "numpy": np.__version__,
             "platform": platform.platform(),
         }
+
+
+def _step_at(step: Evaluator, t: float, u: FloatArray, p: FloatArray, x: FloatArray, h: float) -> FloatArray:
+    return step(t, x, u, p, h)
+
+
+def _rate_at(rate: Evaluator, t: float, u: FloatArray, p: FloatArray, x: FloatArray) -> FloatArray:
+    return rate(t, x, u, p)
 
 
 def _round_down(step: float) -> float:

@@ -83,8 +83,8 @@ def _check_axes(joint: Joint, parameters: Mapping[str, float], path: tuple[str |
         raise MechanismError(f"joint '{joint.name}': its two axes are parallel ({degrees:.3g} degrees apart)", path=path)
     if joint.kind == "planar" and abs(cosine) > 1e-9:
         raise MechanismError(
-            f"joint '{joint.name}': axis2, the first direction in the plane, is {degrees:.6g} degrees from the normal 'axis'; it "
-            "must be 90",
+            f"joint '{joint.name}': axis2, the first direction in the plane, is {degrees:.6g} degrees from the normal 'axis'; "
+            "it must be 90",
             path=path,
         )
 

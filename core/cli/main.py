@@ -54,7 +54,7 @@ def make_parser(plugins: PluginSet) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="kingpost",
         description="Multibody machines: simulate them, ask for their loads, ship them as FMUs.",
-        epilog=f"{EXIT_CODES}\nexample:\n  kingpost run double-pendulum --t-end 10\n",
+        epilog=f"{EXIT_CODES}\nexample:\n  kingpost run vessel-crane\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"kingpost {__version__}")

@@ -78,8 +78,8 @@ class Loads:
     """What a force does.
 
     ``wrenches`` maps a body to a wrench [moment; force] about its frame origin in body axes; ``efforts`` maps a joint
-    coordinate, or a generalized speed, to a generalized force (N m or N); ``potential`` is the potential energy (J) of whatever part of these
-    derives from one, so that the energy balance of a run is right.
+    coordinate, or a generalized speed, to a generalized force (N m or N); ``potential`` is the potential energy (J) of
+    whatever part of these derives from one, so that the energy balance of a run is right.
     """
 
     wrenches: Mapping[str, ca.SX] = field(default_factory=dict)

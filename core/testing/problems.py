@@ -85,8 +85,8 @@ def welded() -> Mechanism:
 def random_tree(seed: int, bodies: int = 5, kinds: Sequence[str] = tuple(JOINT_KINDS)) -> Mechanism:
     """Return a tree of rigid bodies with random shape, joints, inertias and springs, and gravity in a random direction.
 
-    Conservative by construction; its joints are of the given ``kinds``. Every mass, position and stiffness is a parameter-free number except ``scale``, which
-    multiplies all masses and inertias, so that a test can see a parameter at work.
+    Conservative by construction; its joints are of the given ``kinds``. The parameter ``scale`` multiplies all masses and
+    inertias, so that a test can see a parameter at work; everything else is a number.
     """
     rng = np.random.default_rng(seed)
     scale = Parameter("scale", 1.0, "1", "factor on all masses and inertias")

@@ -101,6 +101,17 @@ class HydrostaticOptions:
     matrix: tuple[Row, Row, Row, Row, Row, Row]
     position: Vector3 = ZERO
 
+    def __post_init__(self) -> None:
+        rows = self.matrix
+        for i in range(6):
+            for j in range(i):
+                if as_scalar(rows[i][j]) != as_scalar(rows[j][i]):
+                    raise MechanismError(
+                        f"hydrostatic on '{self.body}': the matrix is not symmetric: entry ({i + 1}, {j + 1}) is "
+                        f"{rows[i][j]}, entry ({j + 1}, {i + 1}) is {rows[j][i]}",
+                        path=("matrix",),
+                    )
+
 
 class Hydrostatic(Force):
     """Linear hydrostatic restoring of a floating body, from a potential, so that it does no net work.
@@ -113,15 +124,7 @@ class Hydrostatic(Force):
     Options = HydrostaticOptions
 
     def loads(self, kinematics: Kinematics) -> Loads:
-        rows = self.options.matrix
-        for i in range(6):
-            for j in range(i):
-                if as_scalar(rows[i][j]) != as_scalar(rows[j][i]):
-                    raise MechanismError(
-                        f"hydrostatic on '{self.options.body}': the matrix is not symmetric: entry ({i + 1}, {j + 1}) is "
-                        f"{rows[i][j]}, entry ({j + 1}, {i + 1}) is {rows[j][i]}"
-                    )
-        C = ca.blockcat([[kinematics.value(entry) for entry in row] for row in rows])
+        C = ca.blockcat([[kinematics.value(entry) for entry in row] for row in self.options.matrix])
         X_WB = kinematics.pose(self.options.body)
         R, p, stiffness = ca.SX.sym("R", 3, 3), ca.SX.sym("p", 3), ca.SX.sym("C", 6, 6)
         displacement = ca.vertcat(p, ca.inv_skew(R - R.T) / 2)

@@ -7,7 +7,8 @@ from typing import Any
 
 import casadi as ca
 
-from kingpost.expressions import Scalar, Scalars
+from kingpost.errors import MechanismError
+from kingpost.expressions import Scalar, Scalars, as_scalar
 from kingpost.fields import CoordinateName
 from kingpost.interfaces.force import Force, Kinematics, Loads
 from kingpost.plugins.forces.laws import damping_law, spring_law
@@ -100,6 +101,15 @@ class JointFrictionOptions:
     viscous: Scalar = 0.0
     coulomb: Scalar = 0.0
     transition: Scalar = 0.01
+
+    def __post_init__(self) -> None:
+        transition = as_scalar(self.transition)
+        if isinstance(transition, float) and not transition > 0:
+            raise MechanismError(
+                f"joint-friction on '{self.coordinate}': transition is {transition:g}; it must be positive; friction "
+                "cannot jump at rest",
+                path=("transition",),
+            )
 
 
 class JointFriction(Force):

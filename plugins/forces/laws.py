@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-from kingpost.expressions import Scalars
+from kingpost.expressions import Scalar, Scalars
 from kingpost.interfaces.force import Kinematics
 
 
@@ -28,5 +28,5 @@ def damping_law(kinematics: Kinematics, damping: Scalars, rate: ca.SX) -> ca.SX:
     return drag
 
 
-def _several(scalars: Scalars) -> tuple[object, ...]:
+def _several(scalars: Scalars) -> tuple[Scalar, ...]:
     return scalars if isinstance(scalars, tuple) else (scalars,)

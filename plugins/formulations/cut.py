@@ -14,7 +14,7 @@ import casadi as ca
 from kingpost.assembly import Assembly
 from kingpost.externals import External, make_external
 from kingpost.kinematics import JointSpace
-from kingpost.screws import Pose
+from kingpost.screws import Matrix, Pose
 
 
 def unpack_pose(X: ca.SX) -> Pose:
@@ -22,7 +22,7 @@ def unpack_pose(X: ca.SX) -> Pose:
     return Pose(ca.reshape(X[:9], 3, 3), X[9:])
 
 
-def pack_pose(X: Pose) -> ca.SX:
+def pack_pose(X: Pose) -> Matrix:
     """Return a pose as twelve numbers."""
     return ca.vertcat(ca.vec(ca.densify(X.R)), ca.densify(X.p))
 

@@ -9,7 +9,7 @@ import casadi as ca
 from kingpost.elements import Joint
 from kingpost.kinematics import joint_motion
 from kingpost.plugins.formulations.cut import CutKinematics, pack_pose, unpack_pose
-from kingpost.screws import Pose, hat, twist_cross, twist_to
+from kingpost.screws import Matrix, Pose, hat, twist_cross, twist_to
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +64,10 @@ def _named_entries(X: Pose, q: ca.SX) -> tuple[ca.SX, ca.SX, Pose]:
     names: dict[str, ca.SX] = {}
     values: list[ca.SX] = []
 
-    def renamed(matrix: ca.SX) -> ca.SX:
+    def renamed(matrix: Matrix) -> ca.SX:
         result = ca.SX(matrix.sparsity())
-        for k, entry in enumerate(matrix.nonzeros()):
+        for k in range(matrix.nnz()):
+            entry = ca.SX(matrix.nz[k])
             if not q.numel() or not ca.depends_on(entry, q):
                 result.nz[k] = entry
                 continue

@@ -82,11 +82,17 @@ class Branched(Model):
         damping = Parameter("damping", 10.0, "N.m.s/rad", "of the dampers in the hinges, and N s/m in the slides", minimum=0.0)
         joints = (
             Joint("base", "cylindrical", "world", "trunk", axis=(0, 0, 1)),
-            Joint("left", "universal", "trunk", "left-arm", axis=(1, 0, 0), axis2=(0, 1, 0), position=(0, 0.4, 1), start=(0.5, 0.2)),
+            Joint(
+                "left", "universal", "trunk", "left-arm",
+                axis=(1, 0, 0), axis2=(0, 1, 0), position=(0, 0.4, 1), start=(0.5, 0.2),
+            ),
             Joint("left-slide", "prismatic", "left-arm", "left-hand", axis=(0, 0, -1), position=(0, 0, -0.8), start=0.1),
             Joint("right", "gimbal", "trunk", "right-arm", sequence="xyz", position=(0, -0.4, 1), start=(-0.4, 0.3, 0.1)),
             Joint("right-screw", "screw", "right-arm", "right-hand", axis=(0, 0, 1), pitch=0.05, position=(0, 0, -0.8)),
-            Joint("head-plane", "planar", "trunk", "head", axis=(0, 0, 1), axis2=(1, 0, 0), position=(0, 0, 1.4), start=(0.1, 0, 0.3)),
+            Joint(
+                "head-plane", "planar", "trunk", "head",
+                axis=(0, 0, 1), axis2=(1, 0, 0), position=(0, 0, 1.4), start=(0.1, 0, 0.3),
+            ),
         )  # fmt: skip
         arm = {"mass": 4.0, "com": (0, 0, -0.4), "inertia": (0.25, 0.25, 0.02)}
         hand = {"mass": 1.0, "com": (0, 0, -0.1), "inertia": (0.01, 0.012, 0.005)}
@@ -161,7 +167,9 @@ class SpacecraftArm(Model):
                 force
                 for (name, *_), torque in zip(hinges, torques, strict=True)
                 for force in (
-                    ForceElement("joint-spring", name=f"{name}-spring", coordinate=f"{name}.angle", stiffness=stiffness, damping=damping),
+                    ForceElement(
+                        "joint-spring", name=f"{name}-spring", coordinate=f"{name}.angle", stiffness=stiffness, damping=damping
+                    ),
                     ForceElement("joint-effort", name=f"{name}-drive", coordinate=f"{name}.angle", effort=torque),
                 )
             ),

@@ -87,17 +87,21 @@ class VesselCrane(Model):
             forces=(
                 ForceElement("gravity", acceleration=(0, 0, -p["gravity"])),
                 *(
-                    ForceElement("joint-spring", name=f"{name}-spring", coordinate=f"hull.{name}", stiffness=(0, 0, p["stiffness"]))
-                    for name in ("roll", "pitch", "yaw")
+                    ForceElement(
+                        "joint-spring", name=f"{angle}-spring", coordinate=f"hull.{angle}", stiffness=(0, 0, p["stiffness"])
+                    )
+                    for angle in ("roll", "pitch", "yaw")
                 ),
                 *(
                     ForceElement(
-                        "joint-actuator", name=f"{joint}-drive", coordinate=f"{joint}.angle", stiffness=p["kP"], damping=p["kD"],
-                        target=Sequence(SETPOINT_TIMES, SETPOINTS[joint]), effort=torque,
+                        "joint-actuator", name=f"{joint}-drive", coordinate=f"{joint}.angle", effort=torque,
+                        stiffness=p["kP"], damping=p["kD"], target=Sequence(SETPOINT_TIMES, SETPOINTS[joint]),
                     )
                     for joint, torque in zip(CRANE_JOINTS, torques, strict=True)
                 ),
-                ForceElement("body-wrench", name="vessel-wrench", body="vessel", moment=tuple(wrench[:3]), force=tuple(wrench[3:])),
+                ForceElement(
+                    "body-wrench", name="vessel-wrench", body="vessel", moment=tuple(wrench[:3]), force=tuple(wrench[3:])
+                ),
             ),
             outputs=(Output("tip", "outer-boom", at=(l4, 0, 0)),),
         )  # fmt: skip

@@ -44,16 +44,18 @@ class PngWriter(Writer):
 
 
 def _panels(channels: tuple[Channel, ...]) -> dict[str, list[Channel]]:
-    """Group channels that can share an axis: same unit and same role."""
+    """Group channels that can share an axis: same unit and same role, and a panel of its own for each larger joint."""
+    owners = [channel.name.partition(".")[0] for channel in channels]
     panels: dict[str, list[Channel]] = {}
-    for channel in channels:
-        if channel.name.startswith("energy."):
+    for channel, owner in zip(channels, owners, strict=True):
+        group = f"{owner} " if owners.count(owner) > 2 else ""
+        if owner == "energy":
             role = "energies"
         elif channel.name.endswith(".rate"):
-            role = "rates"
+            role = f"{group}rates"
         elif channel.frame:
-            role = f"{channel.name.rpartition('.')[0]}, {channel.frame} axes"
+            role = f"{owner}, {channel.frame} axes"
         else:
-            role = "coordinates"
+            role = f"{group}coordinates" if channel.unit.partition("/")[1] == "" else f"{group}speeds"
         panels.setdefault(f"{role} [{channel.unit}]", []).append(channel)
     return panels

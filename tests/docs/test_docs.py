@@ -49,12 +49,17 @@ def test_the_plugin_of_the_docs_is_one(tmp_path):
 def test_the_readme_shows_what_the_command_prints(kingpost_cli):
     shown = re.search(r"and prints\n\n(.*?)\n\nNext", (ROOT / "README.md").read_text(), flags=re.S)
     assert shown is not None
-    printed = kingpost_cli("run", "double-pendulum", "--t-end", "10").out
+    printed = kingpost_cli("run", "vessel-crane").out
 
-    def without_time(text):
-        return re.sub(r"in \S+ s$", "in ? s", textwrap.dedent(text).strip(), flags=re.M)
+    def words_and_numbers(text):
+        text = re.sub(r"in \S+ s$", "in ? s", textwrap.dedent(text).strip(), flags=re.M)  # the time it took
+        number = r"(?<![\w.-])-?\d+\.?\d*(?:e-?\d+)?"
+        return re.sub(number, "#", text), [float(item) for item in re.findall(number, text)]
 
-    assert without_time(printed) == without_time(shown[1])
+    (words, numbers), (shown_words, shown_numbers) = words_and_numbers(printed), words_and_numbers(shown[1])
+    assert words == shown_words
+    # The upright vessel amplifies rounding, which differs with the mathematical library, by some 1e7.
+    assert numbers == pytest.approx(shown_numbers, rel=1e-4, abs=1e-5)
 
 
 def test_every_dependency_and_extra_is_explained():

@@ -92,6 +92,31 @@ def test_the_random_trees_hold_every_joint_kind_that_a_peer_knows(peer):
     assert kinds == set(SUPPORTED[peer])
 
 
+#: Built-in models, and the peers that can take them: MuJoCo knows no screw joints.
+MODELS = {
+    "six-axis-arm": ("pinocchio", "mujoco"),
+    "chain:links=8": ("pinocchio", "mujoco"),
+    "branched": ("pinocchio",),
+    "spacecraft-arm": ("pinocchio", "mujoco"),
+}
+
+
+@pytest.mark.parametrize("formulation", PLUGINS.formulations)
+@pytest.mark.parametrize("name", MODELS)
+def test_models_agree_with_the_peers(name, formulation):
+    mechanism = with_gravity_alone(select(PLUGINS.models, name).build())
+    parameters = resolve_values(mechanism, {}).parameters
+    equations = derived(formulation, mechanism)
+    others = {peer: PEERS[peer](mechanism, parameters) for peer in MODELS[name]}
+    rng = np.random.default_rng(9)
+    for _ in range(200):
+        q = rng.uniform(0.3, 1.2, equations.nq) + np.pi / 2 * rng.integers(-2, 2, equations.nq)
+        v = rng.uniform(-2, 2, equations.nv)
+        ours = evaluated(equations, q, v, parameters)
+        for peer, other in others.items():
+            assert_agreement(ours, other.evaluate(q, v), f"{name}, {formulation} and {peer}")
+
+
 # The vessel with a crane of document 004, section III, from the paper's numbers; p1_21 = (0, 0, -l1) points from the origin of
 # frame 2 to that of frame 1. Each entry: name, mass, centre of mass, moments of inertia / (m l^2 / 12), l, pose at q = 0 in
 # the frame before, axes of rotation with the coordinates q1 ... q6 (counted from 0).

@@ -81,9 +81,15 @@ def test_matrices_against_finite_differences(plugins):
     mechanism = Mechanism(
         "spinning",
         inputs=[Input("push", "N"), Input("twist", "N.m")],
-        bodies=[Body("body", 2.0, com=(0.1, 0, 0.2), inertia=(1.0, 2.0, 2.5)), Body("arm", 1.0, com=(0.5, 0, 0), inertia=(0.1, 0.2, 0.2))],
+        bodies=[
+            Body("body", 2.0, com=(0.1, 0, 0.2), inertia=(1.0, 2.0, 2.5)),
+            Body("arm", 1.0, com=(0.5, 0, 0), inertia=(0.1, 0.2, 0.2)),
+        ],
         joints=[
-            Joint("base", "free", "world", "body", start=(0.1, 0.2, 0.3, 0.5, 0.5, -0.5, 0.5), start_rate=(0.3, -0.2, 0.5, 1, 2, 3)),
+            Joint(
+                "base", "free", "world", "body",
+                start=(0.1, 0.2, 0.3, 0.5, 0.5, -0.5, 0.5), start_rate=(0.3, -0.2, 0.5, 1, 2, 3),
+            ),
             Joint("hinge", "revolute", "body", "arm", axis=(0, 1, 1), start=0.4, start_rate=0.7),
         ],
         forces=[
