@@ -14,6 +14,7 @@ from kingpost.mechanism import Mechanism
 from kingpost.modelfile import RunSettings, read_model_file
 from kingpost.pluginset import PluginSet
 from kingpost.selection import select
+from kingpost.urdf import read_urdf
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,9 @@ class Source:
 def add_model_argument(parser: argparse.ArgumentParser) -> None:
     """Add the positional argument that names a machine, and ``--set``."""
     parser.add_argument(
-        "model", metavar="MODEL|FILE.toml", help="name of a model (see 'kingpost models'), or a model or run file"
+        "model",
+        metavar="MODEL|FILE.toml",
+        help="name of a model (see 'kingpost models'), a model or run file, or a URDF file (FILE.urdf)",
     )
     parser.add_argument(
         "--set",
@@ -50,9 +53,11 @@ def open_source(name: str, plugins: PluginSet, settings: Iterable[str] = ()) -> 
 
 
 def _open(name: str, plugins: PluginSet, seen: tuple[Path, ...]) -> Source:
+    if name.endswith(".urdf"):
+        return Source(read_urdf(name), plugins)
     if not name.endswith(".toml"):
         if "/" in name or Path(name).is_file():
-            raise FileError(f"'{name}' is not a model file; its name must end in .toml")
+            raise FileError(f"'{name}' is not a model file; its name must end in .toml or .urdf")
         model = select(plugins.models, name)
         return Source(model.build(), plugins, t_end=model.t_end, step=model.step)
     path = Path(name)

@@ -103,7 +103,7 @@ def test_a_run_file_sets_model_numbers_and_plugins(kingpost_cli, tmp_path):
     [
         (("run", "doble-pendulum"), 4, "unknown model 'doble-pendulum'; did you mean 'double-pendulum'?"),
         (("run", "gone.toml"), 6, "there is no file 'gone.toml'"),
-        (("run", "./gone"), 6, "'./gone' is not a model file; its name must end in .toml"),
+        (("run", "./gone"), 6, "'./gone' is not a model file; its name must end in .toml or .urdf"),
         (("run", "double-pendulum", "--set", "mas1=2"), 3, "nothing called 'mas1' that could be set; did you mean 'mass1'?"),
         (("run", "double-pendulum", "--set", "mass1=heavy"), 3, "--set mass1=heavy: write NAME=VALUE with a finite number"),
         (("run", "double-pendulum", "--set", "mass1"), 3, "--set mass1: write NAME=VALUE"),
@@ -327,3 +327,16 @@ def test_output_into_a_closed_pipe_is_no_fault(tmp_path):
     words = " ".join(KINGPOST)
     done = subprocess.run(f"{words} plugins | true", shell=True, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert "Traceback" not in done.stderr
+
+
+def test_a_urdf_file_can_be_run(kingpost_cli, tmp_path):
+    (tmp_path / "arm.urdf").write_text(
+        '<robot name="arm"><link name="base"/><link name="rod"><inertial><origin xyz="0 0 -0.5"/><mass value="2"/>'
+        '<inertia ixx="0.1" iyy="0.1" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="hinge" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/></joint></robot>'
+    )
+    words = ("run", "arm.urdf", "--t-end", "1", "--set", "hinge.angle=0.1", *FAST, "--json")
+    record = json.loads(kingpost_cli(*words).out)
+    assert record["model"]["name"] == "arm"
+    assert record["start"]["hinge.angle"] == 0.1
+    assert "there is no file" in kingpost_cli("run", "gone.urdf").err
