@@ -24,7 +24,8 @@ from kingpost.interfaces.writer import Writer
 from kingpost.mechanism import Mechanism
 from kingpost.modelfile import read_model
 from kingpost.pluginset import PluginSet
-from kingpost.simulate import Simulation, prepare, simulate
+from kingpost.simulate import prepare, simulate
+from kingpost.simulation import Simulation
 from kingpost.urdf import read_urdf
 from kingpost.version import __version__
 

@@ -15,7 +15,8 @@ from kingpost.history import History
 from kingpost.interfaces.integrator import StepMap
 from kingpost.kernel import OK
 from kingpost.mechanism import Mechanism
-from kingpost.simulate import Simulation, check_singularity, input_rows, prepare, start_state
+from kingpost.simulate import input_rows, prepare, start_state
+from kingpost.simulation import Simulation, check_singularity
 from kingpost.values import resolve_values
 
 

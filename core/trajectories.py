@@ -9,7 +9,6 @@ one piece is evaluated, at a symbol the pieces are joined by ``if_else``. Deriva
 
 from __future__ import annotations
 
-import csv
 import math
 import sys
 from abc import ABC, abstractmethod
@@ -25,9 +24,10 @@ import casadi as ca
 import numpy as np
 from scipy.interpolate import CubicSpline, PPoly, make_interp_spline
 
-from kingpost.errors import FileError, MechanismError, closest, listed
+from kingpost.errors import MechanismError, closest, listed
 from kingpost.expressions import Scalar, evaluate
 from kingpost.fields import convert, convert_fields, fill
+from kingpost.samples import read_samples
 
 #: Derivatives can be asked for up to this order.
 HIGHEST_ORDER = 6
@@ -273,7 +273,7 @@ class Sampled(Trajectory):
             When the file cannot be read or its numbers cannot be used; the message names the line.
 
         """
-        times, values = _read_csv(Path(path), column)
+        times, values = read_samples(Path(path), column)
         try:
             return cls(times, values, interpolation)
         except MechanismError as error:
@@ -461,75 +461,3 @@ def _check_points(kind: str, times: Row[Any], values: Row[Any]) -> None:
                 f"{kind} trajectory: times must rise: times[{i}] is {late} s after {early} s; sort them and drop repeated ones",
                 path=("times",),
             )
-
-
-def _read_csv(path: Path, column: str | None) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise FileError(f"there is no file '{path}'") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"'{path}' cannot be read: {error}") from None
-    reader = csv.reader(text.split("\n"), skipinitialspace=True)
-    times: list[float] = []
-    values: list[float] = []
-    try:
-        header = [name.strip() for name in next(reader, [])]
-        index = _column(path, header, column)
-        for row in reader:
-            if row in ([], [""]):
-                continue
-            if len(row) != len(header):
-                raise FileError(
-                    f"{path}: line {reader.line_num} has {len(row)} entries, but the header names {len(header)} columns"
-                )
-            time, value = (_number(path, reader.line_num, header[i], row[i]) for i in (0, index))
-            if times and not time > times[-1]:
-                raise FileError(
-                    f"{path}: times must rise: line {reader.line_num} has {time} s after {times[-1]} s; "
-                    "sort the lines and drop repeated times"
-                )
-            times.append(time)
-            values.append(value)
-    except csv.Error as error:
-        raise FileError(f"{path}: line {reader.line_num} is not CSV: {error}") from None
-    if len(times) < 2:
-        raise FileError(f"{path} holds {len(times)} sample(s) below its header line; at least 2 are needed")
-    return tuple(times), tuple(values)
-
-
-def _column(path: Path, header: list[str], column: str | None) -> int:
-    """Return which column of the file to take."""
-    names = header[1:]
-    if not names:
-        raise FileError(f"{path}: line 1 must name a time column and at least one other, separated by commas; got {header}")
-    if all(_is_number(name) for name in header):
-        raise FileError(f"{path}: line 1 holds numbers; put a header above them, e.g. 'time,value'")
-    if column is None:
-        if len(names) > 1:
-            raise FileError(
-                f"{path} has {len(names)} columns beside '{header[0]}': {listed(names)}; say which 'column' to take"
-            )
-        return 1
-    if column not in names:
-        raise FileError(f"{path} has no column '{column}'{closest(column, names)} Columns: {listed(names)}.")
-    if names.count(column) > 1:
-        raise FileError(f"{path} has {names.count(column)} columns called '{column}'; give them different names")
-    return 1 + names.index(column)
-
-
-def _number(path: Path, line: int, name: str, text: str) -> float:
-    if not _is_number(text):
-        raise FileError(f"{path}: line {line} has '{text.strip()}' in column '{name}', which is not a number")
-    number = float(text)
-    if not math.isfinite(number):
-        raise FileError(f"{path}: line {line} has {number} in column '{name}'; it must be finite")
-    return number
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -23,7 +23,8 @@ from kingpost.kernel import BACKENDS
 from kingpost.modelfile import RunSettings
 from kingpost.pluginset import PluginSet
 from kingpost.selection import make, select, split_selection
-from kingpost.simulate import Simulation, prepare
+from kingpost.simulate import prepare
+from kingpost.simulation import Simulation
 
 
 class Run(Command):

@@ -17,7 +17,8 @@ from kingpost.cli.source import Source
 from kingpost.equations import Equations, FloatArray
 from kingpost.errors import FileError, closest, listed
 from kingpost.selection import select
-from kingpost.simulate import check_singularity, default_formulation, start_state
+from kingpost.simulate import default_formulation, start_state
+from kingpost.simulation import check_singularity
 from kingpost.values import resolve_values
 
 KEYS = ("t", "q", "v", "u", "parameters")

@@ -82,9 +82,10 @@ def _range(rows: slice) -> range:
 
 
 def _taken(vector: ca.MX, rows: list[int]) -> ca.MX:
-    if rows == list(range(rows[0], rows[0] + len(rows))) if rows else True:
-        return vector[rows[0] : rows[0] + len(rows), :] if rows else ca.MX(0, 1)
-    return vector[rows, :]
+    if not rows:
+        return ca.MX(0, 1)
+    in_a_row = rows[-1] - rows[0] + 1 == len(rows) and rows == sorted(rows)
+    return vector[rows[0] : rows[-1] + 1, :] if in_a_row else vector[rows, :]
 
 
 def _freedom(link: Link) -> int:
