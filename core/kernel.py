@@ -35,16 +35,12 @@ class Evaluator:
     """One function, called with arrays through CasADi's buffer interface (its ordinary call costs 100 times more)."""
 
     def __init__(self, function: ca.Function) -> None:
+        self._function = function
         self._arguments = [np.zeros(function.numel_in(i)) for i in range(function.n_in())]
         self._results = [np.zeros(function.numel_out(i)) for i in range(function.n_out())]
-        self._shapes = [function.size_out(i) for i in range(function.n_out())]
-        self._buffer, self._trigger = function.buffer()
-        for i, array in enumerate(self._arguments):
-            if array.size:
-                self._buffer.set_arg(i, memoryview(array))  # type: ignore[call-arg, arg-type]  # the stub describes the C interface
-        for i, array in enumerate(self._results):
-            if array.size:
-                self._buffer.set_res(i, memoryview(array))  # type: ignore[call-arg, arg-type]
+        self._filled = [(i, array) for i, array in enumerate(self._arguments) if array.size]
+        self._shape = function.size_out(0)
+        self._buffer, self._trigger = _connected(function, self._arguments, self._results)
 
     def __call__(self, *arguments: Any) -> FloatArray:
         """Return the first result as a new vector."""
@@ -54,14 +50,49 @@ class Evaluator:
     def matrix(self, *arguments: Any) -> FloatArray:
         """Return the first result as a new matrix."""
         self._run(arguments)
-        return self._results[0].reshape(self._shapes[0], order="F").copy()
+        return self._results[0].reshape(self._shape, order="F").copy()
+
+    def bind(self, *arguments: FloatArray) -> tuple[Callable[[], None], FloatArray]:
+        """Return a function without arguments that reads from the given arrays, and the vector it puts its result in.
+
+        The fastest way into machine code from Python, for a loop that changes its arrays in place. They must be contiguous
+        float64 of the right sizes, and are kept.
+        """
+        for i, (array, own) in enumerate(zip(arguments, self._arguments, strict=True)):
+            if array.dtype != np.float64 or not array.flags.c_contiguous or array.size != own.size:
+                raise SolverError(
+                    f"argument {i} of '{self._function.name()}' must be a contiguous float64 array of {own.size} numbers, got "
+                    f"{array.dtype} of shape {array.shape}"
+                )
+        results = [np.zeros_like(own) for own in self._results]
+        buffer, trigger = _connected(self._function, arguments, results)
+        kept = (buffer, arguments, results)
+
+        def evaluate(_: Any = kept) -> None:
+            trigger()
+
+        return evaluate, results[0]
 
     def _run(self, arguments: Sequence[Any]) -> None:
-        for own, given in zip(self._arguments, arguments, strict=True):
-            own[:] = given
+        if len(arguments) != len(self._arguments):
+            raise TypeError(f"'{self._function.name()}' takes {len(self._arguments)} arguments, got {len(arguments)}")
+        for i, own in self._filled:
+            own[:] = arguments[i]
         self._trigger()
         if self._buffer.ret():
             raise SolverError("a compiled function could not be evaluated; its internal solver did not converge")
+
+
+def _connected(function: ca.Function, arguments: Sequence[FloatArray], results: Sequence[FloatArray]) -> tuple[Any, Any]:
+    """Return a buffer of ``function`` that reads and writes the given arrays, and what sets it going."""
+    buffer, trigger = function.buffer()
+    for i, array in enumerate(arguments):
+        if array.size:
+            buffer.set_arg(i, memoryview(array))  # type: ignore[call-arg, arg-type]  # the stub describes the C interface
+    for i, array in enumerate(results):
+        if array.size:
+            buffer.set_res(i, memoryview(array))  # type: ignore[call-arg, arg-type]
+    return buffer, trigger
 
 
 class Kernel:
