@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
+import numpy as np
+
 from kingpost.errors import MechanismError, closest, listed
 from kingpost.expressions import CONSTANTS, FUNCTIONS, Arithmetic, Expression, Scalar, Scalars, Vector3
 from kingpost.fields import convert_fields
@@ -299,7 +301,9 @@ def _several(value: Scalars) -> tuple[Scalar, ...]:
 
 
 def _frozen(value: Any) -> Any:
-    """Turn lists into tuples and parameters into expressions, so that options can be compared and hashed."""
+    """Turn lists and arrays into tuples and parameters into expressions, so that options can be compared and hashed."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
     if isinstance(value, list | tuple):
         return tuple(_frozen(item) for item in value)
     if isinstance(value, Mapping):

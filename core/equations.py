@@ -237,7 +237,8 @@ class Equations:
         """Refuse a mass matrix that is not positive definite at the state ``x``, naming the speed to blame."""
         if self.nv == 0:
             return
-        M = np.asarray(self.descriptor(0.0, *self.split(x), np.zeros(self.nu), p)[0])
+        # Of M alone: forces need not make sense at the time 0 and without inputs.
+        M = np.asarray(self._function("kp_mass", [self.M])(0.0, *self.split(x), np.zeros(self.nu), p))
         scale = np.sqrt(np.diag(M).clip(min=np.finfo(float).tiny))
         values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
         # A scaled eigenvalue below n * eps is zero to round-off: the accelerations would be noise.

@@ -13,13 +13,13 @@ from typing import Any
 import casadi as ca
 
 from kingpost.assembly import Assembly
-from kingpost.elements import WORLD, Joint, Output
+from kingpost.elements import TIME, WORLD, Joint, Output
 from kingpost.errors import PluginError, closest, listed
 from kingpost.expressions import Scalar
 from kingpost.externals import External, make_external
 from kingpost.interfaces.force import Loads
 from kingpost.joints import JOINT_KINDS, Geometry, JointKind
-from kingpost.mechanism import Mechanism
+from kingpost.mechanism import Mechanism, expressions_in
 from kingpost.screws import Pose, rotation_rpy, twist_cross, twist_to
 from kingpost.trajectories import Constant, Sampled, Trajectory
 
@@ -85,6 +85,8 @@ class JointSpace:
             value, rate = (self.call(trajectory.function(order), self.t, size=1) for order in (0, 1))
             return value, rate
         value, rate = (ca.SX(trajectory.value(self.t, self.assembly.scope, order)) for order in (0, 1))
+        if any(TIME in formula.names for formula in expressions_in(trajectory)):
+            rate = ca.jacobian(value, self.t)  # its own derivative takes formulas for constants
         return value, rate
 
     def loads(self) -> Iterator[Loads]:

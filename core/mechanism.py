@@ -180,7 +180,7 @@ _ENTRIES: dict[str, type] = {
 def check_formulas(entry: Any, what: str, known: Iterable[str]) -> None:
     """Refuse a dataclass whose formulas use a name that is not ``known``."""
     for key, value in vars(entry).items():
-        for expression in _expressions(value):
+        for expression in expressions_in(value):
             for name in sorted(expression.names - set(known)):
                 raise MechanismError(
                     f"{what}: {key} = '{expression}' uses '{name}', which is not declared{closest(name, known)} "
@@ -189,15 +189,16 @@ def check_formulas(entry: Any, what: str, known: Iterable[str]) -> None:
                 )
 
 
-def _expressions(value: Any) -> Iterable[Expression]:
+def expressions_in(value: Any) -> Iterable[Expression]:
+    """Yield the formulas in a field: in a number, a tuple or a trajectory."""
     if isinstance(value, Expression):
         yield value
     elif isinstance(value, tuple):
         for item in value:
-            yield from _expressions(item)
+            yield from expressions_in(item)
     elif isinstance(value, Trajectory):
         for item in vars(value).values():
-            yield from _expressions(item)
+            yield from expressions_in(item)
 
 
 def _plain(value: Any) -> Any:

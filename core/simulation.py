@@ -74,7 +74,10 @@ class Simulation:
         statistics: dict[str, Any] = {}
         y = np.empty((self.grid.samples + 1, len(self.equations.channels)))
         first = self.grid.times[:1], self.x0[None, :], self.inputs[:1]
-        y[:1] = self.kernel.sample(*first, self.p)
+        try:
+            y[:1] = self.kernel.sample(*first, self.p)
+        except SolverError as error:
+            raise SolverError(self._explain(error)) from None
         self._check_outputs(self.grid.t_start, y[0])
         finished = 0
 
@@ -92,16 +95,20 @@ class Simulation:
             return History(self.grid.times[rows], self.equations.channels, y[rows], provenance)
 
         try:
-            if isinstance(self.integrator, StepMap):
-                self._march(y[1:], advanced, statistics)
-            else:
-                self._solve(y[1:], advanced, statistics)
+            try:
+                if isinstance(self.integrator, StepMap):
+                    self._march(y[1:], advanced, statistics)
+                else:
+                    self._solve(y[1:], advanced, statistics)
+            except SolverError as error:
+                raise SolverError(self._explain(error)) from None
         except KeyboardInterrupt:
             reached = self.grid.times[finished]
             raise Interrupted(f"interrupted at t = {reached:g} s", history=so_far("interrupted")) from None
         except SolverError as error:
+            explanation = str(error)
             history = so_far("failed")
-            message = " ".join([self._explain(error), *(f"Note: {note}." for note in history.provenance["warnings"])])
+            message = " ".join([explanation, *(f"Note: {note}." for note in history.provenance["warnings"])])
             raise SolverError(message, history=history) from None
         return so_far("complete")
 
@@ -121,9 +128,13 @@ class Simulation:
             if (np.abs(states[k]) > usual).any():
                 continue
             t, u = float(times[k]), self.inputs[k]
-            limit = longest_stable_step(
-                partial(_step_at, step, t, u, self.p), partial(_rate_at, rate, t, u, self.p), states[k], h
-            )
+            try:
+                limit = longest_stable_step(
+                    partial(_step_at, step, t, u, self.p), partial(_rate_at, rate, t, u, self.p), states[k], h
+                )
+            except SolverError:  # a force in Python may know nothing beyond the run
+                self._python_error()
+                continue
             if limit is not None:
                 limits[t] = limit
         if not limits:
@@ -164,9 +175,16 @@ class Simulation:
         assert isinstance(self.integrator, Solver)
         u, p = self.inputs[rows.start], self.p
         evaluate, jacobian = self.kernel.evaluator("kp_rhs"), self.kernel.evaluator("kp_jacobian")
-        problem = InitialValueProblem(
-            times, x0.copy(), lambda t, x: evaluate(t, x, u, p), lambda t, x: jacobian.matrix(t, x, u, p)
-        )
+        if not np.isfinite(evaluate(times[0], x0, u, p)).all():
+            self._refuse(float(times[0]), x0, "such that its rate is not finite", "at")
+
+        def finite_jacobian(t: float, x: FloatArray) -> FloatArray:
+            matrix = jacobian.matrix(t, x, u, p)
+            if not np.isfinite(matrix).all():
+                self._refuse(t, x, "such that the Jacobian of its rate is not finite", "at")
+            return matrix
+
+        problem = InitialValueProblem(times, x0.copy(), lambda t, x: evaluate(t, x, u, p), finite_jacobian)
         last, count = x0, 0
         for x in self.integrator.march(problem):
             if count == len(times) - 1:
@@ -190,11 +208,16 @@ class Simulation:
         return (range(a, b) for a, b in itertools.pairwise(edges))
 
     def _explain(self, error: SolverError) -> str:
-        """Return the message, or, if a force written in Python raised, what it raised."""
-        raised = python_error((*self.equations.externals, *self.equations.traced))
+        """Return the message, or, if a force written in Python raised, what it raised; pass an interrupt on."""
+        raised = self._python_error()
         if raised is None:
             return str(error)
+        if isinstance(raised[1], KeyboardInterrupt):
+            raise raised[1]
         return f"force '{raised[0]}' raised {type(raised[1]).__name__}: {raised[1]}"
+
+    def _python_error(self) -> tuple[str, BaseException] | None:
+        return python_error((*self.equations.externals, *self.equations.traced))
 
     def _refuse_singular(self, t: float, x: FloatArray) -> None:
         """Say which joint locks in the step from ``x``; the state before it may still be just outside."""
