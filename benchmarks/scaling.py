@@ -1,8 +1,9 @@
 """How do the time of an evaluation and the time to build grow with the number of links, against Pinocchio and MuJoCo?
 
-Two chains hang from the world, each link hinged at right angles to the one before: the model ``chain``, whose links are equal and
-can share their code, and one in which every link has its own mass, length and moments of inertia, so that none can. An evaluation
-gives all accelerations under gravity and damping. Building is deriving, generating C and compiling it with an empty cache.
+Two chains hang from the world, each link hinged at right angles to the one before. One is the model ``chain``, whose links are
+equal and can share their code; in the other every link has its own mass, length and moments of inertia, so that none can. An
+evaluation gives all accelerations under gravity and damping. Building is deriving, generating C and compiling it with an empty
+cache: the accelerations alone, or all that a simulation needs.
 
 Peers: pip install pin mujoco. One that is missing is left out.
 """
@@ -26,11 +27,12 @@ from vessel_crane import peer, shortest
 
 from kingpost import Body, ForceElement, Joint, Mechanism, PluginSet, prepare
 from kingpost.assembly import assemble
-from kingpost.kernel import Kernel
+from kingpost.equations import Equations
+from kingpost.kernel import Evaluator, Kernel
 from kingpost.selection import make, select
 
 SIZES = (6, 12, 24, 48, 96, 192)
-#: Kane's straight-line code for 24 links keeps a C compiler busy for minutes.
+#: Kane's straight-line code for 24 links takes about a minute to derive and compile, and grows with the third power.
 LARGEST_KANE = 12
 DAMPING, GRAVITY = 0.05, 9.81
 ROUNDS, SLICE, BUILDS = 40, 0.02, 3
@@ -167,8 +169,8 @@ def processor_time() -> float:
     return sum(use.ru_utime + use.ru_stime for use in uses)
 
 
-def build(machine: Mechanism, formulation: str) -> tuple[Any, Kernel, dict[str, float]]:
-    """Return equations, the kernel of the accelerations, and what it took to build that and a whole simulation."""
+def build(machine: Mechanism, formulation: str) -> tuple[Equations, Evaluator, dict[str, float]]:
+    """Return equations, their accelerations ready to be called, and what it took to build that and a whole simulation."""
     plugins = PluginSet()
     times = {"build": math.inf, "prepare": math.inf}
     for _ in range(BUILDS):
@@ -180,10 +182,8 @@ def build(machine: Mechanism, formulation: str) -> tuple[Any, Kernel, dict[str, 
             started = processor_time()
             prepare(machine, 1.0, formulation=formulation, backend="c")
             times["prepare"] = min(times["prepare"], processor_time() - started)
-            evaluators = kernel.evaluator("kp_accelerations")  # loads the library before its folder goes
-            if times["prepare"] > 60.0:
-                break
-    return equations, evaluators, times
+            evaluator = kernel.evaluator("kp_accelerations")  # loads the library before its folder goes
+    return equations, evaluator, times
 
 
 def make_row(n: int, equal: bool, peers: dict[str, ModuleType | None]) -> Row:
@@ -222,43 +222,36 @@ def measure(rows: list[Row]) -> None:
                 row.times[name] = min(row.times.get(name, math.inf), shortest(call, SLICE) / count)
 
 
-COLUMNS = (
-    ("recursive loop", "recursive, in a loop", 1e6),
-    ("recursive call", "recursive, from Python", 1e6),
-    ("kane loop", "kane, in a loop", 1e6),
-    ("kane call", "kane, from Python", 1e6),
-    ("pin.aba", "pin.aba, from Python", 1e6),
-    ("mj_forward", "mj_forward, from Python", 1e6),
+#: What is in a column, its heading, and the factor from s to its unit.
+EVALUATIONS = (
+    ("recursive loop", "recursive, loop", 1e6),
+    ("recursive call", "recursive, call", 1e6),
+    ("kane loop", "kane, loop", 1e6),
+    ("kane call", "kane, call", 1e6),
+    ("pin.aba", "pin.aba, call", 1e6),
+    ("mj_forward", "mj_forward, call", 1e6),
 )
-BUILD_COLUMNS = (
+BUILDINGS = (
     ("recursive build", "recursive", 1.0),
-    ("recursive prepare", "recursive, simulation", 1.0),
+    ("recursive prepare", "... simulation", 1.0),
     ("kane build", "kane", 1.0),
-    ("kane prepare", "kane, simulation", 1.0),
+    ("kane prepare", "... simulation", 1.0),
 )
 
 
 def print_table(title: str, rows: list[Row]) -> None:
-    """Print the times, and how they grow from each size to the next."""
+    """Print the times, and how they grow from the last but one size to the last."""
     print(f"\n{title}")
-    for unit, columns in (("us per evaluation", COLUMNS), ("s to build", BUILD_COLUMNS)):
-        print(
-            f"{unit:>18}"
-            + "".join(f"{text:>25}" for _, text, _ in columns)
-            + ("" if columns is BUILD_COLUMNS else f"{'differ by':>12}")
-        )
+    for unit, columns in (("us per evaluation", EVALUATIONS), ("s to build", BUILDINGS)):
+        compared = columns is EVALUATIONS
+        print(f"{unit:<18}" + "".join(f"{text:>18}" for _, text, _ in columns) + f"{'differ by':>12}" * compared)
         for row in rows:
-            cells = [f"{row.times[name] * scale:25.2f}" if name in row.times else f"{'-':>25}" for name, _, scale in columns]
-            print(f"{row.n:>12} links" + "".join(cells) + ("" if columns is BUILD_COLUMNS else f"{row.difference:12.0e}"))
+            cells = [f"{row.times[name] * scale:18.2f}" if name in row.times else f"{'-':>18}" for name, _, scale in columns]
+            print(f"{row.n:>12} links" + "".join(cells) + f"{row.difference:12.0e}" * compared)
         if len(rows) > 1:
-            last, before = rows[-1], rows[-2]
-            cells = [
-                f"{last.times[name] / before.times[name]:24.2f}x"
-                if name in last.times and name in before.times
-                else f"{'-':>25}"
-                for name, _, _ in columns
-            ]
-            print(f"{f'{last.n} / {before.n}':>18}" + "".join(cells))
+            last, before = rows[-1].times, rows[-2].times
+            ratios = [f"{last[name] / before[name]:17.2f}x" if name in last else f"{'-':>18}" for name, _, _ in columns]
+            print(f"{f'{rows[-1].n} / {rows[-2].n}':>18}" + "".join(ratios))
 
 
 def main() -> None:
@@ -270,7 +263,8 @@ def main() -> None:
     largest = parser.parse_args().max
     peers = {name: peer(name) for name in ("pinocchio", "mujoco")}
     sizes = [n for n in SIZES if n <= largest]
-    print(f"accelerations of chains; kane up to {LARGEST_KANE} links only: for 24 links a C compiler takes minutes")
+    print("loop: in a compiled loop; call: one call from Python; x: from one size to the next")
+    print(f"accelerations of chains; kane up to {LARGEST_KANE} links only: 24 take about a minute to build")
     for title, equal in (("equal links", True), ("links that all differ", False)):
         rows = [make_row(n, equal, peers) for n in sizes]
         measure(rows)

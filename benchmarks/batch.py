@@ -1,0 +1,153 @@
+"""How many steps per second do many runs of the vessel-crane make, on one and on two threads, against MuJoCo's rollout?
+
+Every scenario has its own masses and its own start. MuJoCo gets the machine from the paper's numbers, with its own cubic
+springs, PD control (the set-point held over a step) and RK4, one model for each scenario. Building and checking are not timed.
+
+Peer: pip install mujoco. If it is missing it is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from vessel_crane import MASSES, PEER_ORDER, START, STEP, controls, in_own_order, mujoco_model, peer
+
+from kingpost import Batch, PluginSet, prepare_batch
+
+THREADS = (1, 2)
+#: The scenarios are run in pieces of this many, each so often by every way in turn, of which the shortest time counts: a shared
+#: machine runs at changing speeds, and the ways should meet the same ones.
+PIECE, REPEATS = 20, 10
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def draw(count: int) -> tuple[list[dict[str, float]], Array]:
+    """Return the masses of each scenario by body, and its start: coordinates, then speeds."""
+    rng = np.random.default_rng(1)
+    masses = [{body: mass * rng.uniform(0.8, 1.2) for body, mass in MASSES.items()} for _ in range(count)]
+    starts = np.tile(np.append(START, np.zeros(6)), (count, 1)) + rng.uniform(-0.05, 0.05, (count, 12))
+    return masses, starts
+
+
+def kingpost_batch(t_end: float, masses: list[dict[str, float]], starts: Array) -> Batch:
+    """Return the runs, ready to go."""
+    mechanism = PluginSet().models.get("vessel-crane")().build()
+    names = [quantity.name for quantity in (*mechanism.coordinates, *mechanism.speeds)]
+    scenarios = [
+        {**dict(zip(("m1", "m2", "m3", "m4"), own.values(), strict=True)), **dict(zip(names, start.tolist(), strict=True))}
+        for own, start in zip(masses, starts, strict=True)
+    ]
+    return prepare_batch(mechanism, t_end, scenarios, step=STEP)
+
+
+def kingpost_pieces(batch: Batch) -> Iterator[Batch]:
+    """Yield the runs in pieces."""
+    for first in range(0, len(batch.scenarios), PIECE):
+        part = slice(first, first + PIECE)
+        yield replace(batch, scenarios=batch.scenarios[part], x0=batch.x0[part], p=batch.p[part], inputs=batch.inputs[part])
+
+
+def kingpost_way(threads: int) -> Callable[[Batch], Array]:
+    """Return a function that carries runs out and returns their last states."""
+    return lambda batch: batch.run(threads).values[:, -1, :12]
+
+
+@dataclass(frozen=True)
+class MujocoPiece:
+    """Some runs for MuJoCo: a model and a start for each, the set-points, and where the states go."""
+
+    models: list[Any]
+    begin: Array
+    controls: Array
+    states: Array
+
+
+def mujoco_pieces(mujoco: ModuleType, steps: int, masses: list[dict[str, float]], starts: Array) -> Iterator[MujocoPiece]:
+    """Yield the runs in pieces."""
+    begin = np.array([[0.0, *start[:6][PEER_ORDER], *start[6:][PEER_ORDER]] for start in starts])
+    given = np.array([controls(STEP * i) for i in range(steps)])[None]
+    for first in range(0, len(masses), PIECE):
+        models = [mujoco_model(mujoco, own) for own in masses[first : first + PIECE]]
+        states = np.zeros((len(models), steps, begin.shape[1]))
+        yield MujocoPiece(models, begin[first : first + PIECE], given, states)
+
+
+def mujoco_way(mujoco: ModuleType, threads: int) -> Callable[[MujocoPiece], Array]:
+    """Return a function that carries runs out and returns their last states."""
+    rollout = importlib.import_module("mujoco.rollout").Rollout(nthread=threads if threads > 1 else 0)  # 0: the calling thread
+
+    def run(piece: MujocoPiece) -> Array:
+        data = [mujoco.MjData(piece.models[0]) for _ in range(threads)]
+        rollout.rollout(piece.models, data, piece.begin, piece.controls, state=piece.states)
+        return np.array([in_own_order(state[1:]) for state in piece.states[:, -1]])
+
+    return run
+
+
+def measure(ways: dict[tuple[str, int], Callable[[Any], Array]], pieces: dict[str, Iterator[Any]]) -> tuple[dict, dict]:
+    """Return the time that each way needs for all pieces, and the last states that it finds."""
+    times = dict.fromkeys(ways, 0.0)
+    last: dict[tuple[str, int], list[Array]] = {key: [] for key in ways}
+    for work in zip(*pieces.values(), strict=True):
+        given = dict(zip(pieces, work, strict=True))
+        shortest = dict.fromkeys(ways, math.inf)
+        for repeat in range(REPEATS):
+            for (name, threads), way in ways.items():
+                started = time.perf_counter()
+                states = way(given[name])
+                shortest[name, threads] = min(shortest[name, threads], time.perf_counter() - started)
+                if repeat == 0:
+                    last[name, threads].append(states)
+        for key, seconds in shortest.items():
+            times[key] += seconds
+    return times, {key: np.concatenate(states) for key, states in last.items()}
+
+
+def main() -> None:
+    """Print one table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--scenarios", type=int, default=1000, metavar="N", help="how many (default %(default)s)")
+    parser.add_argument("--t-end", type=float, default=1.0, metavar="S", help="length of each run in s (default %(default)s)")
+    arguments = parser.parse_args()
+    steps = round(arguments.t_end / STEP)
+    masses, starts = draw(arguments.scenarios)
+    pieces: dict[str, Iterator[Any]] = {"kingpost": kingpost_pieces(kingpost_batch(arguments.t_end, masses, starts))}
+    ways: dict[tuple[str, int], Callable[[Any], Array]] = {("kingpost", threads): kingpost_way(threads) for threads in THREADS}
+    mujoco = peer("mujoco")
+    if mujoco:
+        pieces["MuJoCo rollout"] = mujoco_pieces(mujoco, steps, masses, starts)
+        ways |= {("MuJoCo rollout", threads): mujoco_way(mujoco, threads) for threads in THREADS}
+    times, last = measure(ways, pieces)
+
+    total = arguments.scenarios * steps
+    print(f"vessel-crane, {arguments.scenarios} scenarios, {steps} RK4 steps of {STEP:g} s each")
+    print(f"{'':<18}{'threads':>8}{'s':>9}{'scenario-steps / s':>20}{'us / step':>11}{'last states differ by':>23}")
+    for (name, threads), seconds in times.items():
+        difference = np.abs(last[name, threads] - last["kingpost", 1]).max()
+        print(
+            f"{name:<18}{threads:>8}{seconds:>9.3f}{total / seconds:>20,.0f}{seconds / total * 1e6:>11.3f}{difference:>23.0e}"
+        )
+    print()
+    demands = [("kingpost, two threads / one thread", times["kingpost", 1] / times["kingpost", 2], "   at least 1.7: ", 1.7)]
+    if mujoco:
+        ratios = {threads: times["MuJoCo rollout", threads] / times["kingpost", threads] for threads in THREADS}
+        demands.append(("kingpost / MuJoCo rollout, one thread", ratios[1], "   at least 5: ", 5.0))
+        demands.append(("kingpost / MuJoCo rollout, two threads", ratios[2], "", 0.0))
+        demands.append(
+            ("MuJoCo rollout, two threads / one thread", times["MuJoCo rollout", 1] / times["MuJoCo rollout", 2], "", 0.0)
+        )
+    for text, ratio, words, least in demands:
+        print(f"{text:<42}{ratio:8.2f}{words}{'' if not words else 'met' if ratio >= least else 'missed'}")
+
+
+if __name__ == "__main__":
+    main()
