@@ -12,10 +12,10 @@ import argparse
 import importlib
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from vessel_crane import MASSES, PEER_ORDER, START, STEP, controls, in_own_order, mujoco_model, peer
@@ -23,8 +23,8 @@ from vessel_crane import MASSES, PEER_ORDER, START, STEP, controls, in_own_order
 from kingpost import Batch, PluginSet, prepare_batch
 
 THREADS = (1, 2)
-#: The scenarios are run in pieces of this many, each so often by every way in turn, of which the shortest time counts: a shared
-#: machine runs at changing speeds, and the ways should meet the same ones.
+#: The scenarios are run in pieces of this many, all of them so often by every way in turn, and the shortest time of each piece
+#: counts: a shared machine runs at changing speeds, and every way should meet the best one.
 PIECE, REPEATS = 20, 10
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -49,11 +49,13 @@ def kingpost_batch(t_end: float, masses: list[dict[str, float]], starts: Array) 
     return prepare_batch(mechanism, t_end, scenarios, step=STEP)
 
 
-def kingpost_pieces(batch: Batch) -> Iterator[Batch]:
-    """Yield the runs in pieces."""
-    for first in range(0, len(batch.scenarios), PIECE):
-        part = slice(first, first + PIECE)
-        yield replace(batch, scenarios=batch.scenarios[part], x0=batch.x0[part], p=batch.p[part], inputs=batch.inputs[part])
+def kingpost_pieces(batch: Batch) -> list[Batch]:
+    """Return the runs in pieces."""
+    parts = [slice(first, first + PIECE) for first in range(0, len(batch.scenarios), PIECE)]
+    return [
+        replace(batch, scenarios=batch.scenarios[part], x0=batch.x0[part], p=batch.p[part], inputs=batch.inputs[part])
+        for part in parts
+    ]
 
 
 def kingpost_way(threads: int) -> Callable[[Batch], Array]:
@@ -71,14 +73,16 @@ class MujocoPiece:
     states: Array
 
 
-def mujoco_pieces(mujoco: ModuleType, steps: int, masses: list[dict[str, float]], starts: Array) -> Iterator[MujocoPiece]:
-    """Yield the runs in pieces."""
+def mujoco_pieces(mujoco: ModuleType, steps: int, masses: list[dict[str, float]], starts: Array) -> list[MujocoPiece]:
+    """Return the runs in pieces."""
     begin = np.array([[0.0, *start[:6][PEER_ORDER], *start[6:][PEER_ORDER]] for start in starts])
     given = np.array([controls(STEP * i) for i in range(steps)])[None]
+    states = np.zeros((PIECE, steps, begin.shape[1]))
+    pieces = []
     for first in range(0, len(masses), PIECE):
         models = [mujoco_model(mujoco, own) for own in masses[first : first + PIECE]]
-        states = np.zeros((len(models), steps, begin.shape[1]))
-        yield MujocoPiece(models, begin[first : first + PIECE], given, states)
+        pieces.append(MujocoPiece(models, begin[first : first + PIECE], given, states[: len(models)]))
+    return pieces
 
 
 def mujoco_way(mujoco: ModuleType, threads: int) -> Callable[[MujocoPiece], Array]:
@@ -93,23 +97,24 @@ def mujoco_way(mujoco: ModuleType, threads: int) -> Callable[[MujocoPiece], Arra
     return run
 
 
-def measure(ways: dict[tuple[str, int], Callable[[Any], Array]], pieces: dict[str, Iterator[Any]]) -> tuple[dict, dict]:
+Way: TypeAlias = Callable[[Any], Array]
+
+
+def measure(
+    ways: dict[tuple[str, int], Way], pieces: dict[str, list[Any]]
+) -> tuple[dict[tuple[str, int], float], dict[tuple[str, int], Array]]:
     """Return the time that each way needs for all pieces, and the last states that it finds."""
-    times = dict.fromkeys(ways, 0.0)
-    last: dict[tuple[str, int], list[Array]] = {key: [] for key in ways}
-    for work in zip(*pieces.values(), strict=True):
-        given = dict(zip(pieces, work, strict=True))
-        shortest = dict.fromkeys(ways, math.inf)
-        for repeat in range(REPEATS):
+    times = {key: [math.inf] * len(pieces[key[0]]) for key in ways}
+    last = {}
+    for _ in range(REPEATS):
+        states: dict[tuple[str, int], list[Array]] = {key: [] for key in ways}
+        for k in range(len(pieces["kingpost"])):
             for (name, threads), way in ways.items():
                 started = time.perf_counter()
-                states = way(given[name])
-                shortest[name, threads] = min(shortest[name, threads], time.perf_counter() - started)
-                if repeat == 0:
-                    last[name, threads].append(states)
-        for key, seconds in shortest.items():
-            times[key] += seconds
-    return times, {key: np.concatenate(states) for key, states in last.items()}
+                states[name, threads].append(way(pieces[name][k]))
+                times[name, threads][k] = min(times[name, threads][k], time.perf_counter() - started)
+        last = {key: np.concatenate(found) for key, found in states.items()}
+    return {key: sum(shortest) for key, shortest in times.items()}, last
 
 
 def main() -> None:
@@ -120,8 +125,8 @@ def main() -> None:
     arguments = parser.parse_args()
     steps = round(arguments.t_end / STEP)
     masses, starts = draw(arguments.scenarios)
-    pieces: dict[str, Iterator[Any]] = {"kingpost": kingpost_pieces(kingpost_batch(arguments.t_end, masses, starts))}
-    ways: dict[tuple[str, int], Callable[[Any], Array]] = {("kingpost", threads): kingpost_way(threads) for threads in THREADS}
+    pieces: dict[str, list[Any]] = {"kingpost": kingpost_pieces(kingpost_batch(arguments.t_end, masses, starts))}
+    ways: dict[tuple[str, int], Way] = {("kingpost", threads): kingpost_way(threads) for threads in THREADS}
     mujoco = peer("mujoco")
     if mujoco:
         pieces["MuJoCo rollout"] = mujoco_pieces(mujoco, steps, masses, starts)
