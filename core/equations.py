@@ -39,6 +39,10 @@ class Channel:
     unit: str
     #: Frame in which components are given; empty for scalars that have none.
     frame: str = ""
+    #: Of a joint load: the body it acts on, ``"child"`` or ``"parent"``.
+    side: str = ""
+    #: Of a joint load: its reference point, as an offset (m) from the joint origin on that side, in the axes of ``frame``.
+    at: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,10 +31,25 @@ class History:
                 f"a history of {len(self.time)} samples and {len(self.channels)} channels got values of shape "
                 f"{self.values.shape}"
             )
+        repeated = sorted({name for name in self.names if self.names.count(name) > 1})
+        if repeated:
+            raise KingpostError(f"a history has several channels called {listed(repeated)}; names must differ")
         for name in ("time", "values"):
             array = np.array(getattr(self, name), dtype=float)
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare everything: times, channels, values bit by bit, and provenance."""
+        return (
+            isinstance(other, History)
+            and self.channels == other.channels
+            and np.array_equal(self.time, other.time)
+            and np.array_equal(self.values, other.values)
+            and _plain(self.provenance) == _plain(other.provenance)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # equal histories would need equal hashes of all their numbers
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -60,3 +76,8 @@ class History:
         if name not in names:
             raise KingpostError(f"no channel '{name}'{closest(name, names)} Channels: {listed(names)}.")
         return names.index(name)
+
+
+def _plain(provenance: Mapping[str, Any]) -> Any:
+    """Return a record as it reads back from a file, where tuples have become lists."""
+    return json.loads(json.dumps(dict(provenance)))
