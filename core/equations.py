@@ -29,6 +29,9 @@ FloatArray = NDArray[np.float64]
 ENERGIES = ("energy.kinetic", "energy.potential", "energy.total")
 #: A joint whose regularity (1 at its best, 0 where its coordinates are singular) falls below this stops the run.
 SINGULAR = 0.01
+#: Up to this many degrees of freedom, accelerations and loads are observed by one function that shares their common parts; code
+#: of that shape takes a C compiler too long for larger machines.
+FUSED = 10
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,17 @@ class Channel:
     side: str = ""
     #: Of a joint load: its reference point, as an offset (m) from the joint origin on that side, in the axes of ``frame``.
     at: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class LoadExpressions:
+    """Joint loads and the motion of the bodies, as one function (t, q, v, vdot, lam, u, p) -> values of ``channels``."""
+
+    function: ca.Function
+    channels: tuple[Channel, ...]
+    traced: tuple[External, ...]
+    #: Method, joints, frames, sides and points, for the provenance of a result.
+    record: Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +89,10 @@ class Equations:
     phi: Any = field(default_factory=lambda: ca.SX(0, 1))
     A: Any = field(default_factory=lambda: ca.SX(0, 0))
     b: Any = field(default_factory=lambda: ca.SX(0, 1))
+    #: The constraint wrench that the multipliers amount to in each joint, about the origin of the child's joint frame, in it.
+    reactions: Mapping[str, Any] = field(default_factory=dict)
+    #: What is observed beyond coordinates, speeds, outputs and energies.
+    loads: LoadExpressions | None = None
 
     @property
     def problem(self) -> Literal["ode", "index-3 dae"]:
@@ -100,8 +118,13 @@ class Equations:
     @property
     def python_forces(self) -> tuple[str, ...]:
         """The forces that are plain Python, so that no C code can be made of these equations."""
-        used = (*self.externals, *self.traced)
+        used = self.all_externals
         return tuple(dict.fromkeys(external.owner for external in used if not external.traceable))
+
+    @property
+    def all_externals(self) -> tuple[External, ...]:
+        """Every function outside the expressions that some part of them calls."""
+        return (*self.externals, *self.traced, *(self.loads.traced if self.loads else ()))
 
     def split(self, x: Any) -> tuple[Any, Any]:
         """Return the parts q and v of a state x = [q; v]."""
@@ -147,8 +170,13 @@ class Equations:
         """The function (t, x, u, p) -> values of :attr:`channels`."""
         t, x, u, p = self._state_symbols()
         unit = self.normalised(x)
-        values = self.observations(t, *self.split(unit), u, p)
-        return ca.Function("kp_observe", [t, x, u, p], [ca.densify(ca.vertcat(unit, values))])
+        q, v = self.split(unit)
+        values = [unit, self.observations(t, q, v, u, p)]
+        if self.loads is not None:
+            vdot = self.accelerations(t, q, v, u, p)
+            values.append(self.loads.function(t, q, v, vdot, ca.MX(0, 1), u, p))
+        observe = ca.Function("kp_observe", [t, x, u, p], [ca.densify(ca.vertcat(*values))])
+        return observe if self.loads is None or self.all_externals or self.nv > FUSED else _fused(observe)
 
     @cached_property
     def observations(self) -> ca.Function:
@@ -225,6 +253,7 @@ class Equations:
             *(Channel(quantity.name, quantity.unit) for quantity in self.mechanism.speeds),
             *self.output_channels,
             *(Channel(name, "J") for name in ENERGIES),
+            *(self.loads.channels if self.loads else ()),
         )
 
     def start(self, parameters: Mapping[str, float]) -> FloatArray:
@@ -263,3 +292,10 @@ class Equations:
         sizes = {"t": 1, "x": self.nq + self.nv, "u": self.nu, "p": self.np}
         t, x, u, p = (ca.MX.sym(name, size) for name, size in sizes.items())
         return t, x, u, p
+
+
+def _fused(function: ca.Function) -> ca.Function:
+    """Return the same function as straight-line code in which nothing is computed twice."""
+    expanded = function.expand()
+    symbols = expanded.sx_in()
+    return ca.Function(function.name(), symbols, ca.cse(expanded.call(symbols)))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kingpost.interfaces.force import Force
     from kingpost.interfaces.formulation import Formulation
     from kingpost.interfaces.integrator import Integrator
+    from kingpost.interfaces.joint_loads import JointLoads
     from kingpost.interfaces.model import Model
     from kingpost.interfaces.writer import Writer
 
@@ -48,6 +49,11 @@ def kingpost_register_formulations() -> list[type[Formulation]]:  # type: ignore
 @hookspec
 def kingpost_register_integrators() -> list[type[Integrator]]:  # type: ignore[empty-body]  # a spec has no body
     """Return integrator classes, step maps or solvers."""
+
+
+@hookspec
+def kingpost_register_joint_loads() -> list[type[JointLoads]]:  # type: ignore[empty-body]  # a spec has no body
+    """Return joint-load classes: ways to find the wrench that a joint transmits."""
 
 
 @hookspec

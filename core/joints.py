@@ -12,8 +12,11 @@ from typing import ClassVar
 import casadi as ca
 
 from kingpost.screws import (
+    NO_ROTATION,
     Pose,
     perpendicular,
+    quaternion_about,
+    quaternion_product,
     quaternion_rate,
     rotation_about,
     rotation_of_quaternion,
@@ -75,6 +78,17 @@ class JointKind:
         """Return a 6 x (6 - n) basis of the motions of M against F, in M, that the joint does not allow, orthogonal to S."""
         raise NotImplementedError
 
+    def effort_wrenches(self, q: ca.SX, geometry: Geometry) -> ca.SX:
+        """Return a 6 x n matrix T with T' S = I: unit efforts along the speeds, as wrenches on M about its origin, in M.
+
+        Orthonormal motions are their own efforts; other kinds say what drives them.
+        """
+        return self.motion_subspace(q, geometry)
+
+    def rotation_FM(self, q: ca.SX, geometry: Geometry) -> ca.SX:
+        """Return the unit quaternion of the pose of M in F."""
+        raise NotImplementedError
+
     def velocity_map(self, q: ca.SX) -> ca.SX:
         """Return N with qdot = N v."""
         return ca.SX.eye(len(self.coordinates))
@@ -114,6 +128,13 @@ class ChainJoint(JointKind):
         for _, pose, _ in self._steps(q, geometry):
             X = X @ pose
         return X
+
+    def rotation_FM(self, q: ca.SX, geometry: Geometry) -> ca.SX:
+        e = NO_ROTATION
+        for row, (motion, axis) in zip(self.order or range(len(self.coordinates)), self.motions(geometry), strict=True):
+            if motion == "turn":
+                e = quaternion_product(e, quaternion_about(axis, q[row]))
+        return e
 
     def motion_subspace(self, q: ca.SX, geometry: Geometry) -> ca.SX:
         S = ca.SX(6, len(self.coordinates))
@@ -173,6 +194,12 @@ class Screw(JointKind):
     def motion_subspace(self, q: ca.SX, geometry: Geometry) -> ca.SX:
         return ca.vertcat(geometry.axis, geometry.pitch * geometry.axis)
 
+    def effort_wrenches(self, q: ca.SX, geometry: Geometry) -> ca.SX:
+        return _angular(geometry.axis)  # an effort on the angle is a torque; the thread makes the axial force of it
+
+    def rotation_FM(self, q: ca.SX, geometry: Geometry) -> ca.SX:
+        return quaternion_about(geometry.axis, q[0])
+
     def forbidden(self, q: ca.SX, geometry: Geometry) -> ca.SX:
         sides = perpendicular(geometry.axis)
         slip = ca.vertcat(-geometry.pitch * geometry.axis, geometry.axis)
@@ -204,6 +231,10 @@ class Universal(ChainJoint):
     def motions(self, geometry: Geometry) -> list[tuple[str, ca.SX]]:
         return [("turn", geometry.axis), ("turn", geometry.axis2)]
 
+    def effort_wrenches(self, q: ca.SX, geometry: Geometry) -> ca.SX:
+        S = self.motion_subspace(q, geometry)
+        return S @ ca.inv(S.T @ S)  # the axes need not be perpendicular
+
     def forbidden(self, q: ca.SX, geometry: Geometry) -> ca.SX:
         first_M = rotation_about(geometry.axis2, q[1]).T @ geometry.axis
         normal = ca.cross(first_M, geometry.axis2)
@@ -234,6 +265,9 @@ class Gimbal(ChainJoint):
 
     def motions(self, geometry: Geometry) -> list[tuple[str, ca.SX]]:
         return [("turn", ca.sparsify(ca.SX(ca.DM(AXES[letter])))) for letter in geometry.sequence]
+
+    def effort_wrenches(self, q: ca.SX, geometry: Geometry) -> ca.SX:
+        return _angular(ca.inv(self.motion_subspace(q, geometry)[:3, :]).T)  # its axes are not perpendicular to each other
 
     def forbidden(self, q: ca.SX, geometry: Geometry) -> ca.SX:
         return _linear(ca.SX.eye(3))
@@ -274,6 +308,9 @@ class Spherical(JointKind):
     def pose_FM(self, q: ca.SX, geometry: Geometry) -> Pose:
         return Pose(rotation_of_quaternion(q), ca.SX(3, 1))
 
+    def rotation_FM(self, q: ca.SX, geometry: Geometry) -> ca.SX:
+        return q / ca.norm_2(q)
+
     def motion_subspace(self, q: ca.SX, geometry: Geometry) -> ca.SX:
         return _angular(ca.SX.eye(3))
 
@@ -295,6 +332,9 @@ class Free(JointKind):
     def pose_FM(self, q: ca.SX, geometry: Geometry) -> Pose:
         return Pose(rotation_of_quaternion(q[3:7]), q[:3])
 
+    def rotation_FM(self, q: ca.SX, geometry: Geometry) -> ca.SX:
+        return q[3:7] / ca.norm_2(q[3:7])
+
     def motion_subspace(self, q: ca.SX, geometry: Geometry) -> ca.SX:
         return ca.SX.eye(6)
 
@@ -313,6 +353,9 @@ class Weld(JointKind):
 
     def pose_FM(self, q: ca.SX, geometry: Geometry) -> Pose:
         return Pose.identity()
+
+    def rotation_FM(self, q: ca.SX, geometry: Geometry) -> ca.SX:
+        return NO_ROTATION
 
     def motion_subspace(self, q: ca.SX, geometry: Geometry) -> ca.SX:
         return ca.SX(6, 0)

@@ -23,6 +23,7 @@ from kingpost.interfaces.command import Command
 from kingpost.interfaces.force import Force
 from kingpost.interfaces.formulation import Formulation
 from kingpost.interfaces.integrator import Integrator
+from kingpost.interfaces.joint_loads import JointLoads
 from kingpost.interfaces.model import Model
 from kingpost.interfaces.writer import Writer
 from kingpost.registry import Broken, Registry, Source
@@ -62,6 +63,7 @@ class PluginSet:
         self._manager.check_pending()
         self.formulations = self._collect("kingpost_register_formulations", Formulation)
         self.integrators = self._collect("kingpost_register_integrators", Integrator)
+        self.joint_loads = self._collect("kingpost_register_joint_loads", JointLoads)
         self.forces = self._collect("kingpost_register_forces", Force)
         self.models = self._collect("kingpost_register_models", Model)
         self.writers = self._collect("kingpost_register_writers", Writer)
@@ -73,7 +75,15 @@ class PluginSet:
     @property
     def registries(self) -> tuple[Registry[Any], ...]:
         """One registry for each plugin kind."""
-        return (self.formulations, self.integrators, self.forces, self.models, self.writers, self.commands)
+        return (
+            self.formulations,
+            self.integrators,
+            self.joint_loads,
+            self.forces,
+            self.models,
+            self.writers,
+            self.commands,
+        )
 
     def with_files(self, files: Iterable[str | Path]) -> PluginSet:
         """Return a set that also holds the plugins in ``files``."""

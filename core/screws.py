@@ -135,6 +135,38 @@ def rotation_of_quaternion(e: Matrix) -> Matrix:
     return ca.DM.eye(3) + (2 / square) * (w * hat(n) + hat(n) @ hat(n))
 
 
+#: The quaternion of no rotation, exact zeros as structural ones.
+NO_ROTATION = ca.sparsify(ca.SX(ca.DM([1.0, 0.0, 0.0, 0.0])))
+
+
+def quaternion_about(axis: Matrix, angle: Matrix) -> Matrix:
+    """Return the unit quaternion (w, x, y, z) of a rotation by ``angle`` about a unit ``axis``."""
+    return ca.vertcat(ca.cos(angle / 2), ca.sin(angle / 2) * axis)
+
+
+def quaternion_product(a: Matrix, b: Matrix) -> Matrix:
+    """Return the quaternion of the rotation ``a`` followed, in the rotated frame, by ``b``: R(ab) = R(a) R(b)."""
+    v, w = a[1:4], b[1:4]
+    return ca.vertcat(a[0] * b[0] - ca.dot(v, w), a[0] * w + b[0] * v + ca.cross(v, w))
+
+
+def quaternion_conjugate(e: Matrix) -> Matrix:
+    """Return the quaternion of the inverse rotation."""
+    return ca.vertcat(e[0], -e[1:4])
+
+
+def quaternion_rpy(roll: Matrix, pitch: Matrix, yaw: Matrix) -> Matrix:
+    """Return the unit quaternion of :func:`rotation_rpy`."""
+    e = NO_ROTATION
+    for i, angle in ((2, yaw), (1, pitch), (0, roll)):
+        angle = ca.SX(angle)
+        if not angle.is_zero():
+            axis = ca.SX(3, 1)
+            axis[i] = 1
+            e = quaternion_product(e, quaternion_about(axis, angle))
+    return e
+
+
 def quaternion_rate(e: Matrix) -> Matrix:
     """Return the 4 x 3 matrix E with edot = E w for the angular velocity ``w`` in the rotated frame; |e| stays as it is."""
     w, n = e[0], e[1:4]

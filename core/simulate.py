@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import casadi as ca
 import numpy as np
 
-from kingpost.assembly import assemble
+from kingpost.assembly import Assembly, assemble
 from kingpost.equations import Equations, FloatArray
 from kingpost.errors import MechanismError, PluginError, SolverError, closest, listed
 from kingpost.grid import Grid, fixed_step_grid, output_grid
 from kingpost.history import History
 from kingpost.interfaces.formulation import Formulation
 from kingpost.interfaces.integrator import Integrator, StepMap
+from kingpost.interfaces.joint_loads import JointLoads
 from kingpost.kernel import Backend, Kernel
 from kingpost.linearize import find_equilibrium
+from kingpost.loads import LoadsWanted, derive_loads, load_requests
 from kingpost.mechanism import Mechanism
 from kingpost.pluginset import PluginSet
 from kingpost.selection import Selection, select
@@ -44,6 +47,8 @@ def simulate(
     output_step: float | None = None,
     backend: Backend = "auto",
     start: Start = "start",
+    loads: LoadsWanted | None = None,
+    load_method: Selection[JointLoads] | None = None,
     plugins: PluginSet | None = None,
     progress: Progress = lambda fraction: None,
 ) -> History:
@@ -70,6 +75,10 @@ def simulate(
         ``"c"``, ``"vm"`` or ``"auto"``.
     start
         ``"equilibrium"`` starts at rest in a stable equilibrium near the start values instead.
+    loads
+        Joints whose loads are wanted: ``"all"``, or names, ``"slew:frame=parent,side=parent"``, :class:`kingpost.LoadRequest`.
+    load_method
+        How they are found; by default ``auxiliary-speeds`` for ``kane``, ``recursive`` for any other formulation.
     plugins
         The plugins to choose from; by default all built-in and installed ones.
     progress
@@ -93,6 +102,8 @@ def simulate(
         output_step=output_step,
         backend=backend,
         start=start,
+        loads=loads,
+        load_method=load_method,
         plugins=plugins,
     ).run(progress)
 
@@ -110,6 +121,8 @@ def prepare(
     output_step: float | None = None,
     backend: Backend = "auto",
     start: Start = "start",
+    loads: LoadsWanted | None = None,
+    load_method: Selection[JointLoads] | None = None,
     plugins: PluginSet | None = None,
 ) -> Simulation:
     """Derive, compile and check everything a run needs; the arguments are those of :func:`simulate`."""
@@ -117,8 +130,10 @@ def prepare(
     values = resolve_values(mechanism, settings or {})
     method = select(plugins.integrators, integrator)
     writing = select(plugins.formulations, default_formulation(mechanism) if formulation is None else formulation)
-    equations = writing.derive(assemble(mechanism, plugins))
+    assembly = assemble(mechanism, plugins)
+    equations = writing.derive(assembly)
     check_pairing(equations, method, plugins)
+    equations = with_loads(assembly, equations, loads, load_method, plugins)
     if isinstance(method, StepMap):
         grid = fixed_step_grid(t_start, t_end, DEFAULT_STEP if step is None else step, output_step)
     else:
@@ -143,6 +158,22 @@ def prepare(
 def default_formulation(mechanism: Mechanism) -> str:
     """Return ``kane``, or ``recursive`` for machines so large that its O(n) pays off in speed and in build time."""
     return "kane" if len(mechanism.speeds) <= LARGE else "recursive"
+
+
+def with_loads(
+    assembly: Assembly,
+    equations: Equations,
+    wanted: LoadsWanted | None,
+    method: Selection[JointLoads] | None,
+    plugins: PluginSet,
+) -> Equations:
+    """Return the equations with the joint loads that are wanted among their channels."""
+    requests = load_requests(assembly.mechanism, wanted)
+    if not requests:
+        return equations
+    default = "auxiliary-speeds" if equations.formulation == "kane" else "recursive"
+    way = select(plugins.joint_loads, default if method is None else method)
+    return replace(equations, loads=derive_loads(assembly, equations, way, requests))
 
 
 def check_pairing(equations: Equations, integrator: Integrator, plugins: PluginSet) -> None:

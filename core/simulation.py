@@ -18,6 +18,7 @@ import numpy as np
 from kingpost.equations import SINGULAR, Equations, FloatArray
 from kingpost.errors import Interrupted, PluginError, SolverError
 from kingpost.externals import python_error
+from kingpost.geometry import geometry_record
 from kingpost.grid import Grid
 from kingpost.history import History
 from kingpost.interfaces.integrator import InitialValueProblem, Integrator, Solver, StepMap
@@ -217,7 +218,7 @@ class Simulation:
         return f"force '{raised[0]}' raised {type(raised[1]).__name__}: {raised[1]}"
 
     def _python_error(self) -> tuple[str, BaseException] | None:
-        return python_error((*self.equations.externals, *self.equations.traced))
+        return python_error(self.equations.all_externals)
 
     def _refuse_singular(self, t: float, x: FloatArray) -> None:
         """Say which joint locks in the step from ``x``; the state before it may still be just outside."""
@@ -263,6 +264,7 @@ class Simulation:
                 signal.name: {"first": _number(self.inputs[0, j]), "unit": signal.unit}
                 for j, signal in enumerate(self.mechanism.inputs)
             },
+            "geometry": geometry_record(self.mechanism, self.values.parameters),
             "start": dict(zip((channel.name for channel in self.equations.channels), self.x0.tolist(), strict=False)),
             "formulation": self.equations.formulation,
             "integrator": {"name": self.integrator.name, "options": _plain_options(self.integrator.options)},
@@ -272,6 +274,7 @@ class Simulation:
                 "step_s": self.grid.step if fixed else None,
                 "output_step_s": self.grid.output_step,
             },
+            **({} if self.equations.loads is None else {"loads": dict(self.equations.loads.record)}),
             "statistics": dict(statistics),
             "backend": {
                 "name": self.kernel.backend,

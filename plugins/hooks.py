@@ -6,6 +6,7 @@ from kingpost.hookspecs import hookimpl
 from kingpost.interfaces.force import Force
 from kingpost.interfaces.formulation import Formulation
 from kingpost.interfaces.integrator import Integrator
+from kingpost.interfaces.joint_loads import JointLoads
 from kingpost.interfaces.model import Model
 from kingpost.interfaces.writer import Writer
 from kingpost.plugins.forces.bodies import BodyWrench, Hydrostatic, PointSpring
@@ -16,6 +17,9 @@ from kingpost.plugins.formulations.recursive import Recursive
 from kingpost.plugins.integrators.euler_symplectic import EulerSymplectic
 from kingpost.plugins.integrators.rk4 import RK4
 from kingpost.plugins.integrators.scipy_solvers import BDF, DOP853, LSODA, Radau
+from kingpost.plugins.joint_loads.auxiliary_speeds import AuxiliarySpeeds
+from kingpost.plugins.joint_loads.multipliers import MultiplierLoads
+from kingpost.plugins.joint_loads.recursive import RecursiveLoads
 from kingpost.plugins.models.chain import Chain
 from kingpost.plugins.models.double_pendulum import DoublePendulum
 from kingpost.plugins.models.slider_pendulum import SliderPendulum
@@ -34,6 +38,11 @@ def kingpost_register_formulations() -> list[type[Formulation]]:
 @hookimpl
 def kingpost_register_integrators() -> list[type[Integrator]]:
     return [RK4, EulerSymplectic, DOP853, LSODA, Radau, BDF]
+
+
+@hookimpl
+def kingpost_register_joint_loads() -> list[type[JointLoads]]:
+    return [AuxiliarySpeeds, RecursiveLoads, MultiplierLoads]
 
 
 @hookimpl

@@ -24,7 +24,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import casadi as ca
 
@@ -79,18 +79,22 @@ class Loads:
 
     ``wrenches`` maps a body to a wrench [moment; force] about its frame origin in body axes; ``efforts`` maps a joint
     coordinate, or a generalized speed, to a generalized force (N m or N); ``potential`` is the potential energy (J) of
-    whatever part of these derives from one, so that the energy balance of a run is right.
+    whatever part of these derives from one, so that the energy balance of a run is right. A force that is gravity also says
+    what acceleration (m/s^2, world axes) it gives to everything, so that load histories can state it.
     """
 
     wrenches: Mapping[str, ca.SX] = field(default_factory=dict)
     efforts: Mapping[str, ca.SX] = field(default_factory=dict)
     potential: Any = 0.0
+    gravity: ca.SX | None = None
 
 
 class Force(Plugin):
     """Base of force plugins."""
 
     kind = "force"
+    #: As which part of a joint's load the efforts of this force are reported.
+    part: ClassVar[Literal["actuator", "friction"]] = "actuator"
 
     @abstractmethod
     def loads(self, kinematics: Kinematics) -> Loads:

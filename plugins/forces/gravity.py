@@ -32,4 +32,4 @@ class Gravity(Force):
             weight_B = mass * (X_WB.R.T @ g_W)
             wrenches[body.name] = ca.vertcat(ca.cross(com, weight_B), weight_B)
             potential -= mass * ca.dot(g_W, X_WB.p + X_WB.R @ com)
-        return Loads(wrenches=wrenches, potential=potential)
+        return Loads(wrenches=wrenches, potential=potential, gravity=g_W)

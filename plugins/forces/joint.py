@@ -119,6 +119,7 @@ class JointFriction(Force):
     """
 
     name = "joint-friction"
+    part = "friction"
     Options = JointFrictionOptions
 
     def loads(self, kinematics: Kinematics) -> Loads:

@@ -16,8 +16,8 @@ from kingpost.assembly import Assembly
 from kingpost.elements import WORLD
 from kingpost.equations import Channel, Equations
 from kingpost.interfaces.formulation import Formulation
-from kingpost.plugins.formulations.cut import CutKinematics, pack_pose
-from kingpost.plugins.formulations.link import Link, make_link
+from kingpost.cutkinematics import CutKinematics, pack_pose
+from kingpost.links import Link, make_link
 from kingpost.screws import Pose
 
 

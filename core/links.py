@@ -8,7 +8,7 @@ import casadi as ca
 
 from kingpost.elements import Joint
 from kingpost.kinematics import joint_motion
-from kingpost.plugins.formulations.cut import CutKinematics, pack_pose, unpack_pose
+from kingpost.cutkinematics import CutKinematics, pack_pose, unpack_pose
 from kingpost.screws import Matrix, Pose, hat, twist_cross, twist_to
 
 

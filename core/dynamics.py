@@ -1,0 +1,152 @@
+"""Newton and Euler for every body of a tree: how it moves and accelerates, what acts on it, what its joint must transmit.
+
+An MX graph with small functions for each link, so that it grows no faster than the number of links. Symbols: time t, coordinates
+q, generalized speeds v, their rates vdot, Lagrange multipliers lam, inputs u, parameters p.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from kingpost.assembly import Assembly
+from kingpost.cutkinematics import CutKinematics, pack_pose
+from kingpost.elements import WORLD, Joint
+from kingpost.errors import listed
+from kingpost.joints import JOINT_KINDS
+from kingpost.links import Link, make_link
+from kingpost.screws import (
+    Pose,
+    quaternion_conjugate,
+    quaternion_product,
+    quaternion_rpy,
+    twist_to,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class JointFunctions:
+    """What has to be known of a joint to speak of its load; q are its own coordinates."""
+
+    #: (w_B, p) -> the same wrench about the origin of M, in M.
+    to_joint: ca.Function
+    #: (w_M, q, p) -> the part that does no work on the motions that the joint allows.
+    constraint: ca.Function
+    #: (effort, q, p) -> the wrench on M that the efforts along the joint's speeds amount to.
+    effort: ca.Function
+    #: (e_WP, q, p) -> e_WB, unit quaternions.
+    turn: ca.Function
+
+
+class TreeDynamics:
+    """All bodies of a tree, from base to tips."""
+
+    def __init__(self, assembly: Assembly, multipliers: int = 0) -> None:
+        self.assembly = assembly
+        self.space = space = CutKinematics(assembly)
+        self.t, self.q, self.v, self.u, self.p = (space.mx[name] for name in "tqvup")
+        self.vdot = ca.MX.sym("vdot", space.v.numel())
+        self.lam = ca.MX.sym("lam", multipliers)
+        self.links: dict[str, Link] = {joint.child: make_link(space, joint) for joint in assembly.mechanism.tree}
+        self.joints: dict[str, JointFunctions] = {
+            joint.name: _joint_functions(space, joint) for joint in assembly.mechanism.tree
+        }
+        #: The pose X_WB of each body, packed, its unit quaternion, its twist about its origin in body axes, and the rate of that.
+        self.poses: dict[str, ca.MX] = {}
+        self.quaternions: dict[str, ca.MX] = {}
+        self.twists: dict[str, ca.MX] = {}
+        self.accelerations: dict[str, ca.MX] = {}
+        #: Inertial less applied wrench of each body, about its origin in body axes: what its joints must supply.
+        self.needed: dict[str, ca.MX] = {}
+        self._entries: dict[str, ca.MX] = {}
+        self._move()
+        self._apply()
+        self._passed: dict[str, ca.MX] | None = None
+
+    @property
+    def symbols(self) -> list[ca.MX]:
+        """The symbols t, q, v, vdot, lam, u, p, in the order of every function's arguments."""
+        return [self.t, self.q, self.v, self.vdot, self.lam, self.u, self.p]
+
+    def own_q(self, joint: Joint) -> ca.MX:
+        """Return the coordinates of a joint."""
+        return self.q[self.space.rows(joint)[0], :]
+
+    def _move(self) -> None:
+        poses = {WORLD: ca.MX(ca.DM(pack_pose(Pose.identity())))}
+        quaternions = {WORLD: ca.MX(ca.DM([1.0, 0.0, 0.0, 0.0]))}
+        twists, accelerations = {WORLD: ca.MX.zeros(6)}, {WORLD: ca.MX.zeros(6)}
+        for body, link in self.links.items():
+            parent, q = link.joint.parent, self.own_q(link.joint)
+            x, twists[body], c, gyroscopic = link.move(q, self.v[link.rows, :], self.p, twists[parent])
+            poses[body] = link.place(poses[parent], x, self.p)
+            quaternions[body] = self.joints[link.joint.name].turn(quaternions[parent], q, self.p)
+            accelerations[body] = link.carry(x, q, self.p, accelerations[parent], self.vdot[link.rows, :]) + c
+            self.needed[body] = gyroscopic + link.resist(accelerations[body], self.p)
+            self._entries[body] = x
+            self.space.place(body, poses[body], twists[body])
+        self.poses, self.quaternions, self.twists, self.accelerations = poses, quaternions, twists, accelerations
+
+    def _apply(self) -> None:
+        """Take the applied wrenches off, and sort the efforts by the part of the load that they are reported as."""
+        space = self.space
+        wrenches: dict[str, ca.SX] = {}
+        efforts = {part: ca.SX(space.v.numel(), 1) for part in ("actuator", "friction")}
+        gravity = ca.SX(3, 1)
+        for force, loads in zip(self.assembly.forces.values(), space.loads(), strict=True):
+            for body, wrench in loads.wrenches.items():
+                wrenches[body] = wrenches.get(body, 0) + wrench
+            for name, effort in loads.efforts.items():
+                efforts[force.part][space.effort_row(name)] += effort
+            if loads.gravity is not None:
+                gravity += loads.gravity
+        space.resolve_externals()
+        for body, wrench in wrenches.items():
+            self.needed[body] = self.needed[body] - space.lower("wrench", wrench, space.mx)
+        #: Efforts along v by part, and which of them are there at all.
+        self.efforts = {part: space.lower("efforts", ca.densify(effort), space.mx) for part, effort in efforts.items()}
+        self._driven = {part: {int(row) for row in ca.sparsify(effort).sparsity().row()} for part, effort in efforts.items()}
+        #: Acceleration of free fall, in world axes.
+        self.gravity = space.lower("gravity", ca.densify(gravity), space.mx)
+
+    def parts(self, joint: Joint) -> tuple[str, ...]:
+        """Return which kinds of effort a joint has: ``actuator``, ``friction``, both or none."""
+        rows = self.space.rows(joint)[1]
+        return tuple(part for part, driven in self._driven.items() if driven & set(range(rows.start, rows.stop)))
+
+    def effort_wrench(self, joint: Joint, part: str) -> ca.MX:
+        """Return the wrench on the child's joint frame that the efforts of one part amount to."""
+        rows = self.space.rows(joint)[1]
+        return ca.MX(self.joints[joint.name].effort(self.efforts[part][rows, :], self.own_q(joint), self.p))
+
+    def transmitted(self, joint: Joint) -> ca.MX:
+        """Return the whole wrench that a joint must transmit, by recursive Newton-Euler, about the origin of M, in M."""
+        if self._passed is None:
+            self._passed = dict(self.needed)
+            for body, link in reversed(self.links.items()):
+                if link.joint.parent != WORLD:
+                    _, passed = link.pass_on(self._entries[body], self.own_q(link.joint), self.p, self._passed[body])
+                    self._passed[link.joint.parent] = self._passed[link.joint.parent] + passed
+        return ca.MX(self.joints[joint.name].to_joint(self._passed[joint.child], self.p))
+
+    @property
+    def python_forces(self) -> str:
+        """The forces that are plain Python, in one line."""
+        return listed(dict.fromkeys(external.owner for external in self.space.traced if not external.traceable))
+
+
+def _joint_functions(space: CutKinematics, joint: Joint) -> JointFunctions:
+    kind, geometry, p = JOINT_KINDS[joint.kind], space.geometry(joint), space.assembly.p
+    q = ca.SX.sym("q", len(joint.positions))
+    _, X_BM = space.placements(joint)
+    S, T = kind.motion_subspace(q, geometry), kind.effort_wrenches(q, geometry)
+    wrench, effort, e_WP = ca.SX.sym("w", 6), ca.SX.sym("effort", S.shape[1]), ca.SX.sym("e", 4)
+    e_PF, e_BM = (quaternion_rpy(*ca.vertsplit(space.vector(angles))) for angles in (joint.rotation, joint.child_rotation))
+    e_FB = quaternion_product(kind.rotation_FM(q, geometry), quaternion_conjugate(e_BM))
+    return JointFunctions(
+        to_joint=space.share("to_joint", [wrench, p], [twist_to(X_BM).T @ wrench]),
+        constraint=space.share("constraint", [wrench, q, p], [wrench - T @ (S.T @ wrench)]),
+        effort=space.share("effort_wrench", [effort, q, p], [T @ effort]),
+        turn=space.share("turn", [e_WP, q, p], [quaternion_product(quaternion_product(e_WP, e_PF), e_FB)]),
+    )

@@ -1,0 +1,39 @@
+"""Where joints and masses are in the bodies, as numbers: what a result needs so that its loads can be turned and drawn later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kingpost.expressions import Scalar, evaluate
+from kingpost.mechanism import Mechanism
+from kingpost.screws import numeric, rotation_rpy
+
+
+def geometry_record(mechanism: Mechanism, parameters: Mapping[str, float]) -> dict[str, Any]:
+    """Return bodies, joints and outputs with their places at the given parameters, as plain data."""
+
+    def numbers(vector: tuple[Scalar, ...] | None) -> list[float] | None:
+        return None if vector is None else [float(evaluate(component, parameters)) for component in vector]
+
+    def frame(position: tuple[Scalar, ...], rotation: tuple[Scalar, ...]) -> dict[str, Any]:
+        angles = numbers(rotation) or []
+        return {"position": numbers(position), "rotation": numeric(rotation_rpy(*angles)).tolist()}
+
+    return {
+        "bodies": {
+            body.name: {"mass": float(evaluate(body.mass, parameters)), "com": numbers(body.com)} for body in mechanism.bodies
+        },
+        "joints": {
+            joint.name: {
+                "kind": joint.kind,
+                "parent": joint.parent,
+                "child": joint.child,
+                "parent_frame": frame(joint.position, joint.rotation),
+                "child_frame": frame(joint.child_position, joint.child_rotation),
+                "axis": numbers(joint.axis),
+            }
+            for joint in mechanism.joints
+        },
+        "outputs": [{"name": output.name, "body": output.body, "at": numbers(output.at)} for output in mechanism.outputs],
+    }

@@ -1,0 +1,222 @@
+"""Joint loads as channels of a run: which joints, in which axes, on which side and about which point.
+
+The load of a joint is the wrench [Mx My Mz Fx Fy Fz] that the parent exerts on the child through it, or its reaction on the parent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import casadi as ca
+
+from kingpost.assembly import Assembly
+from kingpost.dynamics import TreeDynamics
+from kingpost.elements import WORLD, Joint
+from kingpost.equations import Channel, Equations, LoadExpressions
+from kingpost.errors import KingpostError, PluginError, closest, listed
+from kingpost.interfaces.joint_loads import JointLoads
+from kingpost.joints import JOINT_KINDS
+from kingpost.loadframes import COMPONENTS, Frame, Side, check_frame
+from kingpost.mechanism import Mechanism
+from kingpost.screws import Pose
+from kingpost.selection import split_selection
+
+ZERO = (0.0, 0.0, 0.0)
+UNITS = ("N.m", "N.m", "N.m", "N", "N", "N")
+
+
+@dataclass(frozen=True)
+class LoadRequest:
+    """Which joint's load, and how it is to be given.
+
+    Parameters
+    ----------
+    joint
+        Name of the joint.
+    frame
+        Axes of the components: ``"child"`` and ``"parent"`` are the joint frames fixed in the child and in the parent,
+        ``"body"`` is the body frame of the body on which the load acts, ``"world"`` the inertial frame.
+    side
+        On which body it acts: ``"child"`` (by the parent) or ``"parent"`` (by the child).
+    at
+        Reference point of the moment, as an offset in m from the joint origin on that side, in the axes of ``frame``.
+
+    """
+
+    joint: str
+    frame: Frame = "child"
+    side: Side = "child"
+    at: tuple[float, float, float] = ZERO
+
+    def __post_init__(self) -> None:
+        at = check_frame(f"load of joint '{self.joint}'", self.frame, self.side, self.at)
+        object.__setattr__(self, "at", at)
+
+    @staticmethod
+    def parse(text: str) -> LoadRequest:
+        """Return the request in ``"slew"`` or ``"slew:frame=parent,side=parent,at=0/0/0.5"``."""
+        joint, options = split_selection(text)
+        unknown = set(options) - {"frame", "side", "at"}
+        if unknown:
+            raise KingpostError(
+                f"'{text}': a load has no option '{sorted(unknown)[0]}'; write for example '{joint}:frame=parent,side=parent,"
+                "at=0/0/0.5'"
+            )
+        if "at" in options:
+            try:
+                options["at"] = tuple(float(word) for word in str(options["at"]).split("/"))
+            except ValueError:
+                raise KingpostError(f"'{text}': write the point as three numbers in m, e.g. at=0/0/0.5") from None
+        return LoadRequest(joint, **options)
+
+
+#: What a user may ask for: ``"all"`` joints, or some by name or request.
+LoadsWanted: TypeAlias = str | Sequence[str | LoadRequest]
+
+
+def load_requests(mechanism: Mechanism, wanted: LoadsWanted | None) -> tuple[LoadRequest, ...]:
+    """Return one request for each joint that is wanted, checked against the mechanism."""
+    if wanted is None:
+        return ()
+    names = [joint.name for joint in mechanism.joints]
+    if wanted == "all":
+        return tuple(LoadRequest(name) for name in names)
+    items = [wanted] if isinstance(wanted, str) else wanted
+    requests = [item if isinstance(item, LoadRequest) else LoadRequest.parse(item) for item in items]
+    seen: set[str] = set()
+    for request in requests:
+        if request.joint not in names:
+            raise KingpostError(
+                f"'{mechanism.name}' has no joint '{request.joint}' whose load could be given{closest(request.joint, names)} "
+                f"Joints: {listed(names)}."
+            )
+        if request.joint in seen:
+            raise KingpostError(
+                f"the load of joint '{request.joint}' is asked for twice; ask once, and convert afterwards with "
+                f"history.loads('{request.joint}', frame=..., side=..., at=...)"
+            )
+        seen.add(request.joint)
+    return tuple(requests)
+
+
+def derive_loads(
+    assembly: Assembly, equations: Equations, method: JointLoads, requests: Sequence[LoadRequest]
+) -> LoadExpressions:
+    """Return the loads that are asked for, and the motion of the bodies, as one function and its channels."""
+    if method.needs_multipliers and equations.lam.numel() == 0:
+        raise PluginError(
+            f"joint loads '{method.name}' come from Lagrange multipliers, and formulation '{equations.formulation}' has none; "
+            "use 'recursive' or 'auxiliary-speeds' with it"
+        )
+    mechanism = assembly.mechanism
+    dynamics = TreeDynamics(assembly, equations.lam.numel())
+    joints = {joint.name: joint for joint in mechanism.joints}
+    asked = [joints[request.joint] for request in requests]
+    constraints = method.constraint_wrenches(dynamics, equations, asked)
+    _check_answer(method, constraints, asked)
+    block = _Block()
+    residuals = []
+    record: dict[str, Any] = {}
+    for request, joint in zip(requests, asked, strict=True):
+        parts = {"constraint": constraints[joint.name]}
+        parts |= {part: dynamics.effort_wrench(joint, part) for part in dynamics.parts(joint)}
+        total = sum(parts.values(), ca.MX.zeros(6))
+        residuals.append(total - dynamics.transmitted(joint))
+        turned = _frame_function(dynamics, joint, request)
+        named = {"": total} if len(parts) == 1 else {"": total, **parts}
+        for part, wrench in named.items():
+            block.add_wrench(f"{joint.name}.{part}".rstrip("."), turned(wrench), request)
+        record[joint.name] = {"frame": request.frame, "side": request.side, "at": list(request.at), "parts": list(parts)}
+    beside = {body for joint in asked for body in (joint.parent, joint.child) if body != WORLD}
+    for body in mechanism.bodies:
+        block.add(f"{body.name}.pose", ("px", "py", "pz"), "m", "world", dynamics.poses[body.name][9:])
+        block.add(f"{body.name}.pose", ("ew", "ex", "ey", "ez"), "1", "world", dynamics.quaternions[body.name])
+        if body.name in beside:
+            motion = _body_motion(dynamics.twists[body.name], dynamics.accelerations[body.name])
+            for (letter, unit), values in zip(_MOTION, ca.vertsplit(motion, 3), strict=True):
+                block.add(f"{body.name}.motion", [f"{letter}{axis}" for axis in "xyz"], unit, "body", values)
+    block.add("loads.gravity", "xyz", "m/s2", "world", dynamics.gravity)
+    lengths = [ca.horzcat(ca.norm_2(residual[3:]), ca.norm_2(residual[:3])) for residual in residuals]
+    largest = [ca.mmax(column) for column in ca.horzsplit(ca.vertcat(*lengths))]
+    for name, unit, value in zip(("force", "moment"), ("N", "N.m"), largest, strict=True):
+        block.add("loads.residual", (name,), unit, "", value)
+    return LoadExpressions(
+        function=ca.Function("kp_loads", dynamics.symbols, [ca.vertcat(*block.values)]),
+        channels=tuple(block.channels),
+        traced=dynamics.space.traced,
+        record={"method": method.name, "convention": CONVENTION, "joints": record},
+    )
+
+
+CONVENTION = (
+    "wrench of the parent on the child (side child) or of the child on the parent (side parent), about the joint origin on that "
+    "side plus the offset 'at', in the axes of 'frame'; total = constraint + actuator + friction"
+)
+_MOTION = (("w", "rad/s"), ("alpha", "rad/s2"), ("a", "m/s2"))
+
+
+class _Block:
+    """Channels and the expressions behind them."""
+
+    def __init__(self) -> None:
+        self.channels: list[Channel] = []
+        self.values: list[ca.MX] = []
+
+    def add(self, prefix: str, names: Iterable[str], unit: str, frame: str, values: ca.MX) -> None:
+        self.channels += [Channel(f"{prefix}.{name}", unit, frame) for name in names]
+        self.values.append(values)
+
+    def add_wrench(self, prefix: str, wrench: ca.MX, request: LoadRequest) -> None:
+        self.channels += [
+            Channel(f"{prefix}.{component}", unit, request.frame, request.side, request.at)
+            for component, unit in zip(COMPONENTS, UNITS, strict=True)
+        ]
+        self.values.append(wrench)
+
+
+def _check_answer(method: JointLoads, constraints: Mapping[str, Any], asked: Sequence[Joint]) -> None:
+    missing = [joint.name for joint in asked if joint.name not in constraints]
+    if missing:
+        raise PluginError(f"joint loads '{method.name}' gave nothing for joint {listed(missing)}")
+    for name, wrench in constraints.items():
+        if ca.MX(wrench).shape != (6, 1):
+            shape = ca.MX(wrench).shape
+            raise PluginError(f"joint loads '{method.name}': joint '{name}' got a {shape[0]} x {shape[1]} wrench, expected 6 x 1")
+
+
+def _frame_function(dynamics: TreeDynamics, joint: Joint, request: LoadRequest) -> Any:
+    """Return the map from a wrench on the child about the origin of M, in M, to the wrench that is asked for."""
+    if request == LoadRequest(joint.name):
+        return lambda wrench: wrench
+    space = dynamics.space
+    kind, q = JOINT_KINDS[joint.kind], ca.SX.sym("q", len(joint.positions))
+    X_PF, X_BM = space.placements(joint)
+    X_FM = kind.pose_FM(q, space.geometry(joint))
+    R_WB = ca.SX.sym("R", 3, 3)
+    X_PM = X_PF @ Pose(X_FM.R, X_FM.p)
+    R_AM = {
+        "child": ca.SX.eye(3),
+        "parent": X_FM.R,
+        "body": X_BM.R if request.side == "child" else X_PM.R,
+        "world": R_WB @ X_BM.R,
+    }[request.frame]
+    # From the reference point to the origin of M, in the axes asked for.
+    arm = -ca.DM(request.at)
+    if request.side == "parent":
+        arm = arm + R_AM @ (X_FM.R.T @ X_FM.p)
+    sign = 1 if request.side == "child" else -1
+    wrench = ca.SX.sym("w", 6)
+    force = sign * (R_AM @ wrench[3:])
+    moment = sign * (R_AM @ wrench[:3]) + ca.cross(arm, force)
+    function = space.share("in_frame", [wrench, q, space.assembly.p, R_WB], [ca.vertcat(moment, force)])
+    rotation = ca.reshape(dynamics.poses[joint.child][:9], 3, 3)
+    return lambda wrench: function(wrench, dynamics.own_q(joint), dynamics.p, rotation)
+
+
+def _body_motion(twist: ca.MX, rate: ca.MX) -> ca.MX:
+    """Return angular velocity, angular acceleration and the acceleration of the origin, in body axes."""
+    t, a = ca.SX.sym("t", 6), ca.SX.sym("a", 6)
+    function = ca.Function("motion", [t, a], [ca.vertcat(t[:3], a[:3], a[3:] + ca.cross(t[:3], t[3:]))])
+    return ca.MX(function(twist, rate))

@@ -1,0 +1,33 @@
+"""Joint loads from Lagrange multipliers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import casadi as ca
+
+from kingpost.dynamics import TreeDynamics
+from kingpost.elements import Joint
+from kingpost.equations import Equations
+from kingpost.errors import PluginError, listed
+from kingpost.interfaces.joint_loads import JointLoads
+
+
+class MultiplierLoads(JointLoads):
+    """What the Lagrange multipliers of a formulation amount to in each joint."""
+
+    name = "multipliers"
+    needs_multipliers = True
+
+    def constraint_wrenches(self, dynamics: TreeDynamics, equations: Equations, joints: Sequence[Joint]) -> Mapping[str, ca.MX]:
+        missing = [joint.name for joint in joints if joint.name not in equations.reactions]
+        if missing:
+            raise PluginError(
+                f"formulation '{equations.formulation}' does not say what its multipliers amount to in joint {listed(missing)}; "
+                "use joint loads 'recursive'"
+            )
+        given = [equations.t, equations.q, equations.v, equations.lam, equations.u, equations.p]
+        wrenches = [equations.reactions[joint.name] for joint in joints]
+        reactions = ca.Function("reactions", given, [ca.densify(wrench) for wrench in wrenches])
+        values = reactions.call([dynamics.t, dynamics.q, dynamics.v, dynamics.lam, dynamics.u, dynamics.p])
+        return {joint.name: value for joint, value in zip(joints, values, strict=True)}

@@ -1,0 +1,26 @@
+"""Joint loads by recursive Newton-Euler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import casadi as ca
+
+from kingpost.dynamics import TreeDynamics
+from kingpost.elements import Joint
+from kingpost.equations import Equations
+from kingpost.interfaces.joint_loads import JointLoads
+
+
+class RecursiveLoads(JointLoads):
+    """Newton-Euler over everything beyond each joint: all joints in O(n)."""
+
+    name = "recursive"
+
+    def constraint_wrenches(self, dynamics: TreeDynamics, equations: Equations, joints: Sequence[Joint]) -> Mapping[str, ca.MX]:
+        return {
+            joint.name: dynamics.joints[joint.name].constraint(
+                dynamics.transmitted(joint), dynamics.own_q(joint), dynamics.p
+            )
+            for joint in joints
+        }
