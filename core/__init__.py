@@ -19,7 +19,10 @@ from kingpost.interfaces.command import Command
 from kingpost.interfaces.force import Force, Kinematics, Loads
 from kingpost.interfaces.formulation import Formulation
 from kingpost.interfaces.integrator import InitialValueProblem, Integrator, Solver, StepMap
+from kingpost.interfaces.joint_loads import JointLoads
 from kingpost.interfaces.model import Model
+from kingpost.loadhistory import JointLoadHistory
+from kingpost.loads import LoadRequest
 from kingpost.interfaces.writer import Writer
 from kingpost.mechanism import Mechanism
 from kingpost.modelfile import read_model
@@ -48,9 +51,12 @@ __all__ = [
     "Integrator",
     "Interrupted",
     "Joint",
+    "JointLoadHistory",
+    "JointLoads",
     "JointName",
     "Kinematics",
     "KingpostError",
+    "LoadRequest",
     "Loads",
     "Mechanism",
     "MechanismError",

@@ -11,6 +11,8 @@ import numpy as np
 
 from kingpost.equations import Channel, FloatArray
 from kingpost.errors import KingpostError, closest, listed
+from kingpost.loadframes import Frame, Side
+from kingpost.loadhistory import JointLoadHistory, joint_load_history
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +72,30 @@ class History:
     def select(self, names: Sequence[str]) -> FloatArray:
         """Return several channels as columns."""
         return self.values[:, [self._index(name) for name in names]]
+
+    def loads(
+        self,
+        joint: str,
+        *,
+        frame: Frame | None = None,
+        side: Side | None = None,
+        at: tuple[float, float, float] | None = None,
+    ) -> JointLoadHistory:
+        """Return the load of a joint, converted to the axes, side and reference point asked for.
+
+        Parameters
+        ----------
+        joint
+            Name of a joint whose loads were asked for in the run.
+        frame
+            Axes: ``"child"``, ``"parent"`` (joint frames), ``"body"`` (of the body it acts on) or ``"world"``; by default as stored.
+        side
+            The body it acts on, ``"child"`` or ``"parent"``; by default as stored.
+        at
+            Offset in m of the reference point from the joint origin on that side, in the axes of ``frame``.
+
+        """
+        return joint_load_history(self, joint, frame, side, at)
 
     def _index(self, name: str) -> int:
         names = self.names

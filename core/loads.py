@@ -183,7 +183,9 @@ def _check_answer(method: JointLoads, constraints: Mapping[str, Any], asked: Seq
     for name, wrench in constraints.items():
         if ca.MX(wrench).shape != (6, 1):
             shape = ca.MX(wrench).shape
-            raise PluginError(f"joint loads '{method.name}': joint '{name}' got a {shape[0]} x {shape[1]} wrench, expected 6 x 1")
+            raise PluginError(
+                f"joint loads '{method.name}': joint '{name}' got a {shape[0]} x {shape[1]} wrench, expected 6 x 1"
+            )
 
 
 def _frame_function(dynamics: TreeDynamics, joint: Joint, request: LoadRequest) -> Any:

@@ -29,9 +29,7 @@ class JointLoads(Plugin):
     needs_multipliers: ClassVar[bool] = False
 
     @abstractmethod
-    def constraint_wrenches(
-        self, dynamics: TreeDynamics, equations: Equations, joints: Sequence[Joint]
-    ) -> Mapping[str, ca.MX]:
+    def constraint_wrenches(self, dynamics: TreeDynamics, equations: Equations, joints: Sequence[Joint]) -> Mapping[str, ca.MX]:
         """Return the constraint part of the load of each of ``joints``, by joint name.
 
         Each is a 6 x 1 expression in the symbols of ``dynamics``, about the origin of the child's joint frame M, in M.

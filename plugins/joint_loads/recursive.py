@@ -19,8 +19,6 @@ class RecursiveLoads(JointLoads):
 
     def constraint_wrenches(self, dynamics: TreeDynamics, equations: Equations, joints: Sequence[Joint]) -> Mapping[str, ca.MX]:
         return {
-            joint.name: dynamics.joints[joint.name].constraint(
-                dynamics.transmitted(joint), dynamics.own_q(joint), dynamics.p
-            )
+            joint.name: dynamics.joints[joint.name].constraint(dynamics.transmitted(joint), dynamics.own_q(joint), dynamics.p)
             for joint in joints
         }
