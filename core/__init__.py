@@ -21,12 +21,13 @@ from kingpost.interfaces.formulation import Formulation
 from kingpost.interfaces.integrator import InitialValueProblem, Integrator, Solver, StepMap
 from kingpost.interfaces.joint_loads import JointLoads
 from kingpost.interfaces.model import Model
+from kingpost.interfaces.writer import Writer
 from kingpost.loadhistory import JointLoadHistory
 from kingpost.loads import LoadRequest
-from kingpost.interfaces.writer import Writer
 from kingpost.mechanism import Mechanism
 from kingpost.modelfile import read_model
 from kingpost.pluginset import PluginSet
+from kingpost.sections import cut
 from kingpost.simulate import prepare, simulate
 from kingpost.simulation import Simulation
 from kingpost.urdf import read_urdf
@@ -73,6 +74,7 @@ __all__ = [
     "Vector3",
     "Writer",
     "__version__",
+    "cut",
     "hookimpl",
     "prepare",
     "prepare_batch",

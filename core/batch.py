@@ -11,6 +11,7 @@ import numpy as np
 
 from kingpost.equations import Channel, FloatArray
 from kingpost.errors import KingpostError, SolverError
+from kingpost.geometry import geometry_record
 from kingpost.history import History
 from kingpost.interfaces.integrator import StepMap
 from kingpost.kernel import OK
@@ -53,7 +54,16 @@ class Batch:
                 done += 1
                 progress(done / count)
         values.flags.writeable = False
-        return BatchHistory(grid.times, self.simulation.equations.channels, values, self.scenarios, failures)
+        records = tuple(self._record(k) for k in range(count))
+        return BatchHistory(grid.times, self.simulation.equations.channels, values, self.scenarios, failures, records)
+
+    def _record(self, k: int) -> dict[str, Any]:
+        """Return what the joint loads of a run need to be turned later."""
+        loads, mechanism = self.simulation.equations.loads, self.simulation.mechanism
+        if loads is None:
+            return {}
+        parameters = dict(zip((parameter.name for parameter in mechanism.parameters), self.p[k].tolist(), strict=True))
+        return {"loads": dict(loads.record), "geometry": geometry_record(mechanism, parameters)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +76,8 @@ class BatchHistory:
     scenarios: tuple[Mapping[str, float], ...]
     #: What went wrong, by number of the scenario.
     failures: Mapping[int, str]
+    #: Provenance of each run, as far as its joint loads need it.
+    records: tuple[Mapping[str, Any], ...] = ()
 
     def __len__(self) -> int:
         return len(self.scenarios)
@@ -74,7 +86,7 @@ class BatchHistory:
         """Return one run; refuse one that failed."""
         if k in self.failures:
             raise SolverError(f"scenario {k} {dict(self.scenarios[k])} {self.failures[k]}")
-        return History(self.time, self.channels, self.values[k])
+        return History(self.time, self.channels, self.values[k], self.records[k] if self.records else {})
 
     def channel(self, name: str) -> FloatArray:
         """Return one channel of all runs, a row for each."""

@@ -1,7 +1,7 @@
 """Newton and Euler for every body of a tree: how it moves and accelerates, what acts on it, what its joint must transmit.
 
-An MX graph with small functions for each link, so that it grows no faster than the number of links. Symbols: time t, coordinates
-q, generalized speeds v, their rates vdot, Lagrange multipliers lam, inputs u, parameters p.
+An MX graph with small functions for each link, so that it grows no faster than the number of links. Symbols: time t,
+coordinates q, generalized speeds v, their rates vdot, Lagrange multipliers lam, inputs u, parameters p.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import casadi as ca
 from kingpost.assembly import Assembly
 from kingpost.cutkinematics import CutKinematics, pack_pose
 from kingpost.elements import WORLD, Joint
-from kingpost.errors import listed
+from kingpost.externals import External
 from kingpost.joints import JOINT_KINDS
 from kingpost.links import Link, make_link
 from kingpost.screws import (
@@ -52,7 +52,8 @@ class TreeDynamics:
         self.joints: dict[str, JointFunctions] = {
             joint.name: _joint_functions(space, joint) for joint in assembly.mechanism.tree
         }
-        #: The pose X_WB of each body, packed, its unit quaternion, its twist about its origin in body axes, and the rate of that.
+        #: The pose X_WB of each body, packed, its unit quaternion, its twist about its origin in body axes, and the rate of
+        #: that.
         self.poses: dict[str, ca.MX] = {}
         self.quaternions: dict[str, ca.MX] = {}
         self.twists: dict[str, ca.MX] = {}
@@ -63,6 +64,9 @@ class TreeDynamics:
         self._move()
         self._apply()
         self._passed: dict[str, ca.MX] | None = None
+        #: Functions outside the expressions, those of a method that derives expressions of its own included: CasADi does not
+        #: keep them alive.
+        self.externals: list[External] = list(self.space.traced)
 
     @property
     def symbols(self) -> list[ca.MX]:
@@ -129,11 +133,6 @@ class TreeDynamics:
                     _, passed = link.pass_on(self._entries[body], self.own_q(link.joint), self.p, self._passed[body])
                     self._passed[link.joint.parent] = self._passed[link.joint.parent] + passed
         return ca.MX(self.joints[joint.name].to_joint(self._passed[joint.child], self.p))
-
-    @property
-    def python_forces(self) -> str:
-        """The forces that are plain Python, in one line."""
-        return listed(dict.fromkeys(external.owner for external in self.space.traced if not external.traceable))
 
 
 def _joint_functions(space: CutKinematics, joint: Joint) -> JointFunctions:

@@ -1,4 +1,4 @@
-"""Where joints and masses are in the bodies, as numbers: what a result needs so that its loads can be turned and drawn later."""
+"""Where joints and masses are in the bodies, as numbers, so that the loads in a result can be turned and drawn later."""
 
 from __future__ import annotations
 

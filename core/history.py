@@ -88,11 +88,13 @@ class History:
         joint
             Name of a joint whose loads were asked for in the run.
         frame
-            Axes: ``"child"``, ``"parent"`` (joint frames), ``"body"`` (of the body it acts on) or ``"world"``; by default as stored.
+            Axes: ``"child"``, ``"parent"`` (joint frames), ``"body"`` (of the body it acts on) or ``"world"``; by default as
+            stored.
         side
             The body it acts on, ``"child"`` or ``"parent"``; by default as stored.
         at
-            Offset in m of the reference point from the joint origin on that side, in the axes of ``frame``.
+            Offset in m of the reference point from the joint origin on that side, in the axes of ``frame``; by default none, or
+            as stored if neither frame nor side is given.
 
         """
         return joint_load_history(self, joint, frame, side, at)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from kingpost.cutkinematics import CutKinematics, pack_pose, unpack_pose
 from kingpost.elements import Joint
 from kingpost.kinematics import joint_motion
-from kingpost.cutkinematics import CutKinematics, pack_pose, unpack_pose
 from kingpost.screws import Matrix, Pose, hat, twist_cross, twist_to
 
 
@@ -83,6 +83,7 @@ def _named_entries(X: Pose, q: ca.SX) -> tuple[ca.SX, ca.SX, Pose]:
 
 
 def make_link(space: CutKinematics, joint: Joint) -> Link:
+    """Return the functions of the link that ``joint`` carries."""
     q_rows, v_rows = space.rows(joint)
     q, v, p = ca.SX.sym("q", len(joint.positions)), ca.SX.sym("v", len(joint.speeds)), space.assembly.p
     own = joint_motion(space, joint)

@@ -24,9 +24,9 @@ PARTS = ("constraint", "actuator", "friction")
 class JointLoadHistory:
     """The wrench that a joint transmits, sample by sample, in stated axes, on a stated side, about a stated point.
 
-    All wrenches have columns Mx, My, Mz (N m), Fx, Fy, Fz (N); ``total`` is the sum of the parts. The motion is that of the body on
-    which the load acts, in the same axes: with ``total``, the other loads on the body and these, a finite-element model of it is
-    in balance (inertia relief).
+    All wrenches have columns Mx, My, Mz (N m), Fx, Fy, Fz (N); ``total`` is the sum of the parts. The motion is that of the
+    body on which the load acts, in the same axes: with ``total``, the other loads on the body and these, a finite-element
+    model of it is in balance (inertia relief).
     """
 
     joint: str
@@ -62,7 +62,7 @@ class JointLoadHistory:
 
 
 def joint_load_history(
-    history: History, joint: str, frame: str | None, side: str | None, at: tuple[float, ...] | None
+    history: History, joint: str, frame: Frame | None, side: Side | None, at: tuple[float, ...] | None
 ) -> JointLoadHistory:
     """Return the load of ``joint`` in the way asked for; what is None stays as it was stored."""
     known = list(history.provenance.get("loads", {}).get("joints", {}))
@@ -70,14 +70,13 @@ def joint_load_history(
         advice = (
             f"Joints with loads: {listed(known)}."
             if known
-            else "It holds no joint loads at all; ask for them in the run: simulate(..., loads='all') or kingpost run --loads all."
+            else "It holds no joint loads at all; ask for them in the run: simulate(..., loads='all') or --loads all."
         )
         raise KingpostError(f"this history has no load of joint '{joint}'{closest(joint, known)} {advice}")
     stored = history.provenance["loads"]["joints"][joint]
-    wanted_frame = stored["frame"] if frame is None else frame
-    wanted_side = stored["side"] if side is None else side
-    unmoved = (wanted_frame, wanted_side) == (stored["frame"], stored["side"])
-    wanted_at = (stored["at"] if unmoved else (0.0, 0.0, 0.0)) if at is None else at
+    wanted_frame: Frame = stored["frame"] if frame is None else frame
+    wanted_side: Side = stored["side"] if side is None else side
+    wanted_at = (stored["at"] if frame is None and side is None else (0.0, 0.0, 0.0)) if at is None else at
     point = check_frame(f"load of joint '{joint}'", wanted_frame, wanted_side, wanted_at)
     places = _Places(history, joint)
     before = places.view(stored["frame"], stored["side"], stored["at"])

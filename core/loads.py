@@ -1,6 +1,7 @@
 """Joint loads as channels of a run: which joints, in which axes, on which side and about which point.
 
-The load of a joint is the wrench [Mx My Mz Fx Fy Fz] that the parent exerts on the child through it, or its reaction on the parent.
+The load of a joint is the wrench [Mx My Mz Fx Fy Fz] that the parent exerts on the child through it, or its reaction on the
+parent.
 """
 
 from __future__ import annotations
@@ -145,14 +146,14 @@ def derive_loads(
     return LoadExpressions(
         function=ca.Function("kp_loads", dynamics.symbols, [ca.vertcat(*block.values)]),
         channels=tuple(block.channels),
-        traced=dynamics.space.traced,
+        traced=tuple(dynamics.externals),
         record={"method": method.name, "convention": CONVENTION, "joints": record},
     )
 
 
 CONVENTION = (
-    "wrench of the parent on the child (side child) or of the child on the parent (side parent), about the joint origin on that "
-    "side plus the offset 'at', in the axes of 'frame'; total = constraint + actuator + friction"
+    "wrench of the parent on the child (side child) or of the child on the parent (side parent), about the joint origin on "
+    "that side plus the offset 'at', in the axes of 'frame'; total = constraint + actuator + friction"
 )
 _MOTION = (("w", "rad/s"), ("alpha", "rad/s2"), ("a", "m/s2"))
 

@@ -43,6 +43,9 @@ class RunSettings:
     integrator: str | Table | None = None
     backend: Literal["auto", "c", "vm"] | None = None
     start: Literal["start", "equilibrium"] | None = None
+    loads: tuple[str, ...] | None = None
+    load_method: str | Table | None = None
+    cut: tuple[str, ...] | None = None
     write: tuple[str, ...] | None = None
 
 

@@ -26,7 +26,10 @@ from kingpost.plugins.models.slider_pendulum import SliderPendulum
 from kingpost.plugins.models.trees import Branched, SixAxisArm, SpacecraftArm
 from kingpost.plugins.models.vessel_crane import VesselCrane
 from kingpost.plugins.writers.csv import CsvWriter
+from kingpost.plugins.writers.hdf5 import Hdf5Writer
+from kingpost.plugins.writers.mat import MatWriter
 from kingpost.plugins.writers.npz import NpzWriter
+from kingpost.plugins.writers.parquet import ParquetWriter
 from kingpost.plugins.writers.png import PngWriter
 
 
@@ -57,4 +60,4 @@ def kingpost_register_models() -> list[type[Model]]:
 
 @hookimpl
 def kingpost_register_writers() -> list[type[Writer]]:
-    return [CsvWriter, NpzWriter, PngWriter]
+    return [CsvWriter, NpzWriter, MatWriter, Hdf5Writer, ParquetWriter, PngWriter]

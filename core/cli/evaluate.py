@@ -13,11 +13,14 @@ from kingpost.cli.state import add_state_arguments, open_situation
 from kingpost.equations import ENERGIES, Equations, FloatArray
 from kingpost.interfaces.command import Command
 from kingpost.kernel import Evaluator
+from kingpost.loadframes import COMPONENTS
+from kingpost.loads import UNITS
 from kingpost.pluginset import PluginSet
+from kingpost.simulate import with_loads
 
 
 class Evaluate(Command):
-    """Print mass matrix, accelerations, energies and outputs at one state, as JSON.
+    """Print mass matrix, accelerations, joint loads, energies and outputs at one state, as JSON.
 
     STATE.json holds {"t": 0, "q": [...], "v": [...], "u": [...], "parameters": {...}}; what is left out keeps the
     model's own start value. Coordinates come in the order that the answer names.
@@ -29,10 +32,17 @@ class Evaluate(Command):
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_model_argument(parser)
         add_state_arguments(parser)
+        parser.add_argument(
+            "--load-method",
+            metavar="NAME",
+            help="how joint loads are found (default: auxiliary-speeds with kane, else recursive)",
+        )
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
-        place = open_situation(open_source(arguments.model, plugins, arguments.set), arguments)
-        print_json(_answer(place.equations, place.t, *place.equations.split(place.x), place.u, place.p))
+        source = open_source(arguments.model, plugins, arguments.set)
+        place = open_situation(source, arguments)
+        equations = with_loads(place.assembly, place.equations, "all", arguments.load_method, source.plugins)
+        print_json(_answer(equations, place.t, *equations.split(place.x), place.u, place.p))
         return 0
 
 
@@ -54,6 +64,7 @@ def _answer(equations: Equations, t: float, q: FloatArray, v: FloatArray, u: Flo
         "vdot": vdot.ravel().tolist(),
         "energy": {name.partition(".")[2]: observed[name] for name in ENERGIES},
         "outputs": {channel.name: observed[channel.name] for channel in equations.output_channels},
+        "loads": _loads(equations, observed),
         "names": {
             "q": [coordinate.name for coordinate in coordinates],
             "v": [speed.name for speed in mechanism.speeds],
@@ -66,9 +77,29 @@ def _answer(equations: Equations, t: float, q: FloatArray, v: FloatArray, u: Flo
             "u": [signal.unit for signal in mechanism.inputs],
             "energy": "J",
             "outputs": {channel.name: channel.unit for channel in equations.output_channels},
+            "wrench": list(UNITS),
         },
         "parameters": {
             parameter.name: {"value": float(value), "unit": parameter.unit}
             for parameter, value in zip(mechanism.parameters, p, strict=True)
         },
     }
+
+
+def _loads(equations: Equations, observed: dict[str, float]) -> dict[str, Any]:
+    """Return the total wrench of each joint [Mx, My, Mz, Fx, Fy, Fz], and the parts it is the sum of."""
+
+    def wrench(prefix: str) -> list[float]:
+        return [observed[f"{prefix}.{component}"] for component in COMPONENTS]
+
+    answer = {}
+    for joint, record in (equations.loads.record["joints"] if equations.loads else {}).items():
+        total, parts = wrench(joint), record["parts"]
+        answer[joint] = {
+            "wrench": total,
+            "frame": record["frame"],
+            "side": record["side"],
+            "at": record["at"],
+            "parts": {part: total if len(parts) == 1 else wrench(f"{joint}.{part}") for part in parts},
+        }
+    return answer

@@ -6,32 +6,40 @@ import argparse
 import dataclasses
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kingpost.cli.output import ProgressBar, print_json, print_table
 from kingpost.cli.source import Source, add_model_argument, open_source
-from kingpost.errors import FileError, Interrupted, PluginError, SolverError
+from kingpost.errors import FileError, Interrupted, KingpostError, MechanismError, PluginError, SolverError
 from kingpost.files import write_json, write_whole
 from kingpost.history import History
 from kingpost.interfaces.command import Command
 from kingpost.interfaces.integrator import StepMap
 from kingpost.interfaces.writer import Writer
 from kingpost.kernel import BACKENDS
+from kingpost.loads import LoadsWanted
+from kingpost.mechanism import Mechanism
 from kingpost.modelfile import RunSettings
 from kingpost.pluginset import PluginSet
+from kingpost.sections import cut
 from kingpost.selection import make, select, split_selection
 from kingpost.simulate import prepare
 from kingpost.simulation import Simulation
+
+#: Machines with at most this many joints have their loads computed unless the user says otherwise.
+FEW = 12
 
 
 class Run(Command):
     """Simulate a machine and write its history.
 
-    Writes history.csv (time, coordinates, rates, outputs, energies), run.json (what was computed, by which plugins and
-    versions, with which numbers) and, with the 'viz' extra, history.png into the output folder.
+    Writes history.csv (time, coordinates, rates, outputs, energies, joint loads, motion of the bodies), run.json (what was
+    computed, by which plugins and versions, with which numbers) and, with the 'viz' extra, history.png into the output folder.
     """
 
     name = "run"
@@ -55,6 +63,25 @@ class Run(Command):
             choices=["start", "equilibrium"],
             help="begin at the start values, or at rest in equilibrium",
         )
+        parser.add_argument(
+            "--loads",
+            action="append",
+            metavar="JOINT[:KEY=VALUE,...]",
+            help="joints whose loads are wanted: all, none, names, or e.g. slew:frame=parent,side=parent,at=0/0/0.5 "
+            f"(repeatable; default: all, if there are at most {FEW} joints)",
+        )
+        parser.add_argument(
+            "--load-method",
+            metavar="NAME",
+            help="how joint loads are found (default: auxiliary-speeds with kane, else recursive)",
+        )
+        parser.add_argument(
+            "--cut",
+            action="append",
+            metavar="BODY=DISTANCE",
+            help="cut a body by a weld, so many m from its joint, for the section load there (repeatable)",
+        )
+        parser.add_argument("--report", action="store_true", help="also write report.html: plots, loads, animation in one file")
         parser.add_argument("--backend", choices=BACKENDS, help="machine code (c), interpreter (vm), or what can be had (auto)")
         parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: results/MODEL)")
         parser.add_argument(
@@ -68,6 +95,7 @@ class Run(Command):
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         source = open_source(arguments.model, plugins, arguments.set)
         choice = _choices(arguments, source)
+        source = dataclasses.replace(source, mechanism=_with_cuts(source, choice.get("cut") or ()))
         writers = _writers(choice.get("write"), source.plugins)
         out: Path = arguments.out or Path("results") / source.mechanism.name
         _check_folder(out)
@@ -89,6 +117,11 @@ class Run(Command):
         finally:
             bar.close()
         files = _write(history, out, writers)
+        if arguments.report:
+            from kingpost.report import write_report  # brings SciPy's signal processing, which takes time to import
+
+            files.append(out / "report.html")
+            write_report(history, files[-1])
         for warning in history.provenance["warnings"]:
             print(f"kingpost: warning: {warning}", file=sys.stderr)
         if arguments.json:
@@ -110,6 +143,8 @@ def _choices(arguments: argparse.Namespace, source: Source) -> dict[str, Any]:
     choice["integrator"] = _selected(source.plugins.integrators, choice["integrator"])
     if "formulation" in choice:
         choice["formulation"] = _selected(source.plugins.formulations, choice["formulation"])
+    if "load_method" in choice:
+        choice["load_method"] = _selected(source.plugins.joint_loads, choice["load_method"])
     if isinstance(choice["integrator"], StepMap):
         choice.setdefault("step", source.step)
     elif _last_with("step", layers) < _last_with("integrator", layers):
@@ -122,14 +157,41 @@ def _last_with(name: str, layers: list[dict[str, Any]]) -> int:
 
 
 def _prepare(source: Source, choice: dict[str, Any]) -> Simulation:
-    names = ("t_start", "step", "output_step", "formulation", "integrator", "backend", "start")
+    names = ("t_start", "step", "output_step", "formulation", "integrator", "backend", "start", "load_method")
     return prepare(
         source.mechanism,
         choice["t_end"],
         settings=source.settings,
         plugins=source.plugins,
+        loads=_wanted_loads(choice.get("loads"), source.mechanism),
         **{name: choice[name] for name in names if name in choice},
     )
+
+
+def _with_cuts(source: Source, cuts: Sequence[str]) -> Mechanism:
+    mechanism = source.mechanism
+    for text in cuts:
+        body, equals, distance = text.partition("=")
+        try:
+            at = float(distance)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise MechanismError(f"--cut {text}: write BODY=DISTANCE with the distance in m, e.g. --cut inner-boom=0.8")
+        mechanism = cut(mechanism, body.strip(), at, plugins=source.plugins)
+    return mechanism
+
+
+def _wanted_loads(chosen: Sequence[str] | None, mechanism: Mechanism) -> LoadsWanted | None:
+    """Return the loads to compute: those of all joints unless said otherwise, but for machines with many."""
+    if chosen is None:
+        return "all" if len(mechanism.joints) <= FEW else None
+    words = [word for text in chosen for word in ([text] if ":" in text else text.split(","))]
+    if "all" in words or "none" in words:
+        if len(words) > 1:
+            raise KingpostError(f"--loads {', '.join(words)}: 'all' and 'none' stand alone; name the joints instead")
+        return "all" if words == ["all"] else None
+    return words
 
 
 def _selected(registry: Any, chosen: str | Mapping[str, Any]) -> Any:
@@ -195,6 +257,8 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
     if record["time"]["step_s"]:
         method += f" with {grid.step:g} s"
     total = history["energy.total"]
+    loads = record.get("loads", {"joints": {}})
+    said = f"{len(loads['joints'])} joints by {loads['method']}" if loads["joints"] else "none (ask with --loads all)"
     rows = [
         ("model", f"{simulation.mechanism.name} ({simulation.equations.nv} degrees of freedom)"),
         ("method", method),
@@ -204,11 +268,25 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
             f"{record['backend']['name']}, {record['statistics'].get('steps', 0)} steps in {record['wall_time_s']:.3g} s",
         ),
         ("energy", f"{total[0]:.9g} J at the start, {total[-1]:.9g} J at the end"),
+        ("loads", said),
     ]
     for channel in history.channels[: simulation.equations.nq][:12]:
         values = history[channel.name]
         rows.append((channel.name, f"{values[-1]:.6g} {channel.unit} at the end, {values.min():.6g} to {values.max():.6g}"))
+    for joint in list(loads["joints"])[:12]:
+        rows.append((joint, _load_summary(history, joint)))
     return [*rows, ("files", listed_files(files))]
+
+
+def _load_summary(history: History, joint: str) -> str:
+    """Return the largest moment and force of a joint, and when they occur."""
+    wrench = history.loads(joint).total
+    words = []
+    for name, part, unit in (("moment", wrench[:, :3], "N.m"), ("force", wrench[:, 3:], "N")):
+        size = np.linalg.norm(part, axis=1)
+        most = int(size.argmax())
+        words.append(f"{name} up to {size[most]:.6g} {unit} at {history.time[most]:g} s")
+    return ", ".join(words)
 
 
 def listed_files(files: list[Path]) -> str:

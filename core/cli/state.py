@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.assembly import assemble
+from kingpost.assembly import Assembly, assemble
 from kingpost.cli.source import Source
 from kingpost.equations import Equations, FloatArray
 from kingpost.errors import FileError, closest, listed
@@ -28,6 +28,7 @@ KEYS = ("t", "q", "v", "u", "parameters")
 class Situation:
     """The equations of a machine, and numbers for everything in them."""
 
+    assembly: Assembly
     equations: Equations
     t: float
     x: FloatArray
@@ -59,7 +60,8 @@ def open_situation(source: Source, arguments: argparse.Namespace) -> Situation:
     mechanism = source.mechanism
     values = resolve_values(mechanism, {**source.settings, **state.get("parameters", {})})
     formulation = select(source.plugins.formulations, arguments.formulation or default_formulation(mechanism))
-    equations = formulation.derive(assemble(mechanism, source.plugins))
+    assembly = assemble(mechanism, source.plugins)
+    equations = formulation.derive(assembly)
     q, v = equations.split(start_state(equations, values))
     inputs = np.array([values.inputs[signal.name] for signal in mechanism.inputs])
     p = np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
@@ -73,7 +75,7 @@ def open_situation(source: Source, arguments: argparse.Namespace) -> Situation:
     t = float(state.get("t", 0.0))
     check_singularity(equations, x, t)
     equations.check_mass_matrix(x, p)
-    return Situation(equations, t, x, u, p)
+    return Situation(assembly, equations, t, x, u, p)
 
 
 def _read_state(name: str | None) -> dict[str, Any]:

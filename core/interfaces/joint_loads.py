@@ -32,5 +32,7 @@ class JointLoads(Plugin):
     def constraint_wrenches(self, dynamics: TreeDynamics, equations: Equations, joints: Sequence[Joint]) -> Mapping[str, ca.MX]:
         """Return the constraint part of the load of each of ``joints``, by joint name.
 
-        Each is a 6 x 1 expression in the symbols of ``dynamics``, about the origin of the child's joint frame M, in M.
+        Functions outside the expressions that the plugin itself brings (:class:`kingpost.externals.External`) are added to
+        ``dynamics.externals``. Each is a 6 x 1 expression in the symbols of ``dynamics``, about the origin of the child's
+        joint frame M, in M.
         """

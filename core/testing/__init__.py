@@ -14,6 +14,15 @@ are in :mod:`kingpost.testing.fixtures`.
 
 from kingpost.testing.formulations import FORMULATION_CHECKS, check_formulation
 from kingpost.testing.integrators import INTEGRATOR_CHECKS, check_integrator
+from kingpost.testing.joint_loads import JOINT_LOAD_CHECKS, check_joint_loads
 from kingpost.testing.problems import random_tree
 
-__all__ = ["FORMULATION_CHECKS", "INTEGRATOR_CHECKS", "check_formulation", "check_integrator", "random_tree"]
+__all__ = [
+    "FORMULATION_CHECKS",
+    "INTEGRATOR_CHECKS",
+    "JOINT_LOAD_CHECKS",
+    "check_formulation",
+    "check_integrator",
+    "check_joint_loads",
+    "random_tree",
+]

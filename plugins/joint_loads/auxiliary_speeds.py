@@ -28,16 +28,18 @@ class AuxiliarySpeeds(JointLoads):
         results = [auxiliary.opened[joint.name].wrench(auxiliary.rho) for joint in joints]
         symbols = [auxiliary.t, auxiliary.q, auxiliary.v, auxiliary.vdot, auxiliary.u, auxiliary.p]
         function = with_externals("kp_auxiliary", symbols, results, auxiliary.externals)
+        dynamics.externals += auxiliary.externals
         values = function.call([dynamics.t, dynamics.q, dynamics.v, dynamics.vdot, dynamics.u, dynamics.p])
         return {joint.name: value for joint, value in zip(joints, values, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A joint that is imagined to open (Fig. 3): its unknown loads and the auxiliary velocities along them, in M about its origin.
+    """A joint that is imagined to open (Fig. 3): unknown loads, and auxiliary velocities along them, in M about its origin.
 
-    ``constraints`` are the wrenches of unit constraint loads, a basis of the motions that the joint forbids; ``efforts`` those of
-    unit efforts along the motions that it allows. The velocities are dual to them: each load works on its own speed alone.
+    ``constraints`` are the wrenches of unit constraint loads, a basis of the motions that the joint forbids; ``efforts``
+    those of unit efforts along the motions that it allows. The velocities are dual to them: each load works on its own speed
+    alone.
     """
 
     joint: Joint
@@ -91,8 +93,8 @@ class AuxiliaryMatrices:
     def rho(self) -> ca.SX:
         """Magnitudes of the unknown loads, eq. (50): constraint loads, then efforts, joint by joint.
 
-        Every load acts on both bodies of its joint and its speed moves only what lies beyond, so the bracket is the identity and
-        there is nothing to invert.
+        Every load acts on both bodies of its joint and its speed moves only what lies beyond, so the bracket is the identity
+        and there is nothing to invert.
         """
         return self.demand
 

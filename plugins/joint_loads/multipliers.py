@@ -23,8 +23,8 @@ class MultiplierLoads(JointLoads):
         missing = [joint.name for joint in joints if joint.name not in equations.reactions]
         if missing:
             raise PluginError(
-                f"formulation '{equations.formulation}' does not say what its multipliers amount to in joint {listed(missing)}; "
-                "use joint loads 'recursive'"
+                f"formulation '{equations.formulation}' does not say what its multipliers amount to in joint "
+                f"{listed(missing)}; use joint loads 'recursive'"
             )
         given = [equations.t, equations.q, equations.v, equations.lam, equations.u, equations.p]
         wrenches = [equations.reactions[joint.name] for joint in joints]

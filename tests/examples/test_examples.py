@@ -25,6 +25,7 @@ def test_every_example_is_tested_here():
         "A1_pendulum.py",
         "A2_luffing_boom.toml",
         "A3_heavier_load.toml",
+        "B1_vessel_crane_loads.py",
         "C1_drop_in_integrator.py",
         "C2_plugin_package",  # tests/packaging/test_wheel.py installs and runs it
     }
@@ -39,6 +40,20 @@ def test_a1_pendulum(tmp_path):
     assert float(second.split()[2]) < 1e-9
     lines = (EXAMPLES / "A1_pendulum.py").read_text().split("\n\n")
     assert len(lines[2].strip().splitlines()) <= 10  # from 'length =' to 'history ='
+
+
+def test_b1_vessel_crane_loads(tmp_path):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "B1_vessel_crane_loads.py"], cwd=tmp_path, capture_output=True, text=True, env=os.environ,
+        check=True,
+    )  # fmt: skip
+    largest = {line.split()[1]: float(line.split()[5]) for line in done.stdout.splitlines() if line.startswith("largest")}
+    # The crane's weight is 883 N; its booms reach 2 to 4 m out, so that their weight alone makes up to 1.5 kN m.
+    assert 883 < largest["Fz"] < 1000
+    assert 1200 < largest["Mx"] < 2200
+    assert abs(largest["My"]) < 500
+    for name in ("fig6.png", "fig7.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
 def test_a1_pendulum_has_the_right_period():

@@ -4,13 +4,22 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kingpost import Formulation, PluginSet, Solver, StepMap
+from kingpost import Formulation, JointLoads, PluginSet, Solver, StepMap
 from kingpost.plugins.formulations.kane import Kane
 from kingpost.plugins.integrators.euler_symplectic import EulerSymplectic
 from kingpost.plugins.integrators.rk4 import RK4
-from kingpost.testing import FORMULATION_CHECKS, INTEGRATOR_CHECKS, check_formulation, check_integrator
+from kingpost.plugins.joint_loads.recursive import RecursiveLoads
+from kingpost.testing import (
+    FORMULATION_CHECKS,
+    INTEGRATOR_CHECKS,
+    JOINT_LOAD_CHECKS,
+    check_formulation,
+    check_integrator,
+    check_joint_loads,
+)
 from kingpost.testing import formulations as formulation_kit
 from kingpost.testing import integrators as integrator_kit
+from kingpost.testing import joint_loads as joint_load_kit
 
 BUILT_IN = PluginSet(entry_points=False)
 
@@ -25,6 +34,59 @@ def test_integrator(name, check, plugins):
 @pytest.mark.parametrize("check", FORMULATION_CHECKS, ids=lambda check: check.__name__)
 def test_formulation(name, check, plugins):
     check(formulation_kit.Subject(plugins.formulations.get(name), plugins))
+
+
+@pytest.fixture(scope="module")
+def load_subjects():
+    """Subjects that keep the trees they derived, so that the checks need not derive them again."""
+    return {}
+
+
+#: The methods that need no multipliers.
+LOAD_METHODS = [name for name in BUILT_IN.joint_loads if not BUILT_IN.joint_loads.get(name).needs_multipliers]
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.xdist_group(f"loads {name}")) for name in LOAD_METHODS])
+@pytest.mark.parametrize("check", JOINT_LOAD_CHECKS, ids=lambda check: check.__name__)
+def test_joint_loads(name, check, plugins, load_subjects):
+    if name not in load_subjects:
+        load_subjects[name] = joint_load_kit.Subject(plugins.joint_loads.get(name), plugins)
+    check(load_subjects[name])
+
+
+class NoReaction(JointLoads):
+    """Forgets what hangs on the body beyond: the load of each joint carries its own body alone."""
+
+    name = "no-reaction"
+
+    def constraint_wrenches(self, dynamics, equations, joints):
+        found = {}
+        for joint in joints:
+            functions = dynamics.joints[joint.name]
+            wrench = functions.to_joint(dynamics.needed[joint.child], dynamics.p)
+            found[joint.name] = functions.constraint(wrench, dynamics.own_q(joint), dynamics.p)
+        return found
+
+
+class WithEfforts(RecursiveLoads):
+    """Leaves the efforts in the constraint part, so that they come twice."""
+
+    name = "with-efforts"
+
+    def constraint_wrenches(self, dynamics, equations, joints):
+        return {joint.name: dynamics.transmitted(joint) for joint in joints}
+
+
+@pytest.mark.parametrize(
+    ("cls", "message"),
+    [
+        (NoReaction, r"no-reaction, random-tree-\d: joint 'joint0' \(.*\): off by"),
+        (WithEfforts, r"with-efforts, random-tree-\d: joint 'joint\d' \(.*\): off by"),
+    ],
+)
+def test_the_kit_finds_wrong_joint_loads(cls, message):
+    with pytest.raises(AssertionError, match=message):
+        check_joint_loads(cls)
 
 
 class WrongOrder(RK4):

@@ -7,6 +7,7 @@ import textwrap
 from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint
 
+import numpy as np
 import pytest
 
 import kingpost.pluginset
@@ -376,6 +377,39 @@ def test_hook_kingpost_register_integrators(plugin_file):
     assert len(simulate(pendulum(), 0.1, integrator="mine", plugins=plugins)) == 11
 
 
+def test_hook_kingpost_register_joint_loads(plugin_file):
+    plugins = hook_test(
+        plugin_file,
+        "kingpost_register_joint_loads",
+        "JointLoads",
+        """
+        def constraint_wrenches(self, dynamics, equations, joints):
+            from kingpost.plugins.joint_loads.recursive import RecursiveLoads
+            found = RecursiveLoads().constraint_wrenches(dynamics, equations, joints)
+            return {name: 2 * wrench for name, wrench in found.items()}
+        """,
+    )
+    ways = ("mine", "recursive")
+    doubled, single = (simulate(pendulum(), 0.1, loads="all", load_method=way, plugins=plugins) for way in ways)
+    assert doubled["pivot.Fz"] == pytest.approx(2 * single["pivot.Fz"])
+    # The residual tells that something is wrong with it.
+    assert doubled["loads.residual.force"].max() == pytest.approx(np.linalg.norm(single.loads("pivot").total, axis=1).max())
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("return {}", "joint loads 'mine' gave nothing for joint pivot"),
+        ("return {'pivot': dynamics.t}", "joint loads 'mine': joint 'pivot' got a 1 x 1 wrench, expected 6 x 1"),
+    ],
+)
+def test_a_joint_load_plugin_that_gives_something_else_is_named(plugin_file, body, message):
+    method = f"def constraint_wrenches(self, dynamics, equations, joints):\n    {body}\n"
+    plugins = hook_test(plugin_file, "kingpost_register_joint_loads", "JointLoads", method)
+    with pytest.raises(PluginError, match=message):
+        simulate(pendulum(), 0.1, loads="all", load_method="mine", plugins=plugins)
+
+
 def test_hook_kingpost_register_forces(plugin_file):
     plugins = hook_test(
         plugin_file,
@@ -442,7 +476,7 @@ def test_hook_kingpost_register_commands(plugin_file, kingpost_cli):
 
 def test_hook_specifications_take_no_arguments():
     hooks = [name for name in vars(hookspecs) if name.startswith("kingpost_")]
-    assert len(hooks) == 6
+    assert len(hooks) == 7
 
 
 def test_an_option_of_the_wrong_type_is_named():
