@@ -12,7 +12,7 @@ from kingpost import PluginSet, simulate
 ASSUMPTIONS = (
     "Not in the paper, assumed here: l4 = 2 m, gravity 9.81 m/s², PD gains kP = 50 kN m/rad, kD = 5 kN m s/rad,\n"
     "set-points of Fig. 5 joined rest to rest by a polynomial of degree 9. Loads are those of the vessel on the crane at the\n"
-    "slewing joint; the moment about z is the drive's torque, not a constraint load, and is left out. The crane's weight comes\n"
+    "slewing joint; the moment about z is the drive's torque, not a constraint load, and is left out. The weight comes\n"
     "on at t = 0 and nothing damps the vessel, so it goes on rolling; upright is an unstable place, which makes pitch and yaw\n"
     "sensitive to small changes."
 )
