@@ -110,7 +110,7 @@ class Fatigue(Command):
                 return _finish(arguments, *_hot_spot_states(read_states(arguments.states), damage))
             result = damage(Path(arguments.source))
             return _finish(arguments, hot_spot_record(result), _hot_spot_tables(result), result.warnings)
-        joints = [LoadRequest.parse(word) if ":" in word else word for word in arguments.joint]
+        joints = _joints(arguments)
         loads = _on_files(plugins, lambda history: assess_loads(history, joints, arguments.channel, options))
         if arguments.states:
             return _finish(arguments, *_load_states(read_states(arguments.states), loads))
@@ -142,6 +142,15 @@ def _options(arguments: argparse.Namespace) -> CountingOptions:
         return CountingOptions(arguments.skip, threshold, part, arguments.slopes, arguments.f_ref)
     except KingpostError as error:
         arguments.refuse(str(error))
+        raise
+
+
+def _joints(arguments: argparse.Namespace) -> list[str | LoadRequest]:
+    """Return the joints asked for: a name alone takes the load as the history has it."""
+    try:
+        return [LoadRequest.parse(word) if ":" in word else word for word in arguments.joint]
+    except KingpostError as error:
+        arguments.refuse(f"--joint: {error}")
         raise
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kingpost.cli.doctor import Doctor
 from kingpost.cli.evaluate import Evaluate
+from kingpost.cli.fatigue import Fatigue
 from kingpost.cli.listings import Models, Plugins
 from kingpost.cli.run import Run
 from kingpost.cli.statics import FindEquilibrium, Linearize
@@ -13,4 +14,4 @@ from kingpost.interfaces.command import Command
 
 @hookimpl
 def kingpost_register_commands() -> list[type[Command]]:
-    return [Run, Models, Plugins, Evaluate, FindEquilibrium, Linearize, Doctor]
+    return [Run, Models, Plugins, Evaluate, FindEquilibrium, Linearize, Fatigue, Doctor]

@@ -24,8 +24,8 @@ CENTIMETRES = 2.54
 class Plot(Command):
     """Draw the history of a run over time.
 
-    Without --channels and --joint: coordinates, rates, outputs, energies and the total load of every joint. A joint's panels show
-    the parts of its load, too. Extremes of loads are marked, with their values beside the line. Needs the 'viz' extra.
+    Without --channels and --joint: coordinates, rates, outputs, energies and the total load of every joint; with --joint also
+    the parts of its load. Extremes of loads are marked, and their values stand beside the names. Needs the 'viz' extra.
     """
 
     name = "plot"
@@ -72,7 +72,9 @@ class Plot(Command):
             ("file", str(out)),
         ]
         if left_out:
-            rows.insert(1, ("left out", f"{len(left_out)} panels, the first one '{left_out[0].title}'; use --joint or --channels"))
+            rows.insert(
+                1, ("left out", f"{len(left_out)} panels, the first one '{left_out[0].title}'; use --joint or --channels")
+            )
         print_table(rows)
         return 0
 
@@ -90,7 +92,9 @@ def _choose(history: History, patterns: str | None, joint: str | None) -> set[st
     if joint is not None:
         owners = sorted({name.partition(".")[0] for name in names})
         if joint not in owners:
-            raise FileError(f"--joint {joint}: no channel belongs to '{joint}'{closest(joint, owners)} There are: {listed(owners)}.")
+            raise FileError(
+                f"--joint {joint}: no channel belongs to '{joint}'{closest(joint, owners)} There are: {listed(owners)}."
+            )
         names = [name for name in names if name.partition(".")[0] == joint]
     if patterns is None:
         return set(names)

@@ -1,0 +1,123 @@
+"""Fatigue: ranges counted in load histories, damage-equivalent ranges, and damage at hot spots on S-N curves.
+
+Everything is a *range* (peak to valley), never an amplitude. Loads are combined to stresses before they are counted.
+"""
+
+from kingpost.fatigue.assessment import (
+    YEAR,
+    CountedSignal,
+    CountingOptions,
+    HotSpotAssessment,
+    HotSpotResult,
+    LoadAssessment,
+    assess_hot_spots,
+    assess_loads,
+    life_years,
+)
+from kingpost.fatigue.counting import CycleCounter, Cycles, count_cycles, hysteresis, turning_points
+from kingpost.fatigue.equivalent import (
+    EquivalentRange,
+    HistoryParameter,
+    combined_equivalent_range,
+    damage_equivalent_range,
+    history_parameter,
+)
+from kingpost.fatigue.hotspots import HotSpot, read_hot_spots, stress_history
+from kingpost.fatigue.quality import (
+    LoadNoise,
+    Residual,
+    Sampling,
+    Window,
+    check_finite,
+    counted_window,
+    load_joints,
+    load_noise,
+    reactions_not_unique,
+    residuals,
+    sampling,
+)
+from kingpost.fatigue.records import combined_record, hot_spot_record, load_record
+from kingpost.fatigue.sectors import Sectors, sector_resultants
+from kingpost.fatigue.sn import CurveSet, SNCurve, curve_set, miner_damage, read_curves
+from kingpost.fatigue.spectra import (
+    FromToMatrix,
+    RangeExceedance,
+    RangeHistogram,
+    RangeMeanMatrix,
+    from_to_matrix,
+    range_exceedance,
+    range_histogram,
+    range_mean_matrix,
+)
+from kingpost.fatigue.states import (
+    CombinedHotSpot,
+    CombinedLoad,
+    State,
+    StateTable,
+    assess_states,
+    combine_hot_spots,
+    combine_loads,
+    read_states,
+)
+
+__all__ = [
+    "YEAR",
+    "CombinedHotSpot",
+    "CombinedLoad",
+    "CountedSignal",
+    "CountingOptions",
+    "CurveSet",
+    "CycleCounter",
+    "Cycles",
+    "EquivalentRange",
+    "FromToMatrix",
+    "HistoryParameter",
+    "HotSpot",
+    "HotSpotAssessment",
+    "HotSpotResult",
+    "LoadAssessment",
+    "LoadNoise",
+    "RangeExceedance",
+    "RangeHistogram",
+    "RangeMeanMatrix",
+    "Residual",
+    "SNCurve",
+    "Sampling",
+    "Sectors",
+    "State",
+    "StateTable",
+    "Window",
+    "assess_hot_spots",
+    "assess_loads",
+    "assess_states",
+    "check_finite",
+    "combine_hot_spots",
+    "combine_loads",
+    "combined_equivalent_range",
+    "combined_record",
+    "count_cycles",
+    "counted_window",
+    "curve_set",
+    "damage_equivalent_range",
+    "from_to_matrix",
+    "history_parameter",
+    "hot_spot_record",
+    "hysteresis",
+    "life_years",
+    "load_joints",
+    "load_noise",
+    "load_record",
+    "miner_damage",
+    "range_exceedance",
+    "range_histogram",
+    "range_mean_matrix",
+    "reactions_not_unique",
+    "read_curves",
+    "read_hot_spots",
+    "read_states",
+    "residuals",
+    "sampling",
+    "sector_resultants",
+    "stress_history",
+    "turning_points",
+]

@@ -1,17 +1,16 @@
 """Rainflow counting of ranges by the ``rainflow`` library, at once or block by block.
 
-The rule is that of ASTM E1049-85, section 5.4.4: what is left at the end, the residue, counts as half cycles. Everything here is
-a *range* (peak to valley), never an amplitude.
+The rule is that of ASTM E1049-85, section 5.4.4: what is left at the end, the residue, counts as half cycles. Everything here
+is a *range* (peak to valley), never an amplitude.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +22,7 @@ IntArray = NDArray[np.int64]
 #: Said with every result.
 COUNTING_RULE = "rainflow, ASTM E1049-85 section 5.4.4"
 RESIDUE_RULE = "residue as half cycles"
+_NOTHING: FloatArray = np.zeros((0, 7))
 
 
 def rainflow_library() -> ModuleType:
@@ -41,8 +41,8 @@ class Cycles:
     """The counted cycles of one signal; entry i of every array belongs to cycle i.
 
     ``start`` and ``end`` are sample numbers in the signal, ``start_value`` and ``end_value`` its values there. Half cycles have
-    ``count`` 0.5, closed ones 1. The residue is the turning points that were still open at the end; the half cycles between them
-    are among the counted ones.
+    ``count`` 0.5, closed ones 1. The residue is the turning points that were still open at the end; the half cycles between
+    them are among the counted ones.
     """
 
     range: FloatArray
@@ -77,10 +77,6 @@ class Cycles:
         """How many of the entries are half cycles."""
         return int((self.count == 0.5).sum())
 
-    def range_sum(self, slope: float) -> float:
-        """Return the sum of n R^m over the cycles, for m = ``slope``."""
-        return float(np.sum(self.count * self.range**slope))
-
     @property
     def rule(self) -> str:
         """How these cycles were counted, in words."""
@@ -111,8 +107,8 @@ def count_cycles(values: ArrayLike, threshold: float = 0.0) -> Cycles:
 def turning_points(values: FloatArray) -> IntArray:
     """Return the sample numbers of the reversals, the first and the last sample included.
 
-    Of a stretch of equal values the last sample is taken, as ``rainflow`` does. A signal that never changes has one reversal, its
-    first sample.
+    Of a stretch of equal values the last sample is taken, as ``rainflow`` does. A signal that never changes has one reversal,
+    its first sample.
     """
     moves = np.flatnonzero(values[1:] != values[:-1])
     if moves.size == 0:
@@ -126,8 +122,8 @@ def hysteresis(values: FloatArray, threshold: float) -> tuple[IntArray, IntArray
     """Return which of ``values`` are turning points of excursions of at least ``threshold``.
 
     This is the racetrack filter: a peak stands once the signal has fallen by ``threshold`` below it, a valley once it has risen
-    by as much above it. Two adjacent points that it keeps are never closer than ``threshold``, and the largest and smallest value
-    stay if they are that far apart.
+    by as much above it. Two adjacent points that it keeps are never closer than ``threshold``, and the largest and smallest
+    value stay if they are that far apart.
 
     Returns
     -------
@@ -183,7 +179,7 @@ class CycleCounter:
         self._index: IntArray = np.zeros(0, dtype=np.int64)
         self._value: FloatArray = np.zeros(0)
         self._closed: list[FloatArray] = []
-        self._open: FloatArray = _table(iter(()))
+        self._open: FloatArray = _NOTHING
 
     def add(self, values: ArrayLike) -> None:
         """Count the next block of samples."""
@@ -193,8 +189,9 @@ class CycleCounter:
         bad = np.flatnonzero(~np.isfinite(block))
         if bad.size:
             raise KingpostError(
-                f"sample {self.samples + bad[0]} of the signal is {block[bad[0]]} ({bad.size} of {len(block)} samples are not finite). "
-                "Leaving them out could hide a peak; repair the signal, or count the parts before and after on their own"
+                f"sample {self.samples + bad[0]} of the signal is {block[bad[0]]} ({bad.size} of {len(block)} samples are not "
+                "finite). Leaving them out could hide a peak; repair the signal, or count the parts before and after on their "
+                "own"
             )
         index = np.concatenate([self._index, np.arange(self.samples, self.samples + len(block))])
         value = np.concatenate([self._value, block])
@@ -212,7 +209,7 @@ class CycleCounter:
 
     def _count(self, index: IntArray, value: FloatArray, pending: int) -> None:
         if len(index) <= pending:
-            self._index, self._value, self._open = index, value, _table(iter(()))
+            self._index, self._value, self._open = index, value, _NOTHING
             return
         ended = False
 
@@ -223,12 +220,13 @@ class CycleCounter:
             yield float(value[-1])  # the library overlooks the last of two points; a repetition changes nothing else
 
         # The last point may still move, so what is counted before the points run out stands, and what comes after does not.
-        closed, still_open = [], []
+        closed: list[tuple[float, ...]] = []
+        still_open: list[tuple[float, ...]] = []
         for cycle in self._library.extract_cycles(feed()):
             (still_open if ended else closed).append(cycle)
         numbers = np.append(index, index[-1])
         values = np.append(value, value[-1])
-        done, self._open = (_located(_table(iter(part)), numbers, values) for part in (closed, still_open))
+        done, self._open = (_located(part, numbers, values) for part in (closed, still_open))
         self._closed.append(done)
         # A closed cycle takes both its points away, a half cycle at the start of the signal its first.
         gone = np.concatenate([done[:, 3], done[done[:, 2] == 1.0, 4]]).astype(np.int64)
@@ -238,21 +236,27 @@ class CycleCounter:
     def result(self) -> Cycles:
         """Return what has been counted so far, the residue as half cycles. More blocks may follow."""
         table = np.concatenate([*self._closed, self._open])
-        residue = _residue(self._index, self._value, self._open)
-        arrays = [table[:, 0], table[:, 1], table[:, 2], table[:, 3].astype(np.int64), table[:, 4].astype(np.int64)]
-        arrays += [table[:, 5], table[:, 6], *residue]
-        for array in arrays:
-            array.flags.writeable = False
-        return Cycles(*arrays, samples=self.samples, threshold=self.threshold)
+        table.flags.writeable = False
+        size, mean, count, start, end, start_value, end_value = table.T
+        residue_index, residue_value = _residue(self._index, self._value, self._open)
+        return Cycles(
+            range=size,
+            mean=mean,
+            count=count,
+            start=start.astype(np.int64),
+            end=end.astype(np.int64),
+            start_value=start_value,
+            end_value=end_value,
+            residue_index=residue_index,
+            residue_value=residue_value,
+            samples=self.samples,
+            threshold=self.threshold,
+        )
 
 
-def _table(cycles: Iterator[Any]) -> FloatArray:
-    """Return the library's tuples (range, mean, count, start, end) as rows."""
-    return np.fromiter((number for cycle in cycles for number in cycle), dtype=float).reshape(-1, 5)
-
-
-def _located(table: FloatArray, numbers: IntArray, values: FloatArray) -> FloatArray:
-    """Put sample numbers in the place of positions, and add the values there."""
+def _located(cycles: Iterable[tuple[float, ...]], numbers: IntArray, values: FloatArray) -> FloatArray:
+    """Return the library's (range, mean, count, start, end) as rows: sample numbers for positions, and the values there."""
+    table = np.fromiter((number for cycle in cycles for number in cycle), dtype=float).reshape(-1, 5)
     start, end = table[:, 3].astype(np.int64), table[:, 4].astype(np.int64)
     return np.column_stack([table[:, :3], numbers[start], numbers[end], values[start], values[end]])
 

@@ -1,0 +1,83 @@
+"""TOML files of this package: read, and refused with file and line."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kingpost.errors import FileError, KingpostError, MechanismError, closest, listed
+from kingpost.tomllines import LineIndex
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """The content of a TOML file."""
+
+    path: Path
+    text: str
+    data: Mapping[str, Any]
+
+    @contextmanager
+    def refusing(self, *where: str | int) -> Iterator[None]:
+        """Turn whatever is wrong with the entry ``where`` into a message that begins with file and line."""
+        try:
+            yield
+        except FileError:
+            raise
+        except KingpostError as error:
+            inner = error.path if isinstance(error, MechanismError) else ()
+            line = LineIndex(self.text).line((*where, *inner))
+            raise FileError(f"{self.path}{f':{line}' if line else ''}: {error}") from None
+
+    def check_keys(self, known: tuple[str, ...], what: str) -> None:
+        """Refuse entries that the file should not have."""
+        for key in self.data:
+            if key not in known:
+                with self.refusing(key):
+                    raise KingpostError(f"{what} has no '{key}'{closest(key, known)} It takes: {listed(known)}.")
+
+
+def read_table(path: str | Path, what: str) -> TableFile:
+    """Return the content of a TOML file that holds ``what``."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FileError(f"there is no {what} file '{path}'") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"'{path}' cannot be read: {error}") from None
+    try:
+        return TableFile(path, text, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise FileError(f"{path} is not valid TOML: {error}") from None
+
+
+def as_table(value: Any, what: str, example: str) -> Mapping[str, Any]:
+    """Return a table, or refuse what stands in its place."""
+    if not isinstance(value, Mapping):
+        raise KingpostError(f"{what} must be a table, written {example}; got {value!r}")
+    return value
+
+
+def as_tables(value: Any, what: str) -> list[Mapping[str, Any]]:
+    """Return a list of tables, or refuse what stands in its place."""
+    if not isinstance(value, list) or not value or not all(isinstance(entry, Mapping) for entry in value):
+        raise KingpostError(f"'{what}' must be one or more tables, each written [[{what}]]; got {value!r}")
+    return value
+
+
+def as_number(value: Any, what: str) -> float:
+    """Return a finite number, or refuse what stands in its place."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise KingpostError(f"{what} = {value!r} is not a finite number")
+    return float(value)
