@@ -11,11 +11,13 @@ from kingpost.errors import (
     PluginError,
     SolverError,
 )
+from kingpost.exporting import ExportModel, prepare_export
 from kingpost.expressions import Expression, Scalar, Vector3
 from kingpost.fields import BodyName, CoordinateName, JointName
 from kingpost.history import History
 from kingpost.hookspecs import hookimpl
 from kingpost.interfaces.command import Command
+from kingpost.interfaces.exporter import Exported, Exporter, ExportSelection
 from kingpost.interfaces.force import Force, Kinematics, Loads
 from kingpost.interfaces.formulation import Formulation
 from kingpost.interfaces.integrator import InitialValueProblem, Integrator, Solver, StepMap
@@ -27,6 +29,7 @@ from kingpost.loads import LoadRequest
 from kingpost.mechanism import Mechanism
 from kingpost.modelfile import read_model
 from kingpost.pluginset import PluginSet
+from kingpost.readers import read_history, write_history
 from kingpost.sections import cut
 from kingpost.simulate import prepare, simulate
 from kingpost.simulation import Simulation
@@ -41,6 +44,10 @@ __all__ = [
     "Command",
     "CoordinateName",
     "ExportError",
+    "ExportModel",
+    "ExportSelection",
+    "Exported",
+    "Exporter",
     "Expression",
     "FileError",
     "Force",
@@ -78,8 +85,11 @@ __all__ = [
     "hookimpl",
     "prepare",
     "prepare_batch",
+    "prepare_export",
+    "read_history",
     "read_model",
     "read_urdf",
     "simulate",
     "simulate_batch",
+    "write_history",
 ]

@@ -176,7 +176,7 @@ class Equations:
             vdot = self.accelerations(t, q, v, u, p)
             values.append(self.loads.function(t, q, v, vdot, ca.MX(0, 1), u, p))
         observe = ca.Function("kp_observe", [t, x, u, p], [ca.densify(ca.vertcat(*values))])
-        return observe if self.loads is None or self.all_externals or self.nv > FUSED else _fused(observe)
+        return observe if self.loads is None or self.all_externals or self.nv > FUSED else fused(observe)
 
     @cached_property
     def observations(self) -> ca.Function:
@@ -294,7 +294,7 @@ class Equations:
         return t, x, u, p
 
 
-def _fused(function: ca.Function) -> ca.Function:
+def fused(function: ca.Function) -> ca.Function:
     """Return the same function as straight-line code in which nothing is computed twice."""
     expanded = function.expand()
     symbols = expanded.sx_in()

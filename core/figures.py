@@ -190,13 +190,13 @@ def _draw_panel(axis: Axes, panel: Panel, history: History) -> None:
     for channel, line in zip(panel.channels, _lines(panel, history), strict=True):
         values = line / factor
         shown = thinned(values)
-        label = channel.name
+        label = _plain(channel.name)
         finite = np.flatnonzero(np.isfinite(values))
         (drawn,) = axis.plot(history.time[shown], values[shown], lw=1.1)
         if panel.role in ("loads", "parts") and len(finite):
             label += f"\n{_mark_extremes(axis, history.time, values, finite, drawn.get_color(), largest / factor)}"
         drawn.set_label(label)
-    axis.set_title(panel.title, fontsize=10, loc="left")
+    axis.set_title(_plain(panel.title), fontsize=10, loc="left")
     axis.set_ylabel(f"[{prefix}{panel.unit}]")
     axis.ticklabel_format(axis="y", useOffset=False, scilimits=(-4, 6))
     axis.margins(x=0)
@@ -213,6 +213,11 @@ def _mark_extremes(axis: Axes, time: FloatArray, values: FloatArray, finite: Any
     for i, marker in ((low, "v"), (high, "^")):
         axis.plot(time[i], values[i], marker, color=color, ms=4.5, clip_on=False, zorder=3)
     return f"{smallest:.4g} to {greatest:.4g}"
+
+
+def _plain(text: str) -> str:
+    """Return a text that matplotlib takes as it is: no formula, and no name of something hidden."""
+    return (" " if text.startswith("_") else "") + text.replace("$", r"\$")
 
 
 def _lines(panel: Panel, history: History) -> list[FloatArray]:

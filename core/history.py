@@ -42,12 +42,12 @@ class History:
             object.__setattr__(self, name, array)
 
     def __eq__(self, other: object) -> bool:
-        """Compare everything: times, channels, values bit by bit, and provenance."""
+        """Compare everything: times, channels, values exactly, and provenance."""
         return (
             isinstance(other, History)
             and self.channels == other.channels
             and np.array_equal(self.time, other.time)
-            and np.array_equal(self.values, other.values)
+            and np.array_equal(self.values, other.values, equal_nan=True)
             and _plain(self.provenance) == _plain(other.provenance)
         )
 

@@ -28,6 +28,7 @@ import pluggy
 
 if TYPE_CHECKING:
     from kingpost.interfaces.command import Command
+    from kingpost.interfaces.exporter import Exporter
     from kingpost.interfaces.force import Force
     from kingpost.interfaces.formulation import Formulation
     from kingpost.interfaces.integrator import Integrator
@@ -69,6 +70,11 @@ def kingpost_register_models() -> list[type[Model]]:  # type: ignore[empty-body]
 @hookspec
 def kingpost_register_writers() -> list[type[Writer]]:  # type: ignore[empty-body]  # a spec has no body
     """Return writer classes: file formats for results."""
+
+
+@hookspec
+def kingpost_register_exporters() -> list[type[Exporter]]:  # type: ignore[empty-body]  # a spec has no body
+    """Return exporter classes: forms in which a model leaves Kingpost."""
 
 
 @hookspec

@@ -80,7 +80,7 @@ class JointSpace:
     def target(self, trajectory: Trajectory) -> tuple[ca.SX, ca.SX]:
         if isinstance(trajectory, Constant):
             value = self.value(trajectory.level)  # a formula, which may use the time and inputs
-            return value, ca.jacobian(value, self.t)
+            return value, ca.jacobian(value, self.t) if trajectory.rate is None else self.value(trajectory.rate)
         if isinstance(trajectory, Sampled) and len(trajectory.times) > TABLE:
             value, rate = (self.call(trajectory.function(order), self.t, size=1) for order in (0, 1))
             return value, rate

@@ -212,7 +212,7 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, Trajectory):
         fields = {entry.name: _plain(getattr(value, entry.name)) for entry in dataclasses.fields(value)}
-        return {"kind": value.kind, **fields}
+        return {"kind": value.kind, **{name: item for name, item in fields.items() if item is not None}}
     if dataclasses.is_dataclass(value):
         items = {entry.name: getattr(value, entry.name) for entry in dataclasses.fields(value)}
         return {name: _plain(item) for name, item in items.items() if item is not None and item != ""}

@@ -20,6 +20,7 @@ from kingpost import hookspecs
 from kingpost.errors import PluginError, closest
 from kingpost.hookspecs import NAME, PREFIX
 from kingpost.interfaces.command import Command
+from kingpost.interfaces.exporter import Exporter
 from kingpost.interfaces.force import Force
 from kingpost.interfaces.formulation import Formulation
 from kingpost.interfaces.integrator import Integrator
@@ -30,7 +31,7 @@ from kingpost.registry import Broken, Registry, Source
 from kingpost.version import __version__
 
 #: Modules with Kingpost's own hook implementations; named, not imported, since the core depends on none of them.
-BUILT_IN = ("kingpost.cli.hooks", "kingpost.plugins.hooks")
+BUILT_IN = ("kingpost.cli.hooks", "kingpost.plugins.hooks", "kingpost.fmu.hooks")
 
 
 class PluginSet:
@@ -67,6 +68,7 @@ class PluginSet:
         self.forces = self._collect("kingpost_register_forces", Force)
         self.models = self._collect("kingpost_register_models", Model)
         self.writers = self._collect("kingpost_register_writers", Writer)
+        self.exporters = self._collect("kingpost_register_exporters", Exporter)
         self.commands = self._collect("kingpost_register_commands", Command)
         for broken in self.broken[first_of_files:]:
             if broken.source.origin == "file":
@@ -82,6 +84,7 @@ class PluginSet:
             self.forces,
             self.models,
             self.writers,
+            self.exporters,
             self.commands,
         )
 

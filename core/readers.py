@@ -43,7 +43,7 @@ def read_history(path: str | Path, plugins: PluginSet | None = None) -> History:
         return history
     for beside in _sidecars(path):
         record = _load_record(beside) if beside.is_file() else {}
-        if path.name in record.get("files", ()):
+        if path.name in _files(record):
             return _with_record(history, record)
     return history
 
@@ -84,8 +84,8 @@ def _read(cls: type[Writer], path: Path) -> History:
 def _read_recorded(record_path: Path, plugins: PluginSet) -> History:
     """Return the history of a run, by its record."""
     record = _load_record(record_path)
-    names = record.get("files")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+    names = _files(record)
+    if not names:
         raise FileError(f"'{record_path}' lists no 'files', so it is not the record of a run")
     uninstalled = ""
     for name in names:
@@ -121,8 +121,10 @@ def _format_of(path: Path, plugins: PluginSet) -> type[Writer]:
 
 def _sidecars(path: Path) -> list[Path]:
     """Return where the provenance of a file may be; an incomplete run has ``failed-history.csv`` and ``failed-run.json``."""
-    prefix = path.stem.removesuffix("history")
-    return [path.with_name(f"{path.name}.json"), path.with_name(f"{prefix}{RECORD}"), path.with_name(RECORD)]
+    names = [f"{path.name}.json", RECORD]
+    if path.stem.endswith("-history"):
+        names.append(path.stem.removesuffix("history") + RECORD)
+    return [path.with_name(name) for name in names]
 
 
 def _load_record(path: Path) -> dict[str, Any]:
@@ -133,6 +135,11 @@ def _load_record(path: Path) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise FileError(f"'{path}' is not the record of a run: it holds {type(record).__name__}, expected an object")
     return record
+
+
+def _files(record: dict[str, Any]) -> list[str]:
+    files = record.get("files")
+    return [name for name in files if isinstance(name, str)] if isinstance(files, list) else []
 
 
 def _with_record(history: History, record: dict[str, Any]) -> History:

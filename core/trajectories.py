@@ -115,10 +115,15 @@ class Trajectory(ABC):
 
 @dataclass(frozen=True)
 class Constant(Trajectory):
-    """Always the same value."""
+    """Always the same value, or what a formula in inputs says.
+
+    ``rate`` is for a level that is an input: nobody else knows how fast it changes. By default the rate follows from the time
+    in the formula.
+    """
 
     kind: ClassVar[str] = "constant"
     level: Scalar
+    rate: Scalar | None = None
 
     def __post_init__(self) -> None:
         convert_fields(self, "constant trajectory")

@@ -13,10 +13,10 @@ from typing import TypeAlias
 import casadi as ca
 
 from kingpost.assembly import Assembly
+from kingpost.cutkinematics import CutKinematics, pack_pose
 from kingpost.elements import WORLD
 from kingpost.equations import Channel, Equations
 from kingpost.interfaces.formulation import Formulation
-from kingpost.cutkinematics import CutKinematics, pack_pose
 from kingpost.links import Link, make_link
 from kingpost.screws import Pose
 

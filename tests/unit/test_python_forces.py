@@ -335,7 +335,7 @@ def test_the_command_names_the_force_that_raised_and_keeps_what_was_computed(blo
     assert "kingpost: force 'evening-gust' raised ValueError: no data" in failed.err
     assert failed.out == ""
     assert "The 31 samples up to t = 0.3 s are in o/failed-history.csv, o/failed-run.json" in failed.err
-    assert len((tmp_path / "o" / "failed-history.csv").read_text().splitlines()) == 32
+    assert len((tmp_path / "o" / "failed-history.csv").read_text().splitlines()) == 33
 
 
 # What goes wrong inside

@@ -1,0 +1,19 @@
+"""The exporters and verbs of this package, registered like those of any plugin."""
+
+from __future__ import annotations
+
+from kingpost.fmu.export_command import Export
+from kingpost.fmu.native_exporter import NativeFmu
+from kingpost.hookspecs import hookimpl
+from kingpost.interfaces.command import Command
+from kingpost.interfaces.exporter import Exporter
+
+
+@hookimpl
+def kingpost_register_exporters() -> list[type[Exporter]]:
+    return [NativeFmu]
+
+
+@hookimpl
+def kingpost_register_commands() -> list[type[Command]]:
+    return [Export]

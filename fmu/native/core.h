@@ -1,0 +1,108 @@
+/* One instance of a model: its values, its workspaces, and everything that FMI 2 and FMI 3 have in common.
+
+   A value reference is the place of a variable in one row: time, parameters, inputs, states, their derivatives, outputs. */
+
+#ifndef KP_CORE_H
+#define KP_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model.h"
+
+#if defined(_WIN32)
+#define KP_LOCAL
+#define KP_EXPORT __declspec(dllexport)
+#else
+#define KP_LOCAL __attribute__((visibility("hidden")))
+#define KP_EXPORT __attribute__((visibility("default")))
+#endif
+
+/* No array has length zero in C. */
+#define KP_ROOM(n) ((n) > 0 ? (n) : 1)
+
+enum {
+  KP_FIRST_P = 1,
+  KP_FIRST_U = KP_FIRST_P + KP_NP,
+  KP_FIRST_X = KP_FIRST_U + KP_NU,
+  KP_FIRST_DX = KP_FIRST_X + KP_NX,
+  KP_FIRST_Y = KP_FIRST_DX + KP_NX,
+  KP_COUNT = KP_FIRST_Y + KP_NY
+};
+
+/* In the order of fmi2Status and fmi3Status. */
+typedef enum { KP_OK, KP_WARNING, KP_DISCARD, KP_ERROR, KP_FATAL } kp_status;
+typedef enum { KP_INSTANTIATED, KP_INITIALIZING, KP_STEPPING, KP_EVENT, KP_CONTINUOUS, KP_TERMINATED } kp_phase;
+
+/* What rollback and serialisation keep: everything that later results depend on. */
+typedef struct {
+  double time;
+  double p[KP_ROOM(KP_NP)];
+  double u[KP_ROOM(KP_NU)];
+  double u_rate[KP_ROOM(KP_NU)];
+  double x[KP_ROOM(KP_NX)];
+  double stop_time;
+  double phase;
+  double stop_defined;
+  /* Which start values the importer has set, so that they are not computed from parameters. */
+  double x_given[KP_ROOM(KP_NX)];
+} kp_state;
+
+typedef struct {
+  const double **arg;
+  double **res;
+  kp_int *iw;
+  double *w;
+} kp_workspace;
+
+typedef void (*kp_logger)(void *environment, const char *instance, kp_status status, const char *text);
+
+typedef struct {
+  kp_state now;
+  double y[KP_ROOM(KP_NY)];
+  double dx[KP_ROOM(KP_NX)];
+  bool y_fresh;
+  bool dx_fresh;
+  double last_successful_time;
+  kp_workspace step, outputs, rhs, guard, start, tangent;
+  double following[KP_ROOM(KP_NX)];
+  double seed[KP_ROOM(KP_NX + KP_NU + KP_NP)];
+  double sensitivity[KP_ROOM(KP_NX + KP_NY)];
+  char *name;
+  kp_logger logger;
+  void *environment;
+  bool logging;
+} kp_instance;
+
+KP_LOCAL kp_instance *kp_create(const char *name, const char *token, kp_logger logger, void *environment, bool logging);
+KP_LOCAL void kp_destroy(kp_instance *self);
+KP_LOCAL kp_status kp_say(kp_instance *self, kp_status status, const char *format, ...);
+KP_LOCAL void kp_reset(kp_instance *self);
+
+KP_LOCAL kp_status kp_enter_initialization(kp_instance *self, double start, bool stop_defined, double stop);
+KP_LOCAL kp_status kp_exit_initialization(kp_instance *self, kp_phase next);
+
+KP_LOCAL kp_status kp_get(kp_instance *self, const unsigned references[], size_t count, double values[]);
+KP_LOCAL kp_status kp_set(kp_instance *self, const unsigned references[], size_t count, const double values[]);
+KP_LOCAL kp_status kp_set_input_rates(kp_instance *self, const unsigned references[], size_t count, const int orders[],
+                                      const double rates[]);
+KP_LOCAL kp_status kp_do_step(kp_instance *self, double from, double size);
+
+KP_LOCAL kp_status kp_set_time(kp_instance *self, double time);
+KP_LOCAL kp_status kp_set_states(kp_instance *self, const double x[], size_t count);
+KP_LOCAL kp_status kp_get_states(kp_instance *self, double x[], size_t count);
+KP_LOCAL kp_status kp_get_derivatives(kp_instance *self, double dx[], size_t count);
+KP_LOCAL kp_status kp_get_nominals(kp_instance *self, double nominals[], size_t count);
+
+/* sensitivity = d unknowns / d knowns * seed */
+KP_LOCAL kp_status kp_directional(kp_instance *self, const unsigned unknowns[], size_t unknown_count, const unsigned knowns[],
+                                  size_t known_count, const double seed[], double sensitivity[]);
+
+KP_LOCAL kp_status kp_get_state(kp_instance *self, void **state);
+KP_LOCAL kp_status kp_set_state(kp_instance *self, const void *state);
+KP_LOCAL kp_status kp_free_state(kp_instance *self, void **state);
+KP_LOCAL size_t kp_serialized_size(void);
+KP_LOCAL kp_status kp_serialize(kp_instance *self, const void *state, char bytes[], size_t size);
+KP_LOCAL kp_status kp_deserialize(kp_instance *self, const char bytes[], size_t size, void **state);
+
+#endif

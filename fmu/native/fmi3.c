@@ -1,0 +1,378 @@
+/* The functions of FMI 3.0, for co-simulation and model exchange, on top of core.h. */
+
+#include "core.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+typedef void *fmi3Instance;
+typedef void *fmi3InstanceEnvironment;
+typedef void *fmi3FMUState;
+typedef uint32_t fmi3ValueReference;
+typedef float fmi3Float32;
+typedef double fmi3Float64;
+typedef int8_t fmi3Int8;
+typedef uint8_t fmi3UInt8;
+typedef int16_t fmi3Int16;
+typedef uint16_t fmi3UInt16;
+typedef int32_t fmi3Int32;
+typedef uint32_t fmi3UInt32;
+typedef int64_t fmi3Int64;
+typedef uint64_t fmi3UInt64;
+typedef bool fmi3Boolean;
+typedef const char *fmi3String;
+typedef uint8_t fmi3Byte;
+typedef const fmi3Byte *fmi3Binary;
+typedef bool fmi3Clock;
+typedef kp_status fmi3Status;
+typedef int fmi3DependencyKind;
+typedef int fmi3IntervalQualifier;
+typedef void (*fmi3LogMessageCallback)(fmi3InstanceEnvironment, fmi3Status, fmi3String category, fmi3String message);
+typedef void (*fmi3IntermediateUpdateCallback)(fmi3InstanceEnvironment, fmi3Float64, fmi3Boolean, fmi3Boolean, fmi3Boolean,
+                                               fmi3Boolean, fmi3Boolean *, fmi3Float64 *);
+typedef void (*fmi3ClockUpdateCallback)(fmi3InstanceEnvironment);
+typedef void (*fmi3LockPreemptionCallback)(void);
+typedef void (*fmi3UnlockPreemptionCallback)(void);
+
+/* Set by those who link the sources into a program of their own. */
+#if defined(FMI3_FUNCTION_PREFIX) && !defined(_WIN32)
+#define KP_PASTE2(a, b) a##b
+#define KP_PASTE(a, b) KP_PASTE2(a, b)
+#define FMI3(name) KP_PASTE(FMI3_FUNCTION_PREFIX, name)
+#else
+#define FMI3(name) name
+#endif
+#define FMI3_STATUS KP_EXPORT fmi3Status
+
+typedef struct {
+  fmi3LogMessageCallback log;
+  fmi3InstanceEnvironment environment;
+} importer;
+
+static void log_to(void *environment, const char *instance, kp_status status, const char *text) {
+  const importer *to = environment;
+  const char *category = status >= KP_ERROR ? "logStatusError" : status == KP_DISCARD ? "logStatusDiscard" : "logAll";
+  (void)instance;
+  if (to && to->log) to->log(to->environment, status, category, text);
+}
+
+static fmi3Instance instantiate(fmi3String name, fmi3String token, fmi3Boolean logging, fmi3InstanceEnvironment environment,
+                                fmi3LogMessageCallback log) {
+  importer *to = calloc(1, sizeof *to);
+  kp_instance *self;
+  if (!to) return NULL;
+  to->log = log;
+  to->environment = environment;
+  self = kp_create(name, token, log_to, to, logging);
+  if (!self) free(to);
+  return self;
+}
+
+KP_EXPORT const char *FMI3(fmi3GetVersion)(void) { return "3.0"; }
+
+FMI3_STATUS FMI3(fmi3SetDebugLogging)(fmi3Instance c, fmi3Boolean on, size_t count, const fmi3String categories[]) {
+  (void)count;
+  (void)categories;
+  ((kp_instance *)c)->logging = on;
+  return KP_OK;
+}
+
+KP_EXPORT fmi3Instance FMI3(fmi3InstantiateModelExchange)(fmi3String name, fmi3String token, fmi3String resources,
+                                                          fmi3Boolean visible, fmi3Boolean logging,
+                                                          fmi3InstanceEnvironment environment, fmi3LogMessageCallback log) {
+  (void)resources;
+  (void)visible;
+  return instantiate(name, token, logging, environment, log);
+}
+
+KP_EXPORT fmi3Instance FMI3(fmi3InstantiateCoSimulation)(fmi3String name, fmi3String token, fmi3String resources,
+                                                         fmi3Boolean visible, fmi3Boolean logging, fmi3Boolean event_mode,
+                                                         fmi3Boolean early_return, const fmi3ValueReference intermediate[],
+                                                         size_t intermediate_count, fmi3InstanceEnvironment environment,
+                                                         fmi3LogMessageCallback log, fmi3IntermediateUpdateCallback update) {
+  (void)resources;
+  (void)visible;
+  (void)event_mode;
+  (void)early_return;
+  (void)intermediate;
+  (void)intermediate_count;
+  (void)update;
+  return instantiate(name, token, logging, environment, log);
+}
+
+KP_EXPORT fmi3Instance FMI3(fmi3InstantiateScheduledExecution)(fmi3String name, fmi3String token, fmi3String resources,
+                                                               fmi3Boolean visible, fmi3Boolean logging,
+                                                               fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
+                                                               fmi3ClockUpdateCallback clock, fmi3LockPreemptionCallback lock,
+                                                               fmi3UnlockPreemptionCallback unlock) {
+  (void)name;
+  (void)token;
+  (void)resources;
+  (void)visible;
+  (void)logging;
+  (void)clock;
+  (void)lock;
+  (void)unlock;
+  if (log) log(environment, KP_ERROR, "logStatusError", "this model has no scheduled execution");
+  return NULL;
+}
+
+KP_EXPORT void FMI3(fmi3FreeInstance)(fmi3Instance c) {
+  if (c) free(((kp_instance *)c)->environment);
+  kp_destroy(c);
+}
+
+FMI3_STATUS FMI3(fmi3EnterInitializationMode)(fmi3Instance c, fmi3Boolean tolerance_defined, fmi3Float64 tolerance,
+                                              fmi3Float64 start, fmi3Boolean stop_defined, fmi3Float64 stop) {
+  (void)tolerance_defined;
+  (void)tolerance;
+  return kp_enter_initialization(c, start, stop_defined, stop);
+}
+
+FMI3_STATUS FMI3(fmi3ExitInitializationMode)(fmi3Instance c) { return kp_exit_initialization(c, KP_STEPPING); }
+
+static fmi3Status enter(fmi3Instance c, kp_phase phase) {
+  ((kp_instance *)c)->now.phase = phase;
+  return KP_OK;
+}
+
+FMI3_STATUS FMI3(fmi3EnterEventMode)(fmi3Instance c) { return enter(c, KP_EVENT); }
+FMI3_STATUS FMI3(fmi3EnterContinuousTimeMode)(fmi3Instance c) { return enter(c, KP_CONTINUOUS); }
+FMI3_STATUS FMI3(fmi3EnterStepMode)(fmi3Instance c) { return enter(c, KP_STEPPING); }
+FMI3_STATUS FMI3(fmi3Terminate)(fmi3Instance c) { return enter(c, KP_TERMINATED); }
+
+FMI3_STATUS FMI3(fmi3Reset)(fmi3Instance c) {
+  kp_reset(c);
+  return KP_OK;
+}
+
+static fmi3Status check_values(fmi3Instance c, size_t references, size_t values) {
+  if (references == values) return KP_OK;
+  return kp_say(c, KP_ERROR, "%lu value references came with %lu values; every variable is a scalar", (unsigned long)references,
+                (unsigned long)values);
+}
+
+FMI3_STATUS FMI3(fmi3GetFloat64)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3Float64 values[], size_t count) {
+  return check_values(c, n, count) == KP_OK ? kp_get(c, vr, n, values) : KP_ERROR;
+}
+
+FMI3_STATUS FMI3(fmi3SetFloat64)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const fmi3Float64 values[],
+                                 size_t count) {
+  return check_values(c, n, count) == KP_OK ? kp_set(c, vr, n, values) : KP_ERROR;
+}
+
+/* All variables are of type Float64. */
+static fmi3Status none_of_type(fmi3Instance c, size_t n, const char *type) {
+  return n == 0 ? KP_OK : kp_say(c, KP_ERROR, "this model has no %s variables; all its variables are of type Float64", type);
+}
+
+#define NO_VARIABLES(word)                                                                                                      \
+  FMI3_STATUS FMI3(fmi3Get##word)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3##word values[], size_t count) {   \
+    (void)vr;                                                                                                                   \
+    (void)values;                                                                                                               \
+    (void)count;                                                                                                                \
+    return none_of_type(c, n, #word);                                                                                           \
+  }                                                                                                                             \
+  FMI3_STATUS FMI3(fmi3Set##word)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const fmi3##word values[],             \
+                                  size_t count) {                                                                               \
+    (void)vr;                                                                                                                   \
+    (void)values;                                                                                                               \
+    (void)count;                                                                                                                \
+    return none_of_type(c, n, #word);                                                                                           \
+  }
+
+NO_VARIABLES(Float32)
+NO_VARIABLES(Int8)
+NO_VARIABLES(UInt8)
+NO_VARIABLES(Int16)
+NO_VARIABLES(UInt16)
+NO_VARIABLES(Int32)
+NO_VARIABLES(UInt32)
+NO_VARIABLES(Int64)
+NO_VARIABLES(UInt64)
+NO_VARIABLES(Boolean)
+NO_VARIABLES(String)
+
+/* Parameters of functions that this model has no use for. */
+#define UNUSED(...) ((void)sizeof((const void *[]){__VA_ARGS__}))
+
+FMI3_STATUS FMI3(fmi3GetBinary)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, size_t sizes[], fmi3Binary values[],
+                                size_t count) {
+  UNUSED(vr, sizes, values);
+  (void)count;
+  return none_of_type(c, n, "Binary");
+}
+
+FMI3_STATUS FMI3(fmi3SetBinary)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const size_t sizes[],
+                                const fmi3Binary values[], size_t count) {
+  UNUSED(vr, sizes, values);
+  (void)count;
+  return none_of_type(c, n, "Binary");
+}
+
+FMI3_STATUS FMI3(fmi3GetClock)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3Clock values[]) {
+  UNUSED(vr, values);
+  return none_of_type(c, n, "Clock");
+}
+
+FMI3_STATUS FMI3(fmi3SetClock)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const fmi3Clock values[]) {
+  UNUSED(vr, values);
+  return none_of_type(c, n, "Clock");
+}
+
+static fmi3Status not_offered(fmi3Instance c, const char *what) { return kp_say(c, KP_ERROR, "this model offers no %s", what); }
+
+FMI3_STATUS FMI3(fmi3GetNumberOfVariableDependencies)(fmi3Instance c, fmi3ValueReference vr, size_t *count) {
+  (void)vr;
+  UNUSED(count);
+  return not_offered(c, "dependencies at run time; the model description lists them");
+}
+
+FMI3_STATUS FMI3(fmi3GetVariableDependencies)(fmi3Instance c, fmi3ValueReference dependent, size_t dependent_elements[],
+                                              fmi3ValueReference independents[], size_t independent_elements[],
+                                              fmi3DependencyKind kinds[], size_t count) {
+  (void)dependent;
+  (void)count;
+  UNUSED(dependent_elements, independents, independent_elements, kinds);
+  return not_offered(c, "dependencies at run time; the model description lists them");
+}
+
+FMI3_STATUS FMI3(fmi3GetFMUState)(fmi3Instance c, fmi3FMUState *state) { return kp_get_state(c, state); }
+FMI3_STATUS FMI3(fmi3SetFMUState)(fmi3Instance c, fmi3FMUState state) { return kp_set_state(c, state); }
+FMI3_STATUS FMI3(fmi3FreeFMUState)(fmi3Instance c, fmi3FMUState *state) { return kp_free_state(c, state); }
+
+FMI3_STATUS FMI3(fmi3SerializedFMUStateSize)(fmi3Instance c, fmi3FMUState state, size_t *size) {
+  UNUSED(c, state);
+  *size = kp_serialized_size();
+  return KP_OK;
+}
+
+FMI3_STATUS FMI3(fmi3SerializeFMUState)(fmi3Instance c, fmi3FMUState state, fmi3Byte bytes[], size_t size) {
+  return kp_serialize(c, state, (char *)bytes, size);
+}
+
+FMI3_STATUS FMI3(fmi3DeserializeFMUState)(fmi3Instance c, const fmi3Byte bytes[], size_t size, fmi3FMUState *state) {
+  return kp_deserialize(c, (const char *)bytes, size, state);
+}
+
+FMI3_STATUS FMI3(fmi3GetDirectionalDerivative)(fmi3Instance c, const fmi3ValueReference unknowns[], size_t unknown_count,
+                                               const fmi3ValueReference knowns[], size_t known_count, const fmi3Float64 seed[],
+                                               size_t seed_count, fmi3Float64 sensitivity[], size_t sensitivity_count) {
+  if (check_values(c, known_count, seed_count) != KP_OK || check_values(c, unknown_count, sensitivity_count) != KP_OK)
+    return KP_ERROR;
+  return kp_directional(c, unknowns, unknown_count, knowns, known_count, seed, sensitivity);
+}
+
+FMI3_STATUS FMI3(fmi3GetAdjointDerivative)(fmi3Instance c, const fmi3ValueReference unknowns[], size_t unknown_count,
+                                           const fmi3ValueReference knowns[], size_t known_count, const fmi3Float64 seed[],
+                                           size_t seed_count, fmi3Float64 sensitivity[], size_t sensitivity_count) {
+  (void)(unknown_count + known_count + seed_count + sensitivity_count);
+  UNUSED(unknowns, knowns, seed, sensitivity);
+  return not_offered(c, "adjoint derivatives; directional ones are there");
+}
+
+FMI3_STATUS FMI3(fmi3EnterConfigurationMode)(fmi3Instance c) { return not_offered(c, "structural parameters"); }
+FMI3_STATUS FMI3(fmi3ExitConfigurationMode)(fmi3Instance c) { return not_offered(c, "structural parameters"); }
+
+#define NO_CLOCKS(name, ...)                                                                            \
+  FMI3_STATUS FMI3(name)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, __VA_ARGS__) {         \
+    (void)n;                                                                                            \
+    UNUSED(vr, a, b, d);                                                                                \
+    return not_offered(c, "clocks");                                                                    \
+  }
+#define NO_CLOCKS_1(name, A)                                                                            \
+  FMI3_STATUS FMI3(name)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, A a[]) {               \
+    (void)n;                                                                                            \
+    UNUSED(vr, a);                                                                                      \
+    return not_offered(c, "clocks");                                                                    \
+  }
+#define NO_CLOCKS_2(name, A, B)                                                                         \
+  FMI3_STATUS FMI3(name)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, A a[], B b[]) {        \
+    (void)n;                                                                                            \
+    UNUSED(vr, a, b);                                                                                   \
+    return not_offered(c, "clocks");                                                                    \
+  }
+
+NO_CLOCKS_2(fmi3GetIntervalDecimal, fmi3Float64, fmi3IntervalQualifier)
+NO_CLOCKS(fmi3GetIntervalFraction, fmi3UInt64 a[], fmi3UInt64 b[], fmi3IntervalQualifier d[])
+NO_CLOCKS_1(fmi3GetShiftDecimal, fmi3Float64)
+NO_CLOCKS_2(fmi3GetShiftFraction, fmi3UInt64, fmi3UInt64)
+NO_CLOCKS_1(fmi3SetIntervalDecimal, const fmi3Float64)
+NO_CLOCKS_2(fmi3SetIntervalFraction, const fmi3UInt64, const fmi3UInt64)
+NO_CLOCKS_1(fmi3SetShiftDecimal, const fmi3Float64)
+NO_CLOCKS_2(fmi3SetShiftFraction, const fmi3UInt64, const fmi3UInt64)
+
+FMI3_STATUS FMI3(fmi3EvaluateDiscreteStates)(fmi3Instance c) {
+  (void)c;
+  return KP_OK;
+}
+
+/* There are no events: nothing changes, nothing is to come. */
+FMI3_STATUS FMI3(fmi3UpdateDiscreteStates)(fmi3Instance c, fmi3Boolean *need_update, fmi3Boolean *terminate,
+                                           fmi3Boolean *nominals_changed, fmi3Boolean *states_changed, fmi3Boolean *next_defined,
+                                           fmi3Float64 *next) {
+  (void)c;
+  *need_update = *terminate = *nominals_changed = *states_changed = *next_defined = false;
+  *next = 0;
+  return KP_OK;
+}
+
+FMI3_STATUS FMI3(fmi3CompletedIntegratorStep)(fmi3Instance c, fmi3Boolean no_rollback, fmi3Boolean *enter_event_mode,
+                                              fmi3Boolean *terminate) {
+  (void)c;
+  (void)no_rollback;
+  *enter_event_mode = *terminate = false;
+  return KP_OK;
+}
+
+FMI3_STATUS FMI3(fmi3SetTime)(fmi3Instance c, fmi3Float64 time) { return kp_set_time(c, time); }
+FMI3_STATUS FMI3(fmi3SetContinuousStates)(fmi3Instance c, const fmi3Float64 x[], size_t n) { return kp_set_states(c, x, n); }
+FMI3_STATUS FMI3(fmi3GetContinuousStates)(fmi3Instance c, fmi3Float64 x[], size_t n) { return kp_get_states(c, x, n); }
+
+FMI3_STATUS FMI3(fmi3GetContinuousStateDerivatives)(fmi3Instance c, fmi3Float64 dx[], size_t n) {
+  return kp_get_derivatives(c, dx, n);
+}
+
+FMI3_STATUS FMI3(fmi3GetNominalsOfContinuousStates)(fmi3Instance c, fmi3Float64 nominals[], size_t n) {
+  return kp_get_nominals(c, nominals, n);
+}
+
+FMI3_STATUS FMI3(fmi3GetEventIndicators)(fmi3Instance c, fmi3Float64 indicators[], size_t n) {
+  UNUSED(indicators);
+  return n == 0 ? KP_OK : not_offered(c, "event indicators");
+}
+
+FMI3_STATUS FMI3(fmi3GetNumberOfEventIndicators)(fmi3Instance c, size_t *n) {
+  (void)c;
+  *n = 0;
+  return KP_OK;
+}
+
+FMI3_STATUS FMI3(fmi3GetNumberOfContinuousStates)(fmi3Instance c, size_t *n) {
+  (void)c;
+  *n = KP_NX;
+  return KP_OK;
+}
+
+FMI3_STATUS FMI3(fmi3GetOutputDerivatives)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const fmi3Int32 orders[],
+                                           fmi3Float64 values[], size_t count) {
+  (void)count;
+  UNUSED(vr, orders, values);
+  return n == 0 ? KP_OK : not_offered(c, "derivatives of outputs");
+}
+
+FMI3_STATUS FMI3(fmi3DoStep)(fmi3Instance c, fmi3Float64 from, fmi3Float64 size, fmi3Boolean no_rollback,
+                             fmi3Boolean *event_needed, fmi3Boolean *terminate, fmi3Boolean *early_return,
+                             fmi3Float64 *last_successful_time) {
+  kp_status status = kp_do_step(c, from, size);
+  (void)no_rollback;
+  *event_needed = *terminate = *early_return = false;
+  *last_successful_time = ((kp_instance *)c)->last_successful_time;
+  return status;
+}
+
+FMI3_STATUS FMI3(fmi3ActivateModelPartition)(fmi3Instance c, fmi3ValueReference clock, fmi3Float64 time) {
+  (void)clock;
+  (void)time;
+  return not_offered(c, "scheduled execution");
+}

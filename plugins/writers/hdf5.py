@@ -1,0 +1,74 @@
+"""HDF5."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kingpost.equations import FloatArray
+from kingpost.history import History
+from kingpost.interfaces.writer import Writer
+from kingpost.metadata import ENTRY, from_text, to_text, unique_names
+from kingpost.plugins.writers.precision import Precision, in_precision
+
+
+class Hdf5Writer(Writer):
+    """HDF5: a dataset for the time and one for each channel, units and frames as attributes, the rest as JSON text."""
+
+    name = "hdf5"
+    suffix = ".h5"
+    needs = ("h5py",)
+    extra = "io"
+    embeds = True
+    Options = Precision
+
+    def write(self, history: History, path: Path) -> None:
+        import h5py  # an extra
+
+        history, dtype = in_precision(history, self.options)
+        names = unique_names(history.names, _dataset_name, taken=("time", ENTRY))
+        packing: dict[str, Any] = {"compression": "gzip", "shuffle": True, "fletcher32": True} if len(history) else {}
+        grid = _even_grid(history.time)
+        # The layout of HDF5 1.8 has checksums on what describes the data, too, and every tool of today reads it.
+        with h5py.File(path, "w", libver=("v108", "v108"), track_order=True) as file:
+            text = to_text(history, names)
+            file.create_dataset(ENTRY, data=[text], dtype=h5py.string_dtype("ascii", len(text)), fletcher32=True)
+            time = file.create_dataset("time", data=history.time, **packing)
+            time.attrs["units"] = "s"
+            time.make_scale("time")
+            for j, (channel, name) in enumerate(zip(history.channels, names, strict=True)):
+                dataset = file.create_dataset(name, data=history.values[:, j].astype(dtype), **packing)
+                dataset.dims[0].attach_scale(time)
+                texts = {"units": channel.unit, "frame": channel.frame, "side": channel.side}
+                attributes = {key: text.replace("\0", "_") for key, text in texts.items()} | {"at": channel.at}
+                dataset.attrs.update({key: value for key, value in attributes.items() if value} | grid)
+
+    def read(self, path: Path) -> History:
+        import h5py
+
+        with h5py.File(path, "r") as file:
+            if ENTRY not in file:
+                raise ValueError(f"it has no dataset '{ENTRY}'")
+            metadata = from_text(file[ENTRY].asstr()[0])
+            time, *columns = (file[name][()] for name in ("time", *metadata.stored_as))
+            return metadata.columns(time, columns)
+
+
+def _dataset_name(name: str) -> str:
+    """Return a name without the characters that HDF5 takes for itself."""
+    dataset = name.replace("/", "_").replace("\0", "_")
+    return f"{dataset}_" if dataset in ("", ".", "..") else dataset
+
+
+def _even_grid(time: FloatArray) -> dict[str, np.float64]:
+    """Return start and step of evenly spaced times, as SIMA, and qats, want them beside every series."""
+    if len(time) < 2:
+        return {}
+    with np.errstate(all="ignore"):  # times that are not finite, or huge, are not even
+        step = (time[-1] - time[0]) / (len(time) - 1)
+        # Each of t_start + i h, and of what is compared with it here, is rounded twice.
+        rounding = 4 * np.finfo(float).eps * np.abs(time).max()
+        even = np.abs(time - (time[0] + np.arange(len(time)) * step)).max() <= rounding < step
+    return {"start": time[0], "delta": np.float64(step)} if even else {}

@@ -1,0 +1,82 @@
+"""MATLAB's format, level 5."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import scipy.io
+
+from kingpost.history import History
+from kingpost.interfaces.writer import Writer
+from kingpost.metadata import ENTRY, from_text, to_text, unique_names
+from kingpost.plugins.writers.precision import Precision, in_precision
+
+#: namelengthmax of MATLAB.
+LONGEST_NAME = 63
+_KEYWORDS = frozenset(
+    [
+        "break",
+        "case",
+        "catch",
+        "classdef",
+        "continue",
+        "else",
+        "elseif",
+        "end",
+        "for",
+        "function",
+        "global",
+        "if",
+        "otherwise",
+        "parfor",
+        "persistent",
+        "return",
+        "spmd",
+        "switch",
+        "try",
+        "while",
+    ]
+)
+
+
+class MatWriter(Writer):
+    """MATLAB file: variables time and one for each channel, dots as underscores, and the rest as JSON text in 'kingpost'."""
+
+    name = "mat"
+    suffix = ".mat"
+    embeds = True
+    Options = Precision
+
+    def write(self, history: History, path: Path) -> None:
+        history, dtype = in_precision(history, self.options)
+        variables = unique_names(history.names, matlab_name, taken=("time", ENTRY), limit=LONGEST_NAME)
+        columns = history.values.astype(dtype)
+        content = {
+            "time": history.time,
+            **{variable: columns[:, j] for j, variable in enumerate(variables)},
+            ENTRY: to_text(history, variables),
+        }
+        with path.open("wb") as file:
+            scipy.io.savemat(file, content, do_compression=True, oned_as="column")
+
+    def read(self, path: Path) -> History:
+        with path.open("rb") as file:
+            content = scipy.io.loadmat(file)
+        if ENTRY not in content:
+            raise ValueError(f"it has no variable '{ENTRY}'")
+        metadata = from_text(str(content[ENTRY].item()))
+        missing = [name for name in ("time", *metadata.stored_as) if name not in content]
+        if missing:
+            raise ValueError(f"it lacks the variable '{missing[0]}'")
+        time, *columns = (np.ravel(content[name]) for name in ("time", *metadata.stored_as))
+        return metadata.columns(time, columns)
+
+
+def matlab_name(name: str) -> str:
+    """Return a name that MATLAB accepts for a variable, were it not for its length."""
+    variable = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    if not variable[:1].isalpha():
+        variable = f"x{variable}"
+    return f"{variable}_" if variable in _KEYWORDS else variable
