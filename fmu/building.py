@@ -65,8 +65,9 @@ def build_binary(sources: NativeSources, target: Platform) -> bytes:
             return _compile(sources, [*compiler.command, *FLAGS, *target.flags, "-s"], target)
     if importlib.util.find_spec("ziglang") is None:
         raise ExportError(
-            f"no compiler for platform '{target.name}': install Zig's compiler with pip install 'kingpost[cross]', or a C compiler "
-            "of this machine (set CC) for its own platform. The sources travel inside an FMU, so fmpy compile can build it there"
+            f"no compiler for platform '{target.name}': install Zig's compiler with pip install 'kingpost[cross]', or a C "
+            "compiler of this machine (set CC) for its own platform. The sources travel inside an FMU: fmpy compile can "
+            "build it elsewhere"
         )
     return _compile(
         sources, [sys.executable, "-m", "ziglang", "cc", "-target", target.target, *FLAGS, *target.flags, "-s"], target

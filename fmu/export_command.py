@@ -28,8 +28,8 @@ class Export(Command):
     """Write a machine as an FMU, for co-simulation or model exchange.
 
     'native-fmu' is plain C and needs no Python where it runs; 'fmu' carries Python, for forces and integrators that are
-    written in it. All parameters, inputs, coordinates, speeds, outputs, energies, poses and total joint loads become variables; patterns
-    choose fewer, or more.
+    written in it. All parameters, inputs, coordinates, speeds, outputs, energies, poses and total joint loads become
+    variables; patterns choose fewer, or more.
     """
 
     name = "export"

@@ -281,7 +281,7 @@ def _check_names(variables: Sequence[Variable]) -> None:
     for variable in variables:
         if variable.name in seen:
             raise ExportError(
-                f"two variables are called '{variable.name}' ({seen[variable.name].causality} and {variable.causality}); an FMU "
-                "needs different names: rename the parameter or input"
+                f"two variables are called '{variable.name}' ({seen[variable.name].causality} and {variable.causality}); an "
+                "FMU needs different names: rename the parameter or input"
             )
         seen[variable.name] = variable

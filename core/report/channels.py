@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from kingpost.equations import Channel
 from kingpost.history import History
+from kingpost.loadframes import COMPONENTS
 
-WRENCH = ("Mx", "My", "Mz", "Fx", "Fy", "Fz")
 POSE = ("px", "py", "pz", "ew", "ex", "ey", "ez")
 MOTION = ("wx", "wy", "wz", "alphax", "alphay", "alphaz", "ax", "ay", "az")
 RESIDUALS = ("loads.residual.force", "loads.residual.moment")
@@ -85,11 +85,8 @@ def take_inventory(history: History) -> Inventory:
 
 
 def _joint_loads(names: Iterable[str], known: set[str]) -> tuple[JointLoad, ...]:
-    owners = [
-        owner
-        for name in names
-        if name.endswith(".Mx") and all(f"{(owner := name[:-3])}.{component}" in known for component in WRENCH)
-    ]
+    candidates = [name.removesuffix(".Mx") for name in names if name.endswith(".Mx")]
+    owners = [owner for owner in candidates if known.issuperset(_six(owner))]
     loads = []
     for owner in owners:
         if owner.rpartition(".")[0] in owners:
@@ -100,7 +97,7 @@ def _joint_loads(names: Iterable[str], known: set[str]) -> tuple[JointLoad, ...]
 
 
 def _six(owner: str) -> tuple[str, ...]:
-    return tuple(f"{owner}.{component}" for component in WRENCH)
+    return tuple(f"{owner}.{component}" for component in COMPONENTS)
 
 
 def _owners(names: Iterable[str], known: set[str], group: str, parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -110,27 +107,23 @@ def _owners(names: Iterable[str], known: set[str], group: str, parts: tuple[str,
 
 
 def _panels(channels: list[Channel]) -> list[Panel]:
-    """Group like quantities: the same role and unit, and a plot for each owner where that would be too many lines."""
-    groups: dict[tuple[str, str], list[Channel]] = {}
+    """Group like quantities: the same role and unit, with a plot of its own for each owner of several."""
+    groups: dict[tuple[str, str], list[str]] = {}
     for channel in channels:
-        groups.setdefault((_role(channel), channel.unit), []).append(channel)
+        groups.setdefault((_role(channel), channel.unit), []).append(channel.name)
     order = {"Coordinates": 0, "Rates": 1, "Outputs": 2, "Energies": 4}
     panels = []
-    for (role, unit), group in sorted(groups.items(), key=lambda item: order.get(item[0][0], 3)):
-        by_owner: dict[str, list[str]] = {}
-        for channel in group:
-            owner = channel.name.rpartition(".")[0].removesuffix(".rate") if role != "Rates" else _owner(channel.name)
-            by_owner.setdefault(owner, []).append(channel.name)
-        whole = {"": [channel.name for channel in group]}
-        for owner, names in (whole if len(group) <= MANY_LINES and role != "Outputs" else by_owner).items():
-            title = f"{role}: {owner}" if owner else role
-            for start in range(0, len(names), MANY_LINES):
-                panels.append(Panel(title, unit, tuple(names[start : start + MANY_LINES]), role))
+    for (role, unit), names in sorted(groups.items(), key=lambda item: order.get(item[0][0], 3)):
+        owners = [name.removesuffix(".rate").rpartition(".")[0] for name in names]
+        together: dict[str, list[str]] = {}
+        for name, owner in zip(names, owners, strict=True):
+            alone = role == "Outputs" or (role != "Energies" and 2 <= owners.count(owner) < len(names))
+            together.setdefault(owner if alone else "", []).append(name)
+        for owner, group in together.items():
+            title = group[0] if len(group) == 1 else f"{role}: {owner}" if owner else role
+            for start in range(0, len(group), MANY_LINES):
+                panels.append(Panel(title, unit, tuple(group[start : start + MANY_LINES]), role))
     return panels
-
-
-def _owner(name: str) -> str:
-    return name.removesuffix(".rate").rpartition(".")[0]
 
 
 def _role(channel: Channel) -> str:
@@ -140,7 +133,7 @@ def _role(channel: Channel) -> str:
         return "Outputs"
     if channel.name.endswith(".rate") or channel.unit in ("rad/s", "m/s", "deg/s"):
         return "Rates"
-    return "Coordinates" if channel.unit in ("rad", "m", "deg", "1") else "Other channels"
+    return "Coordinates" if channel.unit in ("rad", "m", "deg", "1") else "Channels"
 
 
 def _motion_panels(history: History, bodies: tuple[str, ...]) -> list[Panel]:

@@ -9,6 +9,11 @@ from typing import Any
 import numpy as np
 
 from kingpost.equations import FloatArray
+from kingpost.errors import KingpostError
+from kingpost.fatigue.counting import COUNTING_RULE, RESIDUE_RULE, Cycles, count_cycles
+from kingpost.fatigue.equivalent import REFERENCE_FREQUENCY, damage_equivalent_range
+from kingpost.fatigue.quality import counted_window
+from kingpost.fatigue.spectra import range_exceedance, range_mean_matrix
 
 #: Classes of range and of mean in the matrix of a page.
 CLASSES = 30
@@ -17,78 +22,56 @@ CURVE = 120
 MISSING = "Cycles were not counted: the package 'rainflow' is not installed. Run: pip install 'kingpost[fatigue]'"
 
 
-def can_count() -> bool:
-    """Say whether cycles can be counted in this installation."""
-    return importlib.util.find_spec("rainflow") is not None
+def counting_rules(time: FloatArray, slopes: Sequence[float]) -> dict[str, Any]:
+    """Return what must be said beside every number about cycles; ``note`` says why there can be none."""
+    duration = float(time[-1] - time[0])
+    rules: dict[str, Any] = {
+        "rule": f"{COUNTING_RULE}, {RESIDUE_RULE}",
+        "slopes": list(slopes),
+        "reference_hz": REFERENCE_FREQUENCY,
+        "n_eq": duration * REFERENCE_FREQUENCY,
+        "channels": {},
+    }
+    if importlib.util.find_spec("rainflow") is None:
+        return {**rules, "note": MISSING}
+    try:
+        counted_window(time)
+    except KingpostError as error:
+        return {**rules, "note": f"Cycles were not counted: {error}"}
+    return rules
 
 
-def count_cycles(values: FloatArray) -> FloatArray:
-    """Return the cycles of a signal by ASTM E1049, section 5.4.4, as rows of range, mean and count.
-
-    The residue counts as half cycles.
-    """
-    import rainflow  # an extra
-
-    cycles = [(size, mean, count) for size, mean, count, _, _ in rainflow.extract_cycles(turning_points(values))]
-    table = np.array(cycles, dtype=float).reshape(-1, 3)
-    return table[table[:, 0] > 0]
-
-
-def turning_points(values: FloatArray) -> FloatArray:
-    """Return the ends of a signal and every value at which it turns: all that counting looks at."""
-    steps = np.diff(values)
-    moved = np.flatnonzero(steps) + 1
-    if len(moved) == 0:
-        return values[:1]
-    kept = values[np.concatenate([[0], moved])]
-    rising = np.diff(kept) > 0
-    return kept[np.concatenate([[True], rising[1:] != rising[:-1], [True]])]
-
-
-def equivalent_load(cycles: FloatArray, slope: float, cycles_eq: float) -> float:
-    """Return the damage-equivalent load range, DEL = (sum n_i R_i^m / N_eq)^(1/m)."""
-    if len(cycles) == 0:
-        return 0.0
-    largest = cycles[:, 0].max()  # divided out: the fifth power of a large moment need not be a float
-    total = np.sum(cycles[:, 2] * (cycles[:, 0] / largest) ** slope)
-    return float(largest * (total / cycles_eq) ** (1.0 / slope))
-
-
-def range_mean_matrix(cycles: FloatArray, classes: int = CLASSES) -> dict[str, Any]:
-    """Return how many cycles lie in each class of range (from 0) and mean, as a list of the classes that hold any."""
-    largest = float(cycles[:, 0].max())
-    low, high = float(cycles[:, 1].min()), float(cycles[:, 1].max())
-    if high - low < 1e-9 * max(largest, abs(high)):  # one mean alone: a class needs some width
-        low, high = low - largest / 2, high + largest / 2
-    edges = [np.linspace(0.0, largest, classes + 1), np.linspace(low, high, classes + 1)]
-    counts, _, _ = np.histogram2d(cycles[:, 0], cycles[:, 1], bins=edges, weights=cycles[:, 2])
-    cells = [[int(i), int(j), float(counts[i, j])] for i, j in np.argwhere(counts > 0)]
-    return {"classes": classes, "range": [0.0, largest], "mean": [low, high], "cells": cells}
-
-
-def exceedance(cycles: FloatArray, points: int = CURVE) -> list[list[float]]:
-    """Return pairs (N, R): N cycles have a range of R or more. Long curves keep points evenly spread over log N."""
-    order = np.argsort(-cycles[:, 0], kind="stable")
-    ranges, total = cycles[order, 0], np.cumsum(cycles[order, 2])
-    last = np.append(ranges[1:] != ranges[:-1], True)  # of equal ranges the last carries the full count
-    ranges, total = ranges[last], total[last]
-    if len(total) > points:
-        wanted = np.geomspace(total[0], total[-1], points)
-        chosen = np.unique(np.clip(np.searchsorted(total, wanted), 0, len(total) - 1))
-        ranges, total = ranges[chosen], total[chosen]
-    return [[float(n), float(size)] for n, size in zip(total, ranges, strict=True)]
-
-
-def describe_cycles(values: FloatArray, slopes: Sequence[float], cycles_eq: float) -> dict[str, Any] | None:
+def describe_cycles(values: FloatArray, slopes: Sequence[float], duration: float) -> dict[str, Any] | None:
     """Return matrix, exceedance curve and equivalent loads of a signal; None if it never turns or has gaps."""
     if not np.isfinite(values).all():
         return None
     cycles = count_cycles(values)
-    if len(cycles) == 0:
+    if cycles.largest_range == 0.0:
         return None
     return {
-        "matrix": range_mean_matrix(cycles),
-        "exceedance": exceedance(cycles),
-        "count": float(cycles[:, 2].sum()),
-        "del": [equivalent_load(cycles, slope, cycles_eq) for slope in slopes],
+        "matrix": _matrix(cycles),
+        "exceedance": _curve(cycles),
+        "count": cycles.total,
+        "del": [damage_equivalent_range(cycles, slope, duration).range for slope in slopes],
     }
+
+
+def _matrix(cycles: Cycles) -> dict[str, Any]:
+    """Return how many cycles lie in each class of range (from 0) and mean, as a list of the classes that hold any."""
+    low, high, largest = float(cycles.mean.min()), float(cycles.mean.max()), cycles.largest_range
+    if high - low < 1e-9 * max(largest, abs(high)):  # one mean alone: a picture needs classes of some width around it
+        low, high = low - largest / 2, high + largest / 2
+    matrix = range_mean_matrix(cycles, CLASSES, np.linspace(low, high, CLASSES + 1))
+    cells = [[int(i), int(j), float(matrix.count[i, j])] for i, j in np.argwhere(matrix.count > 0)]
+    return {"classes": CLASSES, "range": [0.0, largest], "mean": [low, high], "cells": cells}
+
+
+def _curve(cycles: Cycles) -> list[list[float]]:
+    """Return pairs (N, R): N cycles have a range of R or more. Long curves keep points evenly spread over log N."""
+    curve = range_exceedance(cycles)
+    number, size = curve.count, curve.range
+    if len(number) > CURVE:
+        wanted = np.geomspace(number[0], number[-1], CURVE)
+        chosen = np.unique(np.clip(np.searchsorted(number, wanted), 0, len(number) - 1))
+        number, size = number[chosen], size[chosen]
+    return [[float(n), float(r)] for n, r in zip(number, size, strict=True)]

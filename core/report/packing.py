@@ -48,19 +48,25 @@ class Buckets:
 
 
 def packed(values: FloatArray) -> dict[str, Any]:
-    """Return a column as its lowest and highest value and base64 text of 16-bit integers between them."""
+    """Return a column as its lowest and highest value and base64 text of 16-bit integers between them.
+
+    A column that never changes is only counted.
+    """
     known = np.isfinite(values)
     low, high = (float(values[known].min()), float(values[known].max())) if known.any() else (0.0, 0.0)
     span = high - low
+    if span == 0.0 and known.all():
+        return {"low": low, "high": high, "count": len(values)}
     codes = np.full(len(values), GAP)
-    # Halves first: the span of values near the largest float is not finite.
-    share = (values[known] / 2 - low / 2) / (span / 2) if span > 0 and np.isfinite(span) else np.zeros(known.sum())
+    share = (values[known] - low) / span if span > 0 else np.zeros(known.sum())
     codes[known] = np.rint(share * STEPS).astype(int) - STEPS // 2
     return {"low": low, "high": high, "codes": base64.b64encode(codes.astype("<i2").tobytes()).decode("ascii")}
 
 
 def unpacked(column: Mapping[str, Any]) -> FloatArray:
     """Return the numbers of a packed column, as the page sees them: within half a step of what went in."""
+    if "codes" not in column:
+        return np.full(column["count"], float(column["low"]))
     codes = np.frombuffer(base64.b64decode(column["codes"]), dtype="<i2").astype(float)
     values = column["low"] + (codes + STEPS // 2) / STEPS * (column["high"] - column["low"])
     values[codes == GAP] = np.nan

@@ -16,6 +16,7 @@ SECTORS = 36
 SPECTRUM_POINTS = 240
 #: Fewer samples than this make no spectrum.
 FEWEST = 64
+LONG_SEGMENT = 2048
 
 
 def extremes(time: FloatArray, values: FloatArray) -> dict[str, Any]:
@@ -40,8 +41,8 @@ def extremes(time: FloatArray, values: FloatArray) -> dict[str, Any]:
 class Spectra:
     """Power spectral densities by Welch's method, one segment length for all channels of a history.
 
-    Hann windows that overlap by half; segments a quarter of the record, so that seven are averaged. ``note`` says why there
-    are none.
+    Hann windows that overlap by half. Segments are an eighth of the record (15 are averaged), but long enough for low
+    frequencies: up to half of it (3 are averaged) where that is no more than 2048 samples. ``note`` says why there are none.
     """
 
     def __init__(self, time: FloatArray) -> None:
@@ -54,7 +55,8 @@ class Spectra:
             self.note = "No spectra: the samples are not evenly spaced in time"
             return
         self.rate = (len(time) - 1) / float(time[-1] - time[0])
-        self.segment = len(time) // 4
+        self.segment = max(len(time) // 8, min(len(time) // 2, LONG_SEGMENT))
+        self.averaged = 2 * (len(time) // self.segment) - 1
         bins = np.arange(1, self.segment // 2 + 1)
         groups = np.unique(np.geomspace(1, len(bins) + 1, SPECTRUM_POINTS + 1).astype(int))
         self._starts = groups[:-1] - 1
@@ -76,7 +78,7 @@ class Spectra:
         return {
             "frequency": packed(np.log10(self.frequency)),
             "segment_s": self.segment / self.rate,
-            "rate_hz": self.rate,
+            "averaged": self.averaged,
             "channels": {},
         }
 
@@ -84,10 +86,14 @@ class Spectra:
 def rose(first: FloatArray, second: FloatArray, sectors: int = SECTORS) -> dict[str, Any]:
     """Return the resultant of two components by its direction: share of time, mean and greatest in each sector.
 
-    Sector k is centred on the angle k 360/sectors degrees, counted from the first component towards the second.
+    Sector k is centred on the angle k 360/sectors degrees, counted from the first component towards the second. A resultant
+    that is zero to rounding points nowhere; the shares are of all samples.
     """
     known = np.isfinite(first) & np.isfinite(second)
-    size = np.hypot(first[known], second[known])
+    samples = max(int(known.sum()), 1)
+    size = np.hypot(first, second)
+    known &= size > 1e-9 * np.max(size, where=known, initial=0.0)
+    size = size[known]
     width = 2 * np.pi / sectors
     where = np.floor(np.arctan2(second[known], first[known]) / width + 0.5).astype(int) % sectors
     count = np.bincount(where, minlength=sectors)
@@ -95,7 +101,7 @@ def rose(first: FloatArray, second: FloatArray, sectors: int = SECTORS) -> dict[
     greatest = np.zeros(sectors)
     np.maximum.at(greatest, where, size)
     return {
-        "share": [round(float(share), 6) for share in count / max(len(size), 1)],
+        "share": [round(float(share), 6) for share in count / samples],
         "mean": [float(mean) for mean in total / np.maximum(count, 1)],
         "max": greatest.tolist(),
     }
