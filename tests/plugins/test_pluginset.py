@@ -457,6 +457,25 @@ def test_hook_kingpost_register_writers(plugin_file, kingpost_cli, tmp_path):
     assert (tmp_path / "o" / "history.txt").read_text() == "11"
 
 
+def test_hook_kingpost_register_exporters(plugin_file, kingpost_cli, tmp_path):
+    path = plugin_file()
+    hook_test(
+        plugin_file,
+        "kingpost_register_exporters",
+        "Exporter",
+        """
+        suffix = ".txt"
+        def export(self, model, selection, path):
+            path.write_text(f"{model.mechanism.name} {model.equations.nv} {model.step:g}")
+            return kingpost.Exported(path, (("size", "small"),))
+        """,
+    )
+    outcome = kingpost_cli("export", "double-pendulum", "--to", "mine", "--step", "0.002", "--plugin", path)
+    assert outcome.status == 0, outcome.err
+    assert (tmp_path / "double-pendulum.txt").read_text() == "double-pendulum 2 0.002"
+    assert "small" in outcome.out
+
+
 def test_hook_kingpost_register_commands(plugin_file, kingpost_cli):
     path = plugin_file()
     hook_test(
@@ -476,7 +495,7 @@ def test_hook_kingpost_register_commands(plugin_file, kingpost_cli):
 
 def test_hook_specifications_take_no_arguments():
     hooks = [name for name in vars(hookspecs) if name.startswith("kingpost_")]
-    assert len(hooks) == 7
+    assert len(hooks) == 8
 
 
 def test_an_option_of_the_wrong_type_is_named():
