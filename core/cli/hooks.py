@@ -7,6 +7,7 @@ from kingpost.cli.evaluate import Evaluate
 from kingpost.cli.fatigue import Fatigue
 from kingpost.cli.listings import Models, Plugins
 from kingpost.cli.plot import Plot
+from kingpost.cli.report import Report
 from kingpost.cli.run import Run
 from kingpost.cli.statics import FindEquilibrium, Linearize
 from kingpost.hookspecs import hookimpl
@@ -15,4 +16,4 @@ from kingpost.interfaces.command import Command
 
 @hookimpl
 def kingpost_register_commands() -> list[type[Command]]:
-    return [Run, Models, Plugins, Evaluate, FindEquilibrium, Linearize, Plot, Fatigue, Doctor]
+    return [Run, Models, Plugins, Evaluate, FindEquilibrium, Linearize, Plot, Fatigue, Report, Doctor]

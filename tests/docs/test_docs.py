@@ -47,9 +47,9 @@ def test_the_plugin_of_the_docs_is_one(tmp_path):
 
 
 def test_the_readme_shows_what_the_command_prints(kingpost_cli):
-    shown = re.search(r"and prints\n\n(.*?)\n\nNext", (ROOT / "README.md").read_text(), flags=re.S)
+    shown = re.search(r"and prints\n\n(.*?)\n\nThen", (ROOT / "README.md").read_text(), flags=re.S)
     assert shown is not None
-    printed = kingpost_cli("run", "vessel-crane").out
+    printed = kingpost_cli("run", "vessel-crane", "--report").out
 
     def words_and_numbers(text):
         text = re.sub(r"in \S+ s$", "in ? s", textwrap.dedent(text).strip(), flags=re.M)  # the time it took
@@ -60,6 +60,17 @@ def test_the_readme_shows_what_the_command_prints(kingpost_cli):
     assert words == shown_words
     # The upright vessel amplifies rounding, which differs with the mathematical library, by some 1e7.
     assert numbers == pytest.approx(shown_numbers, rel=1e-4, abs=1e-5)
+
+
+def test_the_other_commands_of_the_readme_work(kingpost_cli, tmp_path):
+    kingpost_cli("run", "vessel-crane", "--report", "--write", "csv")
+    commands = re.findall(r"\.venv/bin/kingpost ((?:fatigue|export) .*)", (ROOT / "README.md").read_text())
+    assert [command.split()[0] for command in commands] == ["fatigue", "export"]
+    for command in commands:
+        outcome = kingpost_cli(*command.split())
+        assert outcome.status == 0, outcome.err
+    assert (tmp_path / "vessel-crane.fmu").is_file()
+    assert (tmp_path / "results" / "vessel-crane" / "report.html").stat().st_size < 6e6
 
 
 def test_every_dependency_and_extra_is_explained():

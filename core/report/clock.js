@@ -1,0 +1,64 @@
+// What all plots and the machine share: the time of the cursor, the part of time that is shown, colours.
+
+const clock = {
+  time: report.span[0],
+  range: [...report.span],
+  playing: false,
+  speed: 1,
+  listeners: { time: [], range: [], play: [] },
+
+  on(event, listener) {
+    this.listeners[event].push(listener);
+  },
+  tell(event) {
+    for (const listener of this.listeners[event]) listener();
+  },
+  set(t) {
+    const limited = Math.min(Math.max(t, report.span[0]), report.span[1]);
+    if (limited === this.time) return;
+    this.time = limited;
+    this.tell("time");
+  },
+  zoom(low, high) {
+    const whole = report.span[1] - report.span[0];
+    if (!(high - low > whole * 1e-6)) return;
+    this.range = [Math.max(low, report.span[0]), Math.min(high, report.span[1])];
+    this.tell("range");
+  },
+  reset() {
+    this.range = [...report.span];
+    this.tell("range");
+  },
+  get zoomed() {
+    return this.range[0] > report.span[0] || this.range[1] < report.span[1];
+  },
+  play(on) {
+    if (on === this.playing) return;
+    this.playing = on;
+    this.tell("play");
+    if (!on) return;
+    let before = performance.now();
+    const frame = (now) => {
+      if (!this.playing) return;
+      const [low, high] = this.range;
+      let t = this.time + ((now - before) / 1000) * this.speed;
+      if (t >= high || t < low) t = low; // from the start again
+      before = now;
+      this.set(t);
+      requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  },
+};
+
+// Colours live in the style sheet, so that the page and its canvases change together.
+const colours = {
+  names: ["ink", "muted", "line", "panel", "accent", "shade", "floor", "shadow", "force", "moment", "axis", "edge"],
+  read() {
+    const style = getComputedStyle(document.documentElement);
+    const value = (name) => style.getPropertyValue(name).trim();
+    for (const name of this.names) this[name] = value(`--${name}`);
+    this.lines = Array.from({ length: 8 }, (_, i) => value(`--s${i}`));
+    this.bodies = Array.from({ length: 6 }, (_, i) => value(`--b${i}`));
+  },
+};

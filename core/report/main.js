@@ -1,0 +1,18 @@
+// The page, from top to bottom.
+
+colours.read();
+buildHead();
+if (report.scene.bodies) document.getElementById("contents").append(element("a", { href: "#animation" }, "Animation"));
+buildMachine();
+buildMotion();
+buildLoads();
+buildRoses();
+buildAnalysis();
+const extremesTable = buildTable();
+buildFoot();
+listenToKeys();
+listenToHead(() => {
+  for (const plot of plots) plot.unitsChanged();
+  extremesTable.fill();
+});
+document.documentElement.dataset.ready = "yes";
