@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kingpost.consistency import consistent_start
 from kingpost.equations import Channel, FloatArray
 from kingpost.errors import KingpostError, SolverError
 from kingpost.geometry import geometry_record
@@ -16,7 +17,7 @@ from kingpost.history import History
 from kingpost.interfaces.integrator import StepMap
 from kingpost.kernel import OK
 from kingpost.mechanism import Mechanism
-from kingpost.simulate import input_rows, prepare, start_state
+from kingpost.simulate import input_rows, prepare, remembered, start_state
 from kingpost.simulation import Simulation, check_singularity
 from kingpost.values import resolve_values
 
@@ -115,11 +116,16 @@ def prepare_batch(mechanism: Mechanism, t_end: float, scenarios: Sequence[Mappin
             check_singularity(simulation.equations, state, simulation.grid.t_start)
         except KingpostError as error:
             raise type(error)(f"scenario {k}: {error}") from None
-        rows.append(state)
-        parameters.append([values.parameters[parameter.name] for parameter in mechanism.parameters])
-        inputs.append(input_rows(mechanism, values, arguments.get("inputs") or {}, simulation.grid))
-    p = np.array(parameters).reshape(len(scenarios), -1)
-    return Batch(simulation, tuple(scenarios), np.array(rows), p, tuple(inputs))
+        p = np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
+        u = input_rows(mechanism, values, arguments.get("inputs") or {}, simulation.grid)
+        equations, grid = simulation.equations, simulation.grid
+        state = consistent_start(equations, grid.t_start, state, p, bool(arguments.get("close_loops"))).x
+        memory = remembered(equations, simulation.integrator, grid.t_start, state, u[0], p, grid.step)
+        rows.append(np.concatenate([state, memory]))
+        parameters.append(p)
+        inputs.append(u)
+    table = np.array(parameters).reshape(len(scenarios), -1)
+    return Batch(simulation, tuple(scenarios), np.array(rows), table, tuple(inputs))
 
 
 def simulate_batch(

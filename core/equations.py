@@ -11,7 +11,7 @@ A formulation fills this in; Jacobians, machine code, step maps and exports are 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from kingpost.errors import MechanismError
 from kingpost.expressions import evaluate
 from kingpost.externals import External, with_externals
-from kingpost.joints import JOINT_KINDS
+from kingpost.joints import JOINT_KINDS, Quantity
 from kingpost.mechanism import Mechanism
 
 FloatArray = NDArray[np.float64]
@@ -32,6 +32,8 @@ SINGULAR = 0.01
 #: Up to this many degrees of freedom, accelerations and loads are observed by one function that shares their common parts; code
 #: of that shape takes a C compiler too long for larger machines.
 FUSED = 10
+#: Newton steps that take constraint errors away after a step: each squares what the step left, some 1e-8 at most.
+PROJECTIONS = 2
 
 
 @dataclass(frozen=True)
@@ -89,8 +91,19 @@ class Equations:
     phi: Any = field(default_factory=lambda: ca.SX(0, 1))
     A: Any = field(default_factory=lambda: ca.SX(0, 0))
     b: Any = field(default_factory=lambda: ca.SX(0, 1))
-    #: The constraint wrench that the multipliers amount to in each joint, about the origin of the child's joint frame, in it.
+    #: Names and units of q and v where they are not the joint coordinates and speeds of the mechanism.
+    coordinates: tuple[Quantity, ...] | None = None
+    speeds: tuple[Quantity, ...] | None = None
+    #: The function (joint coordinates, joint speeds, p) -> [q; v], where they are not.
+    initial: ca.Function | None = None
+    #: The joint or closure that each row of A belongs to.
+    owners: tuple[str, ...] = ()
+    #: The wrench that the multipliers amount to in each joint or closure, about the origin of the child's frame M, in it.
     reactions: Mapping[str, Any] = field(default_factory=dict)
+    #: Rate (1/s) at which Baumgarte's terms pull constraint errors back in the accelerations; never in reactions.
+    baumgarte: float = 0.0
+    #: Rows of constraints that follow from others, by owner, left out of phi and A.
+    redundant: tuple[str, ...] = ()
     #: What is observed beyond coordinates, speeds, outputs and energies.
     loads: LoadExpressions | None = None
 
@@ -138,12 +151,57 @@ class Equations:
 
     @cached_property
     def accelerations(self) -> ca.Function:
-        """The function (t, q, v, u, p) -> vdot."""
+        """The function (t, q, v, u, p) -> vdot; of a DAE, the one that keeps the constraints at acceleration level."""
+        if self.lam.numel():
+            return self._function("kp_accelerations", [self._with_multipliers(self.baumgarte)[0]])
         vdot = self.vdot
         if vdot is None:
-            D, LT, permutation = ca.ldl(self.M)
-            vdot = ca.ldl_solve(self.f, D, LT, permutation) if self.nv else ca.SX(0, 1)
+            vdot = solve_symmetric(self.M, self.f) if self.nv else ca.SX(0, 1)
         return self._function("kp_accelerations", [vdot])
+
+    @cached_property
+    def multipliers(self) -> ca.Function:
+        """The function (t, q, v, u, p) -> lam, from the accelerations that keep the constraints, without stabilisation."""
+        lam = self._with_multipliers(0.0)[1] if self.lam.numel() else type(self.q)(0, 1)
+        return self._function("kp_multipliers", [lam])
+
+    def _with_multipliers(self, rate: float) -> tuple[Any, Any]:
+        """Return vdot and lam from M vdot = f - A' lam and the second derivative of the constraints."""
+        speed = self.A @ self.v + self.b
+        drift = ca.jtimes(speed, self.q, self.N @ self.v) + ca.jacobian(speed, self.t)
+        if rate:
+            errors = ca.vertcat(self.phi, type(self.q)(speed.numel() - self.phi.numel(), 1))
+            drift = drift + 2 * rate * speed + rate**2 * errors
+        solved = solve_symmetric(self.M, ca.horzcat(self.A.T, self.f))
+        M_inverse_A, free = solved[:, :-1], solved[:, -1]
+        lam = solve_symmetric(self.A @ M_inverse_A, self.A @ free + drift)
+        return free - M_inverse_A @ lam, lam
+
+    @cached_property
+    def constraint_residuals(self) -> ca.Function:
+        """The function (t, q, v, p) -> phi, A v + b."""
+        return with_externals("kp_constraints", [self.t, self.q, self.v, self.p], [self.phi, self.A @ self.v + self.b], ())
+
+    @cached_property
+    def corrections(self) -> ca.Function:
+        """The function (t, q, v, p) -> smallest changes, in the mass metric, of q along N and of v that mend the constraints."""
+        rows = self.phi.numel()
+        G = self.A[:rows, :]
+        solved = solve_symmetric(self.M, self.A.T)
+        moved = solve_symmetric(G @ solved[:, :rows], self.phi) if rows else type(self.q)(0, 1)
+        dv = -solved @ solve_symmetric(self.A @ solved, self.A @ self.v + self.b)
+        dq = -self.N @ (solved[:, :rows] @ moved)
+        return with_externals("kp_corrections", [self.t, self.q, self.v, self.p], [dq, dv], ())
+
+    def projected(self, t: Any, x: Any, p: Any, iterations: int = PROJECTIONS) -> Any:
+        """Return the state with its constraint errors taken away: positions by Newton's method, then speeds."""
+        if not self.lam.numel():
+            return x
+        q, v = self.split(x)
+        for _ in range(iterations):
+            q = q + self.corrections(t, q, v, p)[0]
+        v = v + self.corrections(t, q, v, p)[1]
+        return ca.vertcat(q, v)
 
     @cached_property
     def kinematics(self) -> ca.Function:
@@ -173,8 +231,11 @@ class Equations:
         q, v = self.split(unit)
         values = [unit, self.observations(t, q, v, u, p)]
         if self.loads is not None:
-            vdot = self.accelerations(t, q, v, u, p)
-            values.append(self.loads.function(t, q, v, vdot, ca.MX(0, 1), u, p))
+            # Reactions belong to accelerations without stabilisation.
+            exact = self if not self.baumgarte else replace(self, baumgarte=0.0)
+            vdot = exact.accelerations(t, q, v, u, p)
+            lam = self.multipliers(t, q, v, u, p) if self.lam.numel() else ca.MX(0, 1)
+            values.append(self.loads.function(t, q, v, vdot, lam, u, p))
         observe = ca.Function("kp_observe", [t, x, u, p], [ca.densify(ca.vertcat(*values))])
         return observe if self.loads is None or self.all_externals or self.nv > FUSED else fused(observe)
 
@@ -194,6 +255,8 @@ class Equations:
     @cached_property
     def guard(self) -> ca.Function | None:
         """The function x -> regularity of each joint in :attr:`guarded_joints`, or None if none can be singular."""
+        if not self.joint_coordinates:
+            return None
         space = ca.SX.sym("q", self.nq)
         measures = []
         row = 0
@@ -221,14 +284,8 @@ class Equations:
 
     @cached_property
     def quaternions(self) -> tuple[int, ...]:
-        """The rows in q at which unit quaternions begin."""
-        rows, row = [], 0
-        for joint in self.mechanism.joints:
-            first = JOINT_KINDS[joint.kind].quaternion
-            if first is not None:
-                rows.append(row + first)
-            row += len(joint.positions)
-        return tuple(rows)
+        """The rows in q at which unit quaternions of joints begin."""
+        return quaternion_rows(self.mechanism) if self.joint_coordinates else ()
 
     def normalised(self, x: Any) -> Any:
         """Return the state ``x`` with its quaternions scaled to unit length.
@@ -246,18 +303,32 @@ class Equations:
         return ca.vertcat(*pieces, x[row:])
 
     @property
+    def position_quantities(self) -> tuple[Quantity, ...]:
+        """Names and units of q."""
+        return self.mechanism.coordinates if self.coordinates is None else self.coordinates
+
+    @property
+    def speed_quantities(self) -> tuple[Quantity, ...]:
+        """Names and units of v."""
+        return self.mechanism.speeds if self.speeds is None else self.speeds
+
+    @property
+    def joint_coordinates(self) -> bool:
+        """Whether q and v are the joint coordinates and speeds of the mechanism."""
+        return self.coordinates is None
+
+    @property
     def channels(self) -> tuple[Channel, ...]:
         """What :attr:`observe` returns: coordinates, generalized speeds, outputs and energies."""
         return (
-            *(Channel(quantity.name, quantity.unit) for quantity in self.mechanism.coordinates),
-            *(Channel(quantity.name, quantity.unit) for quantity in self.mechanism.speeds),
+            *(Channel(quantity.name, quantity.unit) for quantity in (*self.position_quantities, *self.speed_quantities)),
             *self.output_channels,
             *(Channel(name, "J") for name in ENERGIES),
             *(self.loads.channels if self.loads else ()),
         )
 
     def start(self, parameters: Mapping[str, float]) -> FloatArray:
-        """Return the initial state x = [q; v] that the mechanism declares, at the given parameters."""
+        """Return the initial joint coordinates and speeds that the mechanism declares, at the given parameters."""
         q: list[float] = []
         v: list[float] = []
         for joint in self.mechanism.joints:
@@ -277,7 +348,7 @@ class Equations:
         # A scaled eigenvalue below n * eps is zero to round-off: the accelerations would be noise.
         if np.diag(M).min() <= 0.0 or values[0] < len(M) * np.finfo(float).eps:
             worst = int(np.argmax(np.abs(vectors[:, 0]))) if np.diag(M).min() > 0.0 else int(np.argmin(np.diag(M)))
-            name = self.mechanism.speeds[worst].name.removesuffix(".rate")
+            name = self.speed_quantities[worst].name.removesuffix(".rate")
             raise MechanismError(
                 f"the mass matrix is singular at the start: nothing resists an acceleration of '{name}' "
                 f"(M[{worst}, {worst}] = {M[worst, worst]:g}). Give the bodies beyond that joint mass or inertia, "
@@ -299,3 +370,24 @@ def fused(function: ca.Function) -> ca.Function:
     expanded = function.expand()
     symbols = expanded.sx_in()
     return ca.Function(function.name(), symbols, ca.cse(expanded.call(symbols)))
+
+
+def solve_symmetric(matrix: Any, right: Any) -> Any:
+    """Return matrix^-1 right for a symmetric positive definite matrix; as straight-line code where it is made of SX."""
+    if matrix.shape[0] == 0:
+        return right
+    if isinstance(matrix, ca.MX):
+        return ca.solve(ca.densify(matrix), right, "qr")
+    D, LT, permutation = ca.ldl(matrix)
+    return ca.ldl_solve(right, D, LT, permutation)
+
+
+def quaternion_rows(mechanism: Mechanism) -> tuple[int, ...]:
+    """Return the rows among the joint coordinates at which unit quaternions begin."""
+    rows, row = [], 0
+    for joint in mechanism.joints:
+        first = JOINT_KINDS[joint.kind].quaternion
+        if first is not None:
+            rows.append(row + first)
+        row += len(joint.positions)
+    return tuple(rows)

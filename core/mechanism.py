@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kingpost.closures import Closure
 from kingpost.elements import WORLD, Body, ForceElement, Input, Joint, Output, Parameter, check_name
 from kingpost.errors import MechanismError, closest, listed
 from kingpost.expressions import Expression
@@ -22,7 +23,7 @@ from kingpost.trajectories import Trajectory
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A machine: a tree of rigid bodies on the world, and what acts on it."""
+    """A machine: a tree of rigid bodies on the world, what closes its loops, and what acts on it."""
 
     name: str
     bodies: Sequence[Body]
@@ -31,6 +32,7 @@ class Mechanism:
     parameters: Sequence[Parameter] = ()
     inputs: Sequence[Input] = ()
     outputs: Sequence[Output] = ()
+    closures: Sequence[Closure] = ()
     description: str = ""
     _tree: tuple[Joint, ...] = field(init=False, repr=False, compare=False, default=())
 
@@ -83,7 +85,7 @@ class Mechanism:
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()[:16]
 
     def _check_unique_names(self) -> None:
-        for group in (("bodies",), ("joints",), ("forces",), ("outputs",), ("parameters", "inputs")):
+        for group in (("bodies",), ("joints", "closures"), ("forces",), ("outputs",), ("parameters", "inputs")):
             seen: set[str] = set()
             for kind in group:
                 for i, entry in enumerate(getattr(self, kind)):
@@ -124,6 +126,7 @@ class Mechanism:
                     f"child = '{body.name}' (a weld to '{WORLD}' fixes it)",
                     path=("bodies", i),
                 )
+        self._check_closures(known)
         for i, output in enumerate(self.outputs):
             if output.body not in known:
                 raise MechanismError(
@@ -131,6 +134,28 @@ class Mechanism:
                     f"Bodies: {listed(sorted(known))}.",
                     path=("outputs", i, "body"),
                 )
+
+    def _check_closures(self, bodies: set[str]) -> None:
+        for i, closure in enumerate(self.closures):
+            for side in ("parent", "child"):
+                name = getattr(closure, side)
+                if name and name != WORLD and name not in bodies:
+                    raise MechanismError(
+                        f"closure '{closure.name}': its {side} '{name}' is not a body{closest(name, bodies)} "
+                        f"Bodies: {listed(sorted(bodies))}.",
+                        path=("closures", i, side),
+                    )
+            if closure.child and closure.child == closure.parent:
+                raise MechanismError(
+                    f"closure '{closure.name}' ties body '{closure.child}' to itself", path=("closures", i, "child")
+                )
+            for name in closure.coordinates:
+                if name not in self.rated_coordinates:
+                    raise MechanismError(
+                        f"closure '{closure.name}': '{name}' is not a joint coordinate{closest(name, self.rated_coordinates)} "
+                        f"Coordinates: {listed(self.rated_coordinates)}.",
+                        path=("closures", i, "coordinates"),
+                    )
 
     def _base_to_tip(self) -> Iterator[Joint]:
         placed = {WORLD}
@@ -159,7 +184,7 @@ class Mechanism:
 
     def _check_formulas(self) -> None:
         known = {parameter.name for parameter in self.parameters}
-        for kind, singular in (("bodies", "body"), ("joints", "joint"), ("outputs", "output")):
+        for kind, singular in (("bodies", "body"), ("joints", "joint"), ("closures", "closure"), ("outputs", "output")):
             for i, entry in enumerate(getattr(self, kind)):
                 try:
                     check_formulas(entry, f"{singular} '{entry.name}'", known)
@@ -172,6 +197,7 @@ _ENTRIES: dict[str, type] = {
     "inputs": Input,
     "bodies": Body,
     "joints": Joint,
+    "closures": Closure,
     "forces": ForceElement,
     "outputs": Output,
 }
@@ -215,5 +241,5 @@ def _plain(value: Any) -> Any:
         return {"kind": value.kind, **{name: item for name, item in fields.items() if item is not None}}
     if dataclasses.is_dataclass(value):
         items = {entry.name: getattr(value, entry.name) for entry in dataclasses.fields(value)}
-        return {name: _plain(item) for name, item in items.items() if item is not None and item != ""}
+        return {name: _plain(item) for name, item in items.items() if item is not None and item != "" and item != ()}
     return value

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kingpost.assembly import make_forces
+from kingpost.closures import Closure
 from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter
 from kingpost.errors import FileError, MechanismError, PluginError, closest, listed
 from kingpost.fields import Table, fill
@@ -27,7 +28,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-MECHANISM_KEYS = ("name", "description", "parameters", "inputs", "bodies", "joints", "forces", "outputs")
+MECHANISM_KEYS = ("name", "description", "parameters", "inputs", "bodies", "joints", "closures", "forces", "outputs")
 RUN_KEYS = ("model", "plugins", "set", "run")
 
 
@@ -118,6 +119,7 @@ def mechanism_from_dict(data: Mapping[str, Any], base: Path = Path()) -> Mechani
         joints=_listed(data, "joints", Joint),
         forces=_forces(data, base),
         outputs=_listed(data, "outputs", Output),
+        closures=_listed(data, "closures", Closure),
     )
 
 

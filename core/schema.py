@@ -6,6 +6,7 @@ import dataclasses
 import types
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from kingpost.closures import CLOSURE_KINDS, Closure
 from kingpost.elements import Body, Input, Joint, Output, Parameter
 from kingpost.expressions import Scalar, Scalars
 from kingpost.fields import Table, default, required
@@ -20,6 +21,8 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
     """Return the schema of model files as the given plugins allow them."""
     joint = _table(Joint)
     joint["properties"]["kind"] = {"enum": sorted(JOINT_KINDS)}
+    closure = _table(Closure)
+    closure["properties"]["kind"] = {"enum": sorted(CLOSURE_KINDS)}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Kingpost model file",
@@ -33,6 +36,7 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
             "inputs": _named(Input),
             "bodies": {"type": "array", "items": _table(Body)},
             "joints": {"type": "array", "items": joint},
+            "closures": {"type": "array", "items": closure},
             "forces": {"type": "array", "items": {"oneOf": _forces(plugins)}},
             "outputs": {"type": "array", "items": _table(Output)},
             "model": {"type": "string", "description": "name of a model, or path of a model file"},

@@ -10,7 +10,8 @@ import casadi as ca
 import numpy as np
 
 from kingpost.assembly import Assembly, assemble
-from kingpost.equations import Equations, FloatArray
+from kingpost.consistency import consistent_start, without_redundant_rows
+from kingpost.equations import Equations, FloatArray, quaternion_rows
 from kingpost.errors import MechanismError, PluginError, SolverError, closest, listed
 from kingpost.grid import Grid, fixed_step_grid, output_grid
 from kingpost.history import History
@@ -47,6 +48,7 @@ def simulate(
     output_step: float | None = None,
     backend: Backend = "auto",
     start: Start = "start",
+    close_loops: bool = False,
     loads: LoadsWanted | None = None,
     load_method: Selection[JointLoads] | None = None,
     plugins: PluginSet | None = None,
@@ -75,6 +77,8 @@ def simulate(
         ``"c"``, ``"vm"`` or ``"auto"``.
     start
         ``"equilibrium"`` starts at rest in a stable equilibrium near the start values instead.
+    close_loops
+        Whether start values that leave loops open may be changed by more than 0.01 rad or m to close them.
     loads
         Joints whose loads are wanted: ``"all"``, or names, ``"slew:frame=parent,side=parent"``, :class:`kingpost.LoadRequest`.
     load_method
@@ -102,6 +106,7 @@ def simulate(
         output_step=output_step,
         backend=backend,
         start=start,
+        close_loops=close_loops,
         loads=loads,
         load_method=load_method,
         plugins=plugins,
@@ -121,6 +126,7 @@ def prepare(
     output_step: float | None = None,
     backend: Backend = "auto",
     start: Start = "start",
+    close_loops: bool = False,
     loads: LoadsWanted | None = None,
     load_method: Selection[JointLoads] | None = None,
     plugins: PluginSet | None = None,
@@ -133,7 +139,6 @@ def prepare(
     assembly = assemble(mechanism, plugins)
     equations = writing.derive(assembly)
     check_pairing(equations, method, plugins)
-    equations = with_loads(assembly, equations, loads, load_method, plugins)
     if isinstance(method, StepMap):
         grid = fixed_step_grid(t_start, t_end, DEFAULT_STEP if step is None else step, output_step)
     else:
@@ -146,13 +151,19 @@ def prepare(
         grid = output_grid(t_start, t_end, output_step)
     x0 = start_state(equations, values)
     p = np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
+    equations = without_redundant_rows(equations, t_start, x0, p)
+    begin = consistent_start(equations, t_start, x0, p, close_loops)
+    x0 = begin.x
+    equations = with_loads(assembly, equations, loads, load_method, plugins)
     check_singularity(equations, x0, t_start)
     equations.check_mass_matrix(x0, p)
     rows = input_rows(mechanism, values, inputs or {}, grid)
     if start == "equilibrium":
         x0 = find_equilibrium(equations, x0, rows[0], p, t_start).x
     kernel = Kernel(_functions(equations, method), backend, equations.python_forces)
-    return Simulation(mechanism, equations, method, kernel, grid, values, x0, rows, p, plugins)
+    if isinstance(method, StepMap):
+        x0 = np.concatenate([x0, remembered(equations, method, t_start, x0, rows[0], p, grid.step)])
+    return Simulation(mechanism, equations, method, kernel, grid, values, x0, rows, p, plugins, begin.changes)
 
 
 def default_formulation(mechanism: Mechanism) -> str:
@@ -178,7 +189,8 @@ def with_loads(
 
 def check_pairing(equations: Equations, integrator: Integrator, plugins: PluginSet) -> None:
     """Refuse an integrator that cannot advance the problem a formulation makes, naming those that can."""
-    if equations.problem in integrator.problems:
+    # A method for ODEs advances a DAE in its accelerations, and errors of the constraints are projected away.
+    if equations.problem in integrator.problems or "ode" in integrator.problems:
         return
     able = [cls.name for cls, _ in plugins.integrators.entries() if equations.problem in cls.problems]
     raise SolverError(
@@ -190,18 +202,23 @@ def check_pairing(equations: Equations, integrator: Integrator, plugins: PluginS
 
 def start_state(equations: Equations, values: Values) -> FloatArray:
     """Return the initial state, the mechanism's own start values overridden by those of ``values``."""
+    mechanism = equations.mechanism
     x0 = equations.start(values.parameters)
-    names = [channel.name for channel in equations.channels[: len(x0)]]
+    names = [quantity.name for quantity in (*mechanism.coordinates, *mechanism.speeds)]
     for name, value in values.start.items():
         x0[names.index(name)] = value
-    for first in equations.quaternions:
+    for first in quaternion_rows(mechanism):
         length = float(np.linalg.norm(x0[first : first + 4]))
         if length == 0.0:
             raise MechanismError(
                 f"the quaternion {listed(names[first : first + 4])} starts at zero, which is no rotation; (1, 0, 0, 0) is none"
             )
         x0[first : first + 4] /= length
-    return x0
+    if equations.initial is None:
+        return x0
+    p = [values.parameters[parameter.name] for parameter in mechanism.parameters]
+    count = len(mechanism.coordinates)
+    return np.asarray(equations.initial(x0[:count], x0[count:], p)).ravel()
 
 
 def input_rows(mechanism: Mechanism, values: Values, inputs: Mapping[str, Signal], grid: Grid) -> FloatArray:
@@ -227,13 +244,35 @@ def _functions(equations: Equations, integrator: Integrator) -> list[ca.Function
     if not isinstance(integrator, StepMap):
         return [equations.rhs, equations.rhs_jacobian, equations.observe]
     guard = [] if equations.guard is None else [equations.guard]
-    return [step_function(equations, integrator), equations.observe, *guard]
+    extra = integrator.memory(equations)
+    watching = [_without_memory(function, extra) for function in (equations.observe, *guard)] if extra else [equations.observe, *guard]
+    return [step_function(equations, integrator), *watching]
+
+
+def _without_memory(function: ca.Function, extra: int) -> ca.Function:
+    """Return a function of the state as one of the state followed by what an integrator remembers."""
+    place = 0 if function.n_in() == 1 else 1
+    arguments = [ca.MX.sym(f"i{k}", function.numel_in(k) + (extra if k == place else 0)) for k in range(function.n_in())]
+    given = [item[: function.numel_in(k)] if k == place else item for k, item in enumerate(arguments)]
+    return ca.Function(function.name(), arguments, function.call(given))
+
+
+def remembered(
+    equations: Equations, integrator: StepMap, t: float, x: FloatArray, u: FloatArray, p: FloatArray, h: float
+) -> FloatArray:
+    """Return what an integrator remembers at the start of a run."""
+    if not integrator.memory(equations):
+        return np.zeros(0)
+    symbols = [ca.MX.sym("t"), ca.MX.sym("x", len(x)), ca.MX.sym("u", len(u)), ca.MX.sym("p", len(p)), ca.MX.sym("h")]
+    start = ca.Function("start", symbols, [integrator.start_memory(equations, *symbols)])
+    return np.asarray(start(t, x, u, p, h)).ravel()
 
 
 def step_function(equations: Equations, integrator: StepMap) -> ca.Function:
     """Return the CasADi function (t, x, u, p, h) -> x of one step."""
     t, h = ca.MX.sym("t"), ca.MX.sym("h")
-    x = ca.MX.sym("x", equations.nq + equations.nv)
+    size = equations.nq + equations.nv
+    x = ca.MX.sym("x", size + integrator.memory(equations))
     u, p = ca.MX.sym("u", equations.u.numel()), ca.MX.sym("p", equations.p.numel())
     try:
         following = integrator.step(equations, t, x, u, p, h)
@@ -242,7 +281,10 @@ def step_function(equations: Equations, integrator: StepMap) -> ca.Function:
             raise PluginError(
                 f"integrator '{integrator.name}': step returned a {shape[0]} x {shape[1]} state, expected {x.shape[0]} x 1"
             )
-        return ca.Function("kp_step", [t, x, u, p, h], [ca.densify(equations.normalised(following))])
+        state, kept = following[:size, :], following[size:, :]
+        if "index-3 dae" not in integrator.problems:
+            state = equations.projected(t + h, state, p)
+        return ca.Function("kp_step", [t, x, u, p, h], [ca.densify(ca.vertcat(equations.normalised(state), kept))])
     except (TypeError, NotImplementedError, RuntimeError) as error:
         raise PluginError(
             f"integrator '{integrator.name}': step cannot be traced ({type(error).__name__}: {str(error).strip()}). A step "

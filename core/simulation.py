@@ -7,7 +7,7 @@ import math
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import partial
 from typing import Any, TypeAlias
@@ -68,6 +68,13 @@ class Simulation:
     inputs: FloatArray
     p: FloatArray
     plugins: PluginSet
+    #: What was changed in the start values so that closed loops fit.
+    fitted: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def states(self) -> int:
+        """The number of entries of the state [q; v]."""
+        return self.equations.nq + self.equations.nv
 
     def run(self, progress: Progress = lambda fraction: None) -> History:
         """Carry the run out; see :func:`simulate`."""
@@ -92,7 +99,7 @@ class Simulation:
             rows = slice(0, finished + 1)
             provenance = self.provenance(outcome, seconds, statistics)
             if outcome != "interrupted":
-                provenance["warnings"] = self._step_warnings(self.grid.times[rows], y[rows, : self.x0.size])
+                provenance["warnings"] = self._step_warnings(self.grid.times[rows], y[rows, : self.states])
             return History(self.grid.times[rows], self.equations.channels, y[rows], provenance)
 
         try:
@@ -115,9 +122,11 @@ class Simulation:
 
     def _step_warnings(self, times: FloatArray, states: FloatArray) -> list[str]:
         """Return a warning if the step is too long for the fastest small motions anywhere along the run."""
-        size = self.x0.size
+        size = self.states
         if not isinstance(self.integrator, StepMap) or not 0 < size <= 2 * MANY or len(times) < 2:
             return []
+        if self.equations.lam.numel() or size < self.x0.size:
+            return []  # a step map with constraints or a memory is not a map of small motions alone
         step, rate, h = self.kernel.evaluator("kp_step"), Evaluator(self.equations.rhs), self.grid.step
         # Evenly over the run, and closely before its end: a step that is too long may have ended it.
         last = len(times) - 1
@@ -165,7 +174,7 @@ class Simulation:
                 last = x
                 y[k - 1 : k] = self.kernel.sample(times[k : k + 1], x[None, :], self.inputs[k : k + 1], self.p)
                 self._check_outputs(times[k], y[k - 1])
-                check_singularity(self.equations, y[k - 1, : self.x0.size], times[k])
+                check_singularity(self.equations, y[k - 1, : self.states], times[k])
                 advanced(k)
 
     def _states(self, rows: range, x0: FloatArray, statistics: dict[str, Any]) -> Iterator[FloatArray]:
@@ -228,11 +237,11 @@ class Simulation:
     def _check_outputs(self, t: float, y: FloatArray) -> None:
         if not np.isfinite(y).all():
             worst = int(np.argmin(np.isfinite(y)))
-            self._refuse(t, y[: self.x0.size], f"such that '{self.equations.channels[worst].name}' is {y[worst]}", "at")
+            self._refuse(t, y[: self.states], f"such that '{self.equations.channels[worst].name}' is {y[worst]}", "at")
 
     def _refuse(self, t: float, x: FloatArray, what: str, where: str = "after") -> None:
-        names = [channel.name for channel in self.equations.channels[: x.size]]
-        state = ", ".join(f"{name} = {value:.6g}" for name, value in zip(names, x, strict=True))
+        names = [channel.name for channel in self.equations.channels[: self.states]]
+        state = ", ".join(f"{name} = {value:.6g}" for name, value in zip(names, x, strict=False))
         if len(state) > 600:
             state = state[:600] + " ..."
         advice = (
@@ -265,7 +274,11 @@ class Simulation:
                 for j, signal in enumerate(self.mechanism.inputs)
             },
             "geometry": geometry_record(self.mechanism, self.values.parameters),
-            "start": dict(zip((channel.name for channel in self.equations.channels), self.x0.tolist(), strict=False)),
+            "start": dict(
+                zip((channel.name for channel in self.equations.channels), self.x0[: self.states].tolist(), strict=False)
+            ),
+            **({"fitted_start": dict(self.fitted)} if self.fitted else {}),
+            **({"redundant_closures": list(self.equations.redundant)} if self.equations.redundant else {}),
             "formulation": self.equations.formulation,
             "integrator": {"name": self.integrator.name, "options": _plain_options(self.integrator.options)},
             "time": {

@@ -39,9 +39,17 @@ class StepMap(Integrator):
 
     symplectic: ClassVar[bool] = False
 
+    def memory(self, equations: Equations) -> int:
+        """Return how many numbers the method carries from step to step beside the state: earlier states, accelerations."""
+        return 0
+
+    def start_memory(self, equations: Equations, t: ca.MX, x: ca.MX, u: ca.MX, p: ca.MX, h: ca.MX) -> ca.MX:
+        """Return these numbers at the start of a run."""
+        raise NotImplementedError
+
     @abstractmethod
     def step(self, equations: Equations, t: ca.MX, x: ca.MX, u: ca.MX, p: ca.MX, h: ca.MX) -> ca.MX:
-        """Return the state after one step of length ``h`` from time ``t`` and state ``x`` = [q; v].
+        """Return the state after one step of length ``h`` from time ``t`` and state ``x`` = [q; v], followed by the memory.
 
         Call ``equations.rhs(t, x, u, p)`` for xdot, or ``equations.accelerations(t, q, v, u, p)`` and
         ``equations.kinematics(q, v, p)`` for its two halves; ``equations.split(x)`` gives q and v. The inputs ``u`` are

@@ -7,16 +7,25 @@ from dataclasses import dataclass
 import casadi as ca
 
 from kingpost.assembly import Assembly
+from kingpost.constraints import tree_constraints
 from kingpost.equations import Channel, Equations
 from kingpost.interfaces.formulation import Formulation
 from kingpost.kinematics import TreeKinematics
 from kingpost.screws import hat, shift_twist, shift_wrench, twist_cross
 
 
+@dataclass(frozen=True)
+class KaneOptions:
+    """``baumgarte``: rate in 1/s at which errors of closed loops are pulled back; they are projected away at any rate."""
+
+    baumgarte: float = 0.0
+
+
 class Kane(Formulation):
     """Kane's equations from projection matrices P_k and screw transformations."""
 
     name = "kane"
+    Options = KaneOptions
 
     def derive(self, assembly: Assembly) -> Equations:
         kinematics = TreeKinematics(assembly)
@@ -52,6 +61,7 @@ class Kane(Formulation):
             f += P_B.T @ (wrenches[name] - shift_wrench(com) @ inertial)
 
         outputs = assembly.mechanism.outputs
+        closures = tree_constraints(kinematics, assembly.mechanism.closures)
         return Equations(
             mechanism=assembly.mechanism,
             formulation=self.name,
@@ -66,6 +76,13 @@ class Kane(Formulation):
             kinetic=kinetic,
             potential=potential,
             externals=tuple(kinematics.externals),
+            lam=closures.lam,
+            phi=closures.phi,
+            A=closures.A,
+            b=closures.b,
+            owners=closures.owners,
+            reactions=closures.reactions,
+            baumgarte=self.options.baumgarte,
             outputs=ca.vertcat(ca.SX(0, 1), *(kinematics.output(output) for output in outputs)),
             output_channels=tuple(
                 Channel(f"{output.name}.{axis}", output.unit, "world") for output in outputs for axis in "xyz"
