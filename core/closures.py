@@ -1,7 +1,7 @@
 """Closures: what closes the loops of a machine whose joints make a tree.
 
-A closure ties two bodies, or two joint coordinates, that the tree leaves free of each other. It uses the words of a joint: frames F on
-the parent and M on the child, an axis, and kinds with the same names.
+A closure ties two bodies, or two joint coordinates, that the tree leaves free of each other. It uses the words of a joint:
+frames F on the parent and M on the child, an axis, and kinds with the same names.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Closure:
     ratio, offset
         Of a gear: first coordinate = ratio * second + offset.
     radius
-        In m: of a wheel or ball that rolls; of a winch, whose rope grows by radius times its angle.
+        In m: of a wheel, ball or disc that rolls; of a winch, whose rope grows by radius times its angle.
 
     """
 
@@ -81,6 +81,10 @@ class Closure:
                 f"{what}: a {self.kind} closure ties {kind.coordinates} coordinate(s), got {listed(self.coordinates)}",
                 path=("coordinates",),
             )
+        for name in ("length", *(("radius",) if self.kind in ("rolling", "rolling-disc") else ())):
+            value = getattr(self, name)
+            if isinstance(value, float) and value <= 0.0:
+                raise MechanismError(f"{what}: {name} is {value:g} m; it must be positive", path=(name,))
         for name in ("axis", "axis2"):
             value = getattr(self, name)
             if value is not None and all(component == 0.0 for component in value):
@@ -129,7 +133,7 @@ class ClosureKind:
         raise NotImplementedError
 
     def speeds(self, place: Place) -> ca.SX:
-        """Return what must vanish at speed level beyond the rates of :meth:`positions`: linear in the speeds, not integrable."""
+        """Return what else must vanish at speed level, beyond the rates of :meth:`positions`; linear in the speeds."""
         return ca.SX(0, 1)
 
 
@@ -142,14 +146,22 @@ def _sideways(place: Place) -> ca.SX:
 
 
 def _aligned(place: Place) -> ca.SX:
-    """Return zero if the axis fixed in M is along the axis fixed in F."""
-    return perpendicular(place.axis).T @ (place.X_FM.R @ place.axis)
+    """Return zero if the axis fixed in M is along the axis fixed in F: 2 sin(a/2) for an angle a between them.
+
+    Their cross product alone, sin(a), would let a loop close with the axes opposed.
+    """
+    turned = place.X_FM.R @ place.axis
+    return perpendicular(place.axis).T @ turned * ca.sqrt(2 / (1 + ca.dot(place.axis, turned)))
 
 
 def _unturned(place: Place) -> ca.SX:
-    """Return zero if M and F have the same axes: three products of different axes; of full rank up to a turn of 90 degrees."""
+    """Return zero if M and F have the same axes: twice the vector part of the unit quaternion between them.
+
+    The skew part of the rotation matrix alone would let a loop close half a turn away.
+    """
     R = place.X_FM.R
-    return ca.vertcat(R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]) / 2
+    skew = ca.vertcat(R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])
+    return skew / ca.sqrt(1 + R[0, 0] + R[1, 1] + R[2, 2])
 
 
 class SphericalClosure(ClosureKind):
@@ -193,13 +205,14 @@ class CylindricalClosure(ClosureKind):
 
 
 class UniversalClosure(ClosureKind):
-    """Two points coincide, and an axis of the parent stays perpendicular to one of the child."""
+    """Two points coincide, and an axis of the parent keeps its angle (mostly 90 degrees) to one of the child."""
 
     kind = "universal"
     needs = (*PAIR, "axis", "axis2")
 
     def positions(self, place: Place) -> ca.SX:
-        return ca.vertcat(place.X_FM.p, ca.dot(place.axis, place.X_FM.R @ place.axis2))
+        angle = ca.dot(place.axis, place.X_FM.R @ place.axis2) - ca.dot(place.axis, place.axis2)
+        return ca.vertcat(place.X_FM.p, angle)
 
 
 class PlanarClosure(ClosureKind):
@@ -270,7 +283,7 @@ class Gear(ClosureKind):
 
 
 class Rolling(ClosureKind):
-    """A ball with its centre at the origin of M rolls without slip on the plane z = 0 of F."""
+    """A ball, or a wheel that stays upright, with its centre at the origin of M rolls without slip on the plane z = 0 of F."""
 
     kind = "rolling"
     needs = (*PAIR, "radius")
@@ -279,11 +292,31 @@ class Rolling(ClosureKind):
         return place.X_FM.p[2] - place.value(place.closure.radius or 0.0)
 
     def speeds(self, place: Place) -> ca.SX:
-        # The material point at the contact, r below the centre, has no velocity along the plane.
-        R = place.X_FM.R
-        w, v = R @ place.t_FM[:3], R @ place.t_FM[3:]
-        down = ca.vertcat(0, 0, -place.value(place.closure.radius or 0.0))
-        return (v + ca.cross(w, down))[:2]
+        return _slip(place, ca.vertcat(0, 0, -place.value(place.closure.radius or 0.0)))
+
+
+class RollingDisc(ClosureKind):
+    """A thin disc, its centre at the origin of M and its axle along ``axis``, rolls on its edge on the plane z = 0 of F."""
+
+    kind = "rolling-disc"
+    needs = (*PAIR, "axis", "radius")
+
+    def positions(self, place: Place) -> ca.SX:
+        axle = place.X_FM.R @ place.axis
+        return place.X_FM.p[2] - place.value(place.closure.radius or 0.0) * ca.sqrt(1 - axle[2] ** 2)
+
+    def speeds(self, place: Place) -> ca.SX:
+        # The lowest point of the edge: straight down, less what of it is along the axle.
+        axle = place.X_FM.R @ place.axis
+        down = axle[2] * axle - ca.vertcat(0, 0, 1)
+        return _slip(place, place.value(place.closure.radius or 0.0) * down / ca.sqrt(1 - axle[2] ** 2))
+
+
+def _slip(place: Place, arm: ca.SX) -> ca.SX:
+    """Return the velocity along the plane of the material point at ``arm`` from the origin of M, both in F."""
+    R = place.X_FM.R
+    w, v = R @ place.t_FM[:3], R @ place.t_FM[3:]
+    return (v + ca.cross(w, arm))[:2]
 
 
 _KINDS: tuple[ClosureKind, ...] = (
@@ -299,5 +332,6 @@ _KINDS: tuple[ClosureKind, ...] = (
     Rope(),
     Gear(),
     Rolling(),
+    RollingDisc(),
 )
 CLOSURE_KINDS: dict[str, ClosureKind] = {item.kind: item for item in _KINDS}

@@ -1,7 +1,7 @@
 """The constraint equations of closures, in the coordinates and speeds of a tree.
 
-    0 = phi(t, q)                    positions
-    0 = A(t, q) v + b(t, q)          speeds: the rates of phi first, then what cannot be integrated
+0 = phi(t, q)                    positions
+0 = A(t, q) v + b(t, q)          speeds: the rates of phi first, then what cannot be integrated
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import casadi as ca
 
 from kingpost.closures import CLOSURE_KINDS, Closure
-from kingpost.elements import WORLD
 from kingpost.expressions import Scalar
 from kingpost.kinematics import TreeKinematics
 from kingpost.screws import Pose, rotation_rpy, twist_to
@@ -28,7 +27,8 @@ class Constraints:
     lam: ca.SX
     #: Name of the closure of each row of A.
     owners: tuple[str, ...]
-    #: Wrench on the child of each closure between bodies, about the origin of M in M; an expression in lam.
+    #: Expressions in lam by closure: the wrench on its child, about the origin of M in M; under "name.efforts", where it names
+    #: joint coordinates, the efforts along these.
     reactions: dict[str, ca.SX]
 
 
@@ -37,9 +37,7 @@ class ClosurePlace:
 
     def __init__(self, tree: TreeKinematics, closure: Closure) -> None:
         self.tree, self.closure = tree, closure
-        self.axis, self.axis2 = (
-            ca.SX(3, 1) if field is None else self._unit(field) for field in (closure.axis, closure.axis2)
-        )
+        self.axis, self.axis2 = (ca.SX(3, 1) if field is None else self._unit(field) for field in (closure.axis, closure.axis2))
         self.X_BM = Pose.identity()
         self.X_FM, self.t_FM = Pose.identity(), ca.SX(6, 1)
         if closure.child:
@@ -71,12 +69,16 @@ class ClosurePlace:
 
 
 class _FreePlace(ClosurePlace):
-    """A closure whose relative pose and twist are symbols of their own, to see how its equations depend on them."""
+    """A closure whose relative pose, twist and coordinates are symbols of their own, to see how its equations feel them."""
 
     def __init__(self, tree: TreeKinematics, closure: Closure) -> None:
         super().__init__(tree, closure)
         self.X_FM = Pose(ca.SX.sym("R", 3, 3), ca.SX.sym("p", 3))
         self.t_FM = ca.SX.sym("t", 6)
+        self.coordinates = ca.SX.sym("c", len(closure.coordinates))
+
+    def coordinate(self, i: int) -> ca.SX:
+        return self.coordinates[i]
 
 
 def tree_constraints(tree: TreeKinematics, closures: Sequence[Closure]) -> Constraints:
@@ -90,31 +92,46 @@ def tree_constraints(tree: TreeKinematics, closures: Sequence[Closure]) -> Const
     further = ca.vertcat(ca.SX(0, 1), *(speeds for _, _, speeds in held))
     A_phi, A_further = ca.jacobian(phi, tree.q) @ N, ca.jacobian(further, tree.v)
     A = ca.vertcat(A_phi, A_further)
-    b = ca.vertcat(ca.jacobian(phi, tree.t), further - A_further @ tree.v)
+    # What cannot be integrated is linear in the speeds, so this is all of it at rest.
+    at_rest = ca.substitute(further, tree.v, ca.SX.zeros(tree.v.numel())) if further.numel() else further
+    b = ca.vertcat(ca.jacobian(phi, tree.t), at_rest)
     owners = [closure.name for closure, positions, _ in held for _ in range(positions.numel())]
     owners += [closure.name for closure, _, speeds in held for _ in range(speeds.numel())]
     lam = ca.SX.sym("lam", len(owners))
-    reactions = {}
+    reactions: dict[str, ca.SX] = {}
     first, last = 0, phi.numel()
     for closure, positions, speeds in held:
         rows = [*range(first, first + positions.numel()), *range(last, last + speeds.numel())]
         first, last = first + positions.numel(), last + speeds.numel()
-        if closure.child:
-            reactions[closure.name] = _reaction(tree, closure, lam[rows])
+        reactions |= _reactions(tree, closure, lam[rows])
     return Constraints(phi, A, ca.densify(b), lam, tuple(owners), reactions)
 
 
-def _reaction(tree: TreeKinematics, closure: Closure, lam: ca.SX) -> ca.SX:
-    """Return the wrench of a closure on its child: by virtual power, the transpose of how its equations feel a twist."""
+def efforts_of(closure: str) -> str:
+    """Return the key in ``reactions`` of the efforts of a closure along the coordinates it names."""
+    return f"{closure}.efforts"
+
+
+def _reactions(tree: TreeKinematics, closure: Closure, lam: ca.SX) -> dict[str, ca.SX]:
+    """Return what a closure does: by virtual power, the transpose of how its equations feel a twist or a coordinate's rate."""
     free, true = _FreePlace(tree, closure), ClosurePlace(tree, closure)
     kind = CLOSURE_KINDS[closure.kind]
     positions, speeds = kind.positions(free), kind.speeds(free)
-    twist = ca.SX.sym("twist", 6)
     R, p = free.X_FM.R, free.X_FM.p
-    rates = ca.jtimes(positions, ca.vec(R), ca.vec(R @ ca.skew(twist[:3]))) if ca.depends_on(positions, ca.vec(R)) else 0
-    rates = rates + ca.jtimes(positions, p, R @ twist[3:])
-    felt = ca.vertcat(ca.jacobian(rates, twist), ca.jacobian(speeds, free.t_FM))
-    wrench = -felt.T @ lam
-    symbols = ca.vertcat(ca.vec(R), p, free.t_FM)
-    values = ca.densify(ca.vertcat(ca.vec(ca.densify(true.X_FM.R)), ca.densify(true.X_FM.p), true.t_FM))
-    return ca.substitute(wrench, symbols, values)
+    names = [tree.coordinate(name) for name in closure.coordinates]
+    symbols = ca.vertcat(ca.vec(R), p, free.t_FM, free.coordinates)
+    values = ca.densify(ca.vertcat(ca.vec(ca.densify(true.X_FM.R)), ca.densify(true.X_FM.p), true.t_FM, *names))
+    reactions = {}
+    if closure.child:
+        twist = ca.SX.sym("twist", 6)
+        rates = ca.SX(positions.numel(), 1)
+        for place, rate in ((ca.vec(R), ca.vec(R @ ca.skew(twist[:3]))), (p, R @ twist[3:])):
+            if ca.depends_on(positions, place):
+                rates += ca.jtimes(positions, place, rate)
+        felt = ca.vertcat(ca.jacobian(rates, twist), ca.jacobian(speeds, free.t_FM))
+        reactions[closure.name] = ca.densify(ca.substitute(-felt.T @ lam, symbols, values))
+    if closure.coordinates:
+        along = ca.jacobian(positions, free.coordinates)
+        efforts = -along.T @ lam[: positions.numel()]
+        reactions[efforts_of(closure.name)] = ca.densify(ca.substitute(efforts, symbols, values))
+    return reactions

@@ -1,17 +1,21 @@
 """Newton and Euler for every body of a tree: how it moves and accelerates, what acts on it, what its joint must transmit.
 
 An MX graph with small functions for each link, so that it grows no faster than the number of links. Symbols: time t,
-coordinates q, generalized speeds v, their rates vdot, Lagrange multipliers lam, inputs u, parameters p.
+coordinates q, generalized speeds v, their rates vdot, Lagrange multipliers lam, inputs u, parameters p; q and v are those of
+the equations of motion, from which joint coordinates and speeds are found where they are others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import casadi as ca
 
 from kingpost.assembly import Assembly
-from kingpost.cutkinematics import CutKinematics, pack_pose
+from kingpost.closures import Closure
+from kingpost.constraints import efforts_of
+from kingpost.cutkinematics import CutKinematics, pack_pose, unpack_pose
 from kingpost.elements import WORLD, Joint
 from kingpost.externals import External
 from kingpost.joints import JOINT_KINDS
@@ -21,7 +25,9 @@ from kingpost.screws import (
     quaternion_conjugate,
     quaternion_product,
     quaternion_rpy,
+    rotation_rpy,
     twist_to,
+    wrench_to,
 )
 
 
@@ -42,11 +48,19 @@ class JointFunctions:
 class TreeDynamics:
     """All bodies of a tree, from base to tips."""
 
-    def __init__(self, assembly: Assembly, multipliers: int = 0) -> None:
+    def __init__(self, assembly: Assembly, multipliers: int = 0, joint_state: ca.Function | None = None) -> None:
         self.assembly = assembly
         self.space = space = CutKinematics(assembly)
         self.t, self.q, self.v, self.u, self.p = (space.mx[name] for name in "tqvup")
         self.vdot = ca.MX.sym("vdot", space.v.numel())
+        #: Joint coordinates, joint speeds and their rates, in these symbols.
+        self.joint_motion: tuple[ca.MX, ca.MX, ca.MX] = (self.q, self.v, self.vdot)
+        if joint_state is not None:
+            names = ("q", "v", "vdot")
+            self.q, self.v, self.vdot = (ca.MX.sym(name, joint_state.numel_in(i)) for i, name in enumerate(names))
+            joint_q, joint_v, joint_vdot = joint_state(self.q, self.v, self.vdot, self.p)
+            self.joint_motion = (joint_q, joint_v, joint_vdot)
+            space.mx["q"], space.mx["v"] = joint_q, joint_v
         self.lam = ca.MX.sym("lam", multipliers)
         self.links: dict[str, Link] = {joint.child: make_link(space, joint) for joint in assembly.mechanism.tree}
         self.joints: dict[str, JointFunctions] = {
@@ -60,6 +74,8 @@ class TreeDynamics:
         self.accelerations: dict[str, ca.MX] = {}
         #: Inertial less applied wrench of each body, about its origin in body axes: what its joints must supply.
         self.needed: dict[str, ca.MX] = {}
+        #: The wrench of all closures on each body that they tie, about its origin in body axes; part of ``needed``.
+        self.closing: dict[str, ca.MX] = {}
         self._entries: dict[str, ca.MX] = {}
         self._move()
         self._apply()
@@ -75,18 +91,19 @@ class TreeDynamics:
 
     def own_q(self, joint: Joint) -> ca.MX:
         """Return the coordinates of a joint."""
-        return self.q[self.space.rows(joint)[0], :]
+        return self.joint_motion[0][self.space.rows(joint)[0], :]
 
     def _move(self) -> None:
         poses = {WORLD: ca.MX(ca.DM(pack_pose(Pose.identity())))}
         quaternions = {WORLD: ca.MX(ca.DM([1.0, 0.0, 0.0, 0.0]))}
         twists, accelerations = {WORLD: ca.MX.zeros(6)}, {WORLD: ca.MX.zeros(6)}
+        _, v, vdot = self.joint_motion
         for body, link in self.links.items():
             parent, q = link.joint.parent, self.own_q(link.joint)
-            x, twists[body], c, gyroscopic = link.move(q, self.v[link.rows, :], self.p, twists[parent])
+            x, twists[body], c, gyroscopic = link.move(q, v[link.rows, :], self.p, twists[parent])
             poses[body] = link.place(poses[parent], x, self.p)
             quaternions[body] = self.joints[link.joint.name].turn(quaternions[parent], q, self.p)
-            accelerations[body] = link.carry(x, q, self.p, accelerations[parent], self.vdot[link.rows, :]) + c
+            accelerations[body] = link.carry(x, q, self.p, accelerations[parent], vdot[link.rows, :]) + c
             self.needed[body] = gyroscopic + link.resist(accelerations[body], self.p)
             self._entries[body] = x
             self.space.place(body, poses[body], twists[body])
@@ -114,8 +131,50 @@ class TreeDynamics:
         #: Acceleration of free fall, in world axes.
         self.gravity = space.lower("gravity", ca.densify(gravity), space.mx)
 
+    def close(self, reactions: Mapping[str, ca.MX]) -> None:
+        """Take off what the closures do, given their wrenches (and efforts) as in :class:`kingpost.constraints.Constraints`."""
+        efforts = ca.MX.zeros(self.space.v.numel())
+        driven: set[int] = set()
+        for closure in self.assembly.mechanism.closures:
+            if closure.child:
+                on_child, on_parent = self._closure_wrenches(closure, reactions[closure.name])
+                for body, wrench in ((closure.child, on_child), (closure.parent, on_parent)):
+                    if body != WORLD:
+                        self.closing[body] = self.closing[body] + wrench if body in self.closing else wrench
+            for i, name in enumerate(closure.coordinates):
+                row = self.space.effort_row(name)
+                efforts[row] += reactions[efforts_of(closure.name)][i]
+                driven.add(row)
+        for body, wrench in self.closing.items():
+            self.needed[body] = self.needed[body] - wrench
+        if driven:
+            self.efforts["closure"], self._driven["closure"] = efforts, driven
+
+    def closure_frames(self, closure: Closure) -> tuple[Pose, Pose]:
+        """Return X_PF and X_BM, the places of a closure's frames on parent and child."""
+        space = self.space
+        X_PF, X_BM = (
+            Pose(rotation_rpy(*ca.vertsplit(ca.densify(space.vector(rotation)))), space.vector(position))
+            for position, rotation in (
+                (closure.position, closure.rotation),
+                (closure.child_position, closure.child_rotation),
+            )
+        )
+        return X_PF, X_BM
+
+    def _closure_wrenches(self, closure: Closure, wrench: ca.MX) -> tuple[ca.MX, ca.MX]:
+        """Return the wrenches on child and parent, each about its origin in its axes, of one on the child in M."""
+        X_WP, X_WB, w_M = ca.SX.sym("X_WP", 12), ca.SX.sym("X_WB", 12), ca.SX.sym("w", 6)
+        _, X_BM = self.closure_frames(closure)
+        X_PB = unpack_pose(X_WP).inverse() @ unpack_pose(X_WB)
+        on_child = wrench_to(X_BM) @ w_M
+        results = [on_child, -wrench_to(X_PB) @ on_child]
+        function = self.space.share("closure_wrenches", [X_WP, X_WB, w_M, self.space.assembly.p], results)
+        on_child, on_parent = function(self.poses[closure.parent], self.poses[closure.child], wrench, self.p)
+        return on_child, on_parent
+
     def parts(self, joint: Joint) -> tuple[str, ...]:
-        """Return which kinds of effort a joint has: ``actuator``, ``friction``, both or none."""
+        """Return which kinds of effort a joint has, of ``actuator``, ``friction`` and ``closure``."""
         rows = self.space.rows(joint)[1]
         return tuple(part for part, driven in self._driven.items() if driven & set(range(rows.start, rows.stop)))
 

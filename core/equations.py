@@ -96,6 +96,11 @@ class Equations:
     speeds: tuple[Quantity, ...] | None = None
     #: The function (joint coordinates, joint speeds, p) -> [q; v], where they are not.
     initial: ca.Function | None = None
+    #: The function (q, v, vdot, p) -> joint coordinates, joint speeds and their rates, where they are not.
+    joint_state: ca.Function | None = None
+    #: The function (t, q0, q1, v, u, p) -> generalized forces that have no potential, between the places q0 and q1 at the mean
+    #: velocity v, such that they keep the momenta that they should; for integrators that take the others from the potential.
+    midpoint_forces: ca.Function | None = None
     #: The joint or closure that each row of A belongs to.
     owners: tuple[str, ...] = ()
     #: The wrench that the multipliers amount to in each joint or closure, about the origin of the child's frame M, in it.

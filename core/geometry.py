@@ -1,4 +1,4 @@
-"""Where joints and masses are in the bodies, as numbers, so that the loads in a result can be turned and drawn later."""
+"""Where joints, closures and masses are in the bodies, as numbers, so that loads in a result can be turned and drawn later."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kingpost.screws import numeric, rotation_rpy
 
 
 def geometry_record(mechanism: Mechanism, parameters: Mapping[str, float]) -> dict[str, Any]:
-    """Return bodies, joints and outputs with their places at the given parameters, as plain data."""
+    """Return bodies, joints, closures between bodies and outputs with their places at the given parameters, as plain data."""
 
     def numbers(vector: tuple[Scalar, ...] | None) -> list[float] | None:
         return None if vector is None else [float(evaluate(component, parameters)) for component in vector]
@@ -34,6 +34,18 @@ def geometry_record(mechanism: Mechanism, parameters: Mapping[str, float]) -> di
                 "axis": numbers(joint.axis),
             }
             for joint in mechanism.joints
+        },
+        "closures": {
+            closure.name: {
+                "kind": closure.kind,
+                "parent": closure.parent,
+                "child": closure.child,
+                "parent_frame": frame(closure.position, closure.rotation),
+                "child_frame": frame(closure.child_position, closure.child_rotation),
+                "axis": numbers(closure.axis),
+            }
+            for closure in mechanism.closures
+            if closure.child
         },
         "outputs": [{"name": output.name, "body": output.body, "at": numbers(output.at)} for output in mechanism.outputs],
     }

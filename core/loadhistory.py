@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from kingpost.history import History
 
 FloatArray = NDArray[np.float64]
-PARTS = ("constraint", "actuator", "friction")
+PARTS = ("constraint", "actuator", "friction", "closure")
 
 
 @dataclass(frozen=True, eq=False)
 class JointLoadHistory:
-    """The wrench that a joint transmits, sample by sample, in stated axes, on a stated side, about a stated point.
+    """The wrench that a joint or closure transmits, sample by sample, in stated axes, on a stated side, about a stated point.
 
     All wrenches have columns Mx, My, Mz (N m), Fx, Fy, Fz (N); ``total`` is the sum of the parts. The motion is that of the
     body on which the load acts, in the same axes: with ``total``, the other loads on the body and these, a finite-element
@@ -39,6 +39,8 @@ class JointLoadHistory:
     constraint: FloatArray
     actuator: FloatArray
     friction: FloatArray
+    #: Efforts of gears and winches along the joint's coordinates.
+    closure: FloatArray
     #: Of the body's material point at the reference point, m/s^2; of the body, rad/s^2 and rad/s; of free fall, m/s^2.
     acceleration: FloatArray
     angular_acceleration: FloatArray
@@ -110,7 +112,8 @@ class _Places:
     def __init__(self, history: History, joint: str) -> None:
         self.history = history
         try:
-            self.record = history.provenance["geometry"]["joints"][joint]
+            geometry = history.provenance["geometry"]
+            self.record = {**geometry.get("closures", {}), **geometry["joints"]}[joint]
         except KeyError:
             raise KingpostError(
                 f"the load of joint '{joint}' cannot be turned: this history has no record of the machine's geometry. Read it "

@@ -1,7 +1,7 @@
 """Joint loads as channels of a run: which joints, in which axes, on which side and about which point.
 
-The load of a joint is the wrench [Mx My Mz Fx Fy Fz] that the parent exerts on the child through it, or its reaction on the
-parent.
+The load of a joint, or of a closure, is the wrench [Mx My Mz Fx Fy Fz] that the parent exerts on the child through it, or its
+reaction on the parent.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from typing import Any, TypeAlias
 import casadi as ca
 
 from kingpost.assembly import Assembly
+from kingpost.closures import Closure
+from kingpost.constraints import efforts_of
+from kingpost.cutkinematics import unpack_pose
 from kingpost.dynamics import TreeDynamics
 from kingpost.elements import WORLD, Joint
 from kingpost.equations import Channel, Equations, LoadExpressions
@@ -35,7 +38,7 @@ class LoadRequest:
     Parameters
     ----------
     joint
-        Name of the joint.
+        Name of the joint, or of a closure between two bodies.
     frame
         Axes of the components: ``"child"`` and ``"parent"`` are the joint frames fixed in the child and in the parent,
         ``"body"`` is the body frame of the body on which the load acts, ``"world"`` the inertial frame.
@@ -81,17 +84,23 @@ def load_requests(mechanism: Mechanism, wanted: LoadsWanted | None) -> tuple[Loa
     """Return one request for each joint that is wanted, checked against the mechanism."""
     if wanted is None:
         return ()
-    names = [joint.name for joint in mechanism.joints]
+    names = [*(joint.name for joint in mechanism.joints), *_between_bodies(mechanism)]
+    gears = [closure.name for closure in mechanism.closures if not closure.child]
     if wanted == "all":
         return tuple(LoadRequest(name) for name in names)
     items = [wanted] if isinstance(wanted, str) else wanted
     requests = [item if isinstance(item, LoadRequest) else LoadRequest.parse(item) for item in items]
     seen: set[str] = set()
     for request in requests:
+        if request.joint in gears:
+            raise KingpostError(
+                f"closure '{request.joint}' ties coordinates, not bodies, and has no wrench; its efforts are the part "
+                "'closure' of the loads of its joints"
+            )
         if request.joint not in names:
             raise KingpostError(
                 f"'{mechanism.name}' has no joint '{request.joint}' whose load could be given{closest(request.joint, names)} "
-                f"Joints: {listed(names)}."
+                f"Joints{' and closures' if mechanism.closures else ''}: {listed(names)}."
             )
         if request.joint in seen:
             raise KingpostError(
@@ -112,15 +121,25 @@ def derive_loads(
             "use 'recursive' or 'auxiliary-speeds' with it"
         )
     mechanism = assembly.mechanism
-    dynamics = TreeDynamics(assembly, equations.lam.numel())
+    dynamics = TreeDynamics(assembly, equations.lam.numel(), equations.joint_state)
+    closures = _between_bodies(mechanism)
+    reactions = _closure_reactions(dynamics, equations)
+    if mechanism.closures:
+        dynamics.close(reactions)
     joints = {joint.name: joint for joint in mechanism.joints}
-    asked = [joints[request.joint] for request in requests]
-    constraints = method.constraint_wrenches(dynamics, equations, asked)
+    asked = [joints[request.joint] for request in requests if request.joint in joints]
+    constraints = method.constraint_wrenches(dynamics, equations, asked) if asked else {}
     _check_answer(method, constraints, asked)
     block = _Block()
     residuals = []
     record: dict[str, Any] = {}
-    for request, joint in zip(requests, asked, strict=True):
+    for request in requests:
+        if request.joint in closures:
+            wrench = _closure_frame_function(dynamics, closures[request.joint], request)(reactions[request.joint])
+            block.add_wrench(request.joint, wrench, request)
+            record[request.joint] = _how(request, ["constraint"])
+            continue
+        joint = joints[request.joint]
         parts = {"constraint": constraints[joint.name]}
         parts |= {part: dynamics.effort_wrench(joint, part) for part in dynamics.parts(joint)}
         total = sum(parts.values(), ca.MX.zeros(6))
@@ -129,8 +148,9 @@ def derive_loads(
         named = {"": total} if len(parts) == 1 else {"": total, **parts}
         for part, wrench in named.items():
             block.add_wrench(f"{joint.name}.{part}".rstrip("."), turned(wrench), request)
-        record[joint.name] = {"frame": request.frame, "side": request.side, "at": list(request.at), "parts": list(parts)}
-    beside = {body for joint in asked for body in (joint.parent, joint.child) if body != WORLD}
+        record[joint.name] = _how(request, list(parts))
+    tied = [joints.get(request.joint) or closures[request.joint] for request in requests]
+    beside = {body for item in tied for body in (item.parent, item.child) if body != WORLD}
     for body in mechanism.bodies:
         block.add(f"{body.name}.pose", ("px", "py", "pz"), "m", "world", dynamics.poses[body.name][9:])
         block.add(f"{body.name}.pose", ("ew", "ex", "ey", "ez"), "1", "world", dynamics.quaternions[body.name])
@@ -139,9 +159,10 @@ def derive_loads(
             for (letter, unit), values in zip(_MOTION, ca.vertsplit(motion, 3), strict=True):
                 block.add(f"{body.name}.motion", [f"{letter}{axis}" for axis in "xyz"], unit, "body", values)
     block.add("loads.gravity", "xyz", "m/s2", "world", dynamics.gravity)
+    # Of closures alone there is nothing to compare with.
     lengths = [ca.horzcat(ca.norm_2(residual[3:]), ca.norm_2(residual[:3])) for residual in residuals]
-    largest = [ca.mmax(column) for column in ca.horzsplit(ca.vertcat(*lengths))]
-    for name, unit, value in zip(("force", "moment"), ("N", "N.m"), largest, strict=True):
+    largest = [ca.mmax(column) for column in ca.horzsplit(ca.vertcat(*lengths))] if lengths else []
+    for name, unit, value in zip(("force", "moment"), ("N", "N.m"), largest, strict=False):
         block.add("loads.residual", (name,), unit, "", value)
     return LoadExpressions(
         function=ca.Function("kp_loads", dynamics.symbols, [ca.vertcat(*block.values)]),
@@ -153,8 +174,37 @@ def derive_loads(
 
 CONVENTION = (
     "wrench of the parent on the child (side child) or of the child on the parent (side parent), about the joint origin on "
-    "that side plus the offset 'at', in the axes of 'frame'; total = constraint + actuator + friction"
+    "that side plus the offset 'at', in the axes of 'frame'; total = constraint + actuator + friction + closure"
 )
+
+
+def _how(request: LoadRequest, parts: list[str]) -> dict[str, Any]:
+    return {"frame": request.frame, "side": request.side, "at": list(request.at), "parts": parts}
+
+
+def _between_bodies(mechanism: Mechanism) -> dict[str, Closure]:
+    return {closure.name: closure for closure in mechanism.closures if closure.child}
+
+
+def _closure_reactions(dynamics: TreeDynamics, equations: Equations) -> dict[str, ca.MX]:
+    """Return the wrenches and efforts of all closures in the symbols of ``dynamics``."""
+    wanted = []
+    for closure in dynamics.assembly.mechanism.closures:
+        wanted += [closure.name] * bool(closure.child) + [efforts_of(closure.name)] * bool(closure.coordinates)
+    missing = [name for name in wanted if name not in equations.reactions]
+    if missing:
+        raise PluginError(
+            f"formulation '{equations.formulation}' does not say what its multipliers amount to in closure {listed(missing)}; "
+            "joint loads need it. Use 'kane' or 'recursive'"
+        )
+    if not wanted:
+        return {}
+    given = [equations.t, equations.q, equations.v, equations.lam, equations.u, equations.p]
+    function = ca.Function("closures", given, [ca.densify(equations.reactions[name]) for name in wanted])
+    values = function.call([dynamics.t, dynamics.q, dynamics.v, dynamics.lam, dynamics.u, dynamics.p])
+    return dict(zip(wanted, values, strict=True))
+
+
 _MOTION = (("w", "rad/s"), ("alpha", "rad/s2"), ("a", "m/s2"))
 
 
@@ -216,6 +266,31 @@ def _frame_function(dynamics: TreeDynamics, joint: Joint, request: LoadRequest) 
     function = space.share("in_frame", [wrench, q, space.assembly.p, R_WB], [ca.vertcat(moment, force)])
     rotation = ca.reshape(dynamics.poses[joint.child][:9], 3, 3)
     return lambda wrench: function(wrench, dynamics.own_q(joint), dynamics.p, rotation)
+
+
+def _closure_frame_function(dynamics: TreeDynamics, closure: Closure, request: LoadRequest) -> Any:
+    """Return the map from a closure's wrench on its child, about the origin of M in M, to the wrench that is asked for."""
+    if request == LoadRequest(closure.name):
+        return lambda wrench: wrench
+    packed_P, packed_B, wrench = ca.SX.sym("X_WP", 12), ca.SX.sym("X_WB", 12), ca.SX.sym("w", 6)
+    X_WP, X_WB = unpack_pose(packed_P), unpack_pose(packed_B)
+    X_PF, X_BM = dynamics.closure_frames(closure)
+    R_WM, R_WF = X_WB.R @ X_BM.R, X_WP.R @ X_PF.R
+    R_WA = {
+        "child": R_WM,
+        "parent": R_WF,
+        "body": X_WB.R if request.side == "child" else X_WP.R,
+        "world": ca.SX.eye(3),
+    }[request.frame]
+    arm = -ca.DM(request.at)
+    if request.side == "parent":
+        arm = arm + R_WA.T @ ((X_WB @ X_BM).p - (X_WP @ X_PF).p)
+    sign = 1 if request.side == "child" else -1
+    force = sign * (R_WA.T @ R_WM @ wrench[3:])
+    moment = sign * (R_WA.T @ R_WM @ wrench[:3]) + ca.cross(arm, force)
+    inputs = [wrench, packed_P, packed_B, dynamics.space.assembly.p]
+    function = dynamics.space.share("closure_in_frame", inputs, [ca.vertcat(moment, force)])
+    return lambda value: function(value, dynamics.poses[closure.parent], dynamics.poses[closure.child], dynamics.p)
 
 
 def _body_motion(twist: ca.MX, rate: ca.MX) -> ca.MX:

@@ -22,6 +22,7 @@ from kingpost.kernel import Backend, Kernel
 from kingpost.linearize import find_equilibrium
 from kingpost.loads import LoadsWanted, derive_loads, load_requests
 from kingpost.mechanism import Mechanism
+from kingpost.monitors import with_monitors
 from kingpost.pluginset import PluginSet
 from kingpost.selection import Selection, select
 from kingpost.simulation import Progress, Simulation, check_singularity
@@ -51,6 +52,7 @@ def simulate(
     close_loops: bool = False,
     loads: LoadsWanted | None = None,
     load_method: Selection[JointLoads] | None = None,
+    monitors: bool = False,
     plugins: PluginSet | None = None,
     progress: Progress = lambda fraction: None,
 ) -> History:
@@ -83,6 +85,8 @@ def simulate(
         Joints whose loads are wanted: ``"all"``, or names, ``"slew:frame=parent,side=parent"``, :class:`kingpost.LoadRequest`.
     load_method
         How they are found; by default ``auxiliary-speeds`` for ``kane``, ``recursive`` for any other formulation.
+    monitors
+        Whether momentum, constraint errors, rank and condition are added to the channels (docs/closed-loops.md).
     plugins
         The plugins to choose from; by default all built-in and installed ones.
     progress
@@ -94,7 +98,7 @@ def simulate(
         When the integration cannot go on; its ``history`` holds what was computed before.
 
     """
-    return prepare(
+    simulation = prepare(
         mechanism,
         t_end,
         t_start=t_start,
@@ -110,7 +114,9 @@ def simulate(
         loads=loads,
         load_method=load_method,
         plugins=plugins,
-    ).run(progress)
+    )
+    history = simulation.run(progress)
+    return with_monitors(simulation, history) if monitors else history
 
 
 def prepare(
@@ -245,7 +251,9 @@ def _functions(equations: Equations, integrator: Integrator) -> list[ca.Function
         return [equations.rhs, equations.rhs_jacobian, equations.observe]
     guard = [] if equations.guard is None else [equations.guard]
     extra = integrator.memory(equations)
-    watching = [_without_memory(function, extra) for function in (equations.observe, *guard)] if extra else [equations.observe, *guard]
+    watching = (
+        [_without_memory(function, extra) for function in (equations.observe, *guard)] if extra else [equations.observe, *guard]
+    )
     return [step_function(equations, integrator), *watching]
 
 

@@ -22,10 +22,11 @@ from kingpost.geometry import geometry_record
 from kingpost.grid import Grid
 from kingpost.history import History
 from kingpost.interfaces.integrator import InitialValueProblem, Integrator, Solver, StepMap
-from kingpost.kernel import NOT_FINITE, OK, OUTPUT_NOT_FINITE, Evaluator, Kernel
+from kingpost.kernel import NOT_FINITE, OK, OUTPUT_NOT_FINITE, Evaluator, Kernel, Stop
 from kingpost.kernel import SINGULAR as SINGULAR_JOINT
 from kingpost.linearize import longest_stable_step
 from kingpost.mechanism import Mechanism
+from kingpost.newton import ImplicitStepMap, repeat_newton
 from kingpost.pluginset import PluginSet
 from kingpost.values import Values
 from kingpost.version import __version__
@@ -164,6 +165,7 @@ class Simulation:
         if stop.status == OUTPUT_NOT_FINITE:
             self._check_outputs(stop.t, y[stop.steps // grid.substeps])
         if stop.status != OK:
+            self._refuse_unsolved(stop)
             self._refuse(stop.t, stop.x, "not finite" if stop.status == NOT_FINITE else "not found by the step's own solver")
 
     def _solve(self, y: FloatArray, advanced: Callable[[int], None], statistics: dict[str, Any]) -> None:
@@ -234,19 +236,33 @@ class Simulation:
         following = self.kernel.evaluator("kp_step")(t, x, self.inputs[0], self.p, self.grid.step)
         check_singularity(self.equations, following, t + self.grid.step)
 
+    def _refuse_unsolved(self, stop: Stop) -> None:
+        """Say how Newton's method went in an implicit step that failed, if that is why it failed."""
+        if not isinstance(self.integrator, ImplicitStepMap):
+            return
+        u = self.inputs[stop.steps // self.grid.substeps]
+        record = repeat_newton(self.integrator, self.equations, stop.t, stop.x, u, self.p, self.grid.step)
+        if record.converged:
+            return
+        name, iterations = self.integrator.name, self.integrator.options.iterations
+        advice = f"try a step smaller than {self.grid.step:g} s, or more iterations ({name}:iterations={2 * iterations})"
+        if self.equations.owners:
+            advice += "; at a dead centre of a closed loop no step helps"
+        self._refuse(stop.t, stop.x, f"not found: {record.explain()}", advice=advice)
+
     def _check_outputs(self, t: float, y: FloatArray) -> None:
         if not np.isfinite(y).all():
             worst = int(np.argmin(np.isfinite(y)))
             self._refuse(t, y[: self.states], f"such that '{self.equations.channels[worst].name}' is {y[worst]}", "at")
 
-    def _refuse(self, t: float, x: FloatArray, what: str, where: str = "after") -> None:
+    def _refuse(self, t: float, x: FloatArray, what: str, where: str = "after", advice: str = "") -> None:
         names = [channel.name for channel in self.equations.channels[: self.states]]
         state = ", ".join(f"{name} = {value:.6g}" for name, value in zip(names, x, strict=False))
         if len(state) > 600:
             state = state[:600] + " ..."
-        advice = (
-            f"try a step smaller than {self.grid.step:g} s" if isinstance(self.integrator, StepMap) else "check the model there"
-        )
+        if not advice:
+            fixed = isinstance(self.integrator, StepMap)
+            advice = f"try a step smaller than {self.grid.step:g} s" if fixed else "check the model there"
         raise SolverError(
             f"'{self.mechanism.name}' with {self.integrator.name}: the state {where} t = {t:.9g} s is {what}; {advice}. Last "
             f"good state: {state}"

@@ -12,17 +12,34 @@ from kingpost.interfaces.writer import Writer
 from kingpost.plugins.forces.bodies import BodyWrench, Hydrostatic, PointSpring
 from kingpost.plugins.forces.gravity import Gravity
 from kingpost.plugins.forces.joint import JointActuator, JointEffort, JointFriction, JointSpring
+from kingpost.plugins.formulations.directors import Directors
 from kingpost.plugins.formulations.kane import Kane
+from kingpost.plugins.formulations.nullspace import Nullspace
 from kingpost.plugins.formulations.recursive import Recursive
+from kingpost.plugins.integrators.backward_euler import BackwardEuler
+from kingpost.plugins.integrators.bdf2 import BDF2
+from kingpost.plugins.integrators.energy_momentum import EnergyMomentum
 from kingpost.plugins.integrators.euler_symplectic import EulerSymplectic
+from kingpost.plugins.integrators.generalized_alpha import GeneralizedAlpha
+from kingpost.plugins.integrators.midpoint import Midpoint
+from kingpost.plugins.integrators.radau2 import Radau2
 from kingpost.plugins.integrators.rk4 import RK4
 from kingpost.plugins.integrators.scipy_solvers import BDF, DOP853, LSODA, Radau
+from kingpost.plugins.integrators.variational import Variational
 from kingpost.plugins.joint_loads.auxiliary_speeds import AuxiliarySpeeds
 from kingpost.plugins.joint_loads.multipliers import MultiplierLoads
 from kingpost.plugins.joint_loads.recursive import RecursiveLoads
 from kingpost.plugins.models.chain import Chain
 from kingpost.plugins.models.double_pendulum import DoublePendulum
+from kingpost.plugins.models.four_bar import FourBar
+from kingpost.plugins.models.heavy_top import HeavyTop
+from kingpost.plugins.models.luffing_crane import LuffingCrane
+from kingpost.plugins.models.rotary_crane import RotaryCrane
+from kingpost.plugins.models.satellite import Satellite
+from kingpost.plugins.models.slider_crank import SliderCrank
 from kingpost.plugins.models.slider_pendulum import SliderPendulum
+from kingpost.plugins.models.squeezer import AndrewsSqueezer
+from kingpost.plugins.models.three_link import ThreeLinkManipulator
 from kingpost.plugins.models.trees import Branched, SixAxisArm, SpacecraftArm
 from kingpost.plugins.models.vessel_crane import VesselCrane
 from kingpost.plugins.writers.csv import CsvWriter
@@ -35,12 +52,26 @@ from kingpost.plugins.writers.png import PngWriter
 
 @hookimpl
 def kingpost_register_formulations() -> list[type[Formulation]]:
-    return [Kane, Recursive]
+    return [Kane, Recursive, Directors, Nullspace]
 
 
 @hookimpl
 def kingpost_register_integrators() -> list[type[Integrator]]:
-    return [RK4, EulerSymplectic, DOP853, LSODA, Radau, BDF]
+    return [
+        RK4,
+        EulerSymplectic,
+        BackwardEuler,
+        Midpoint,
+        EnergyMomentum,
+        Variational,
+        GeneralizedAlpha,
+        BDF2,
+        Radau2,
+        DOP853,
+        LSODA,
+        Radau,
+        BDF,
+    ]
 
 
 @hookimpl
@@ -55,7 +86,23 @@ def kingpost_register_forces() -> list[type[Force]]:
 
 @hookimpl
 def kingpost_register_models() -> list[type[Model]]:
-    return [VesselCrane, DoublePendulum, SliderPendulum, SixAxisArm, Chain, Branched, SpacecraftArm]
+    return [
+        VesselCrane,
+        DoublePendulum,
+        SliderPendulum,
+        SixAxisArm,
+        Chain,
+        Branched,
+        SpacecraftArm,
+        FourBar,
+        SliderCrank,
+        AndrewsSqueezer,
+        RotaryCrane,
+        LuffingCrane,
+        ThreeLinkManipulator,
+        Satellite,
+        HeavyTop,
+    ]
 
 
 @hookimpl

@@ -15,7 +15,7 @@ import numpy as np
 
 from kingpost.cli.output import ProgressBar, print_json, print_table
 from kingpost.cli.source import Source, add_model_argument, open_source
-from kingpost.errors import FileError, Interrupted, KingpostError, MechanismError, PluginError, SolverError
+from kingpost.errors import FileError, Interrupted, KingpostError, MechanismError, PluginError, SolverError, listed
 from kingpost.files import write_json, write_whole
 from kingpost.history import History
 from kingpost.interfaces.command import Command
@@ -25,6 +25,7 @@ from kingpost.kernel import BACKENDS
 from kingpost.loads import LoadsWanted
 from kingpost.mechanism import Mechanism
 from kingpost.modelfile import RunSettings
+from kingpost.monitors import with_monitors
 from kingpost.pluginset import PluginSet
 from kingpost.sections import cut
 from kingpost.selection import make, select, split_selection
@@ -81,6 +82,16 @@ class Run(Command):
             metavar="BODY=DISTANCE",
             help="cut a body by a weld, so many m from its joint, for the section load there (repeatable)",
         )
+        parser.add_argument(
+            "--close-loops",
+            action="store_true",
+            help="let start values that leave loops open by more than 0.01 rad or m be changed until they close",
+        )
+        parser.add_argument(
+            "--monitors",
+            action="store_true",
+            help="also write momentum, and errors, rank and condition of the constraints of closed loops",
+        )
         parser.add_argument("--report", action="store_true", help="also write report.html: plots, loads, animation in one file")
         parser.add_argument("--backend", choices=BACKENDS, help="machine code (c), interpreter (vm), or what can be had (auto)")
         parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: results/MODEL)")
@@ -99,7 +110,7 @@ class Run(Command):
         writers = _writers(choice.get("write"), source.plugins)
         out: Path = arguments.out or Path("results") / source.mechanism.name
         _check_folder(out)
-        simulation = _prepare(source, choice)
+        simulation = _prepare(source, choice, arguments.close_loops)
         if arguments.verbose:
             backend = {"c": "machine code", "vm": "interpreter"}[simulation.kernel.backend]
             print(f"kernel: {backend}; {simulation.kernel.note}", file=sys.stderr)
@@ -116,12 +127,17 @@ class Run(Command):
             raise KeyboardInterrupt(f"{interrupt}{_keep(interrupt.history, out, writers)}") from None
         finally:
             bar.close()
+        if arguments.monitors:
+            history = with_monitors(simulation, history)
         files = _write(history, out, writers)
         if arguments.report:
             from kingpost.report import write_report  # brings SciPy's signal processing, which takes time to import
 
             files.append(out / "report.html")
             write_report(history, files[-1])
+        for name, change in simulation.fitted.items():
+            if name in [quantity.name for quantity in simulation.equations.position_quantities]:
+                print(f"kingpost: warning: '{name}' starts {change:+.4g} from its start value, to close loops", file=sys.stderr)
         for warning in history.provenance["warnings"]:
             print(f"kingpost: warning: {warning}", file=sys.stderr)
         if arguments.json:
@@ -156,7 +172,7 @@ def _last_with(name: str, layers: list[dict[str, Any]]) -> int:
     return max((i for i, layer in enumerate(layers) if name in layer), default=-1)
 
 
-def _prepare(source: Source, choice: dict[str, Any]) -> Simulation:
+def _prepare(source: Source, choice: dict[str, Any], close_loops: bool) -> Simulation:
     names = ("t_start", "step", "output_step", "formulation", "integrator", "backend", "start", "load_method")
     return prepare(
         source.mechanism,
@@ -164,6 +180,7 @@ def _prepare(source: Source, choice: dict[str, Any]) -> Simulation:
         settings=source.settings,
         plugins=source.plugins,
         loads=_wanted_loads(choice.get("loads"), source.mechanism),
+        close_loops=close_loops,
         **{name: choice[name] for name in names if name in choice},
     )
 
@@ -260,7 +277,7 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
     loads = record.get("loads", {"joints": {}})
     said = f"{len(loads['joints'])} joints by {loads['method']}" if loads["joints"] else "none (ask with --loads all)"
     rows = [
-        ("model", f"{simulation.mechanism.name} ({simulation.equations.nv} degrees of freedom)"),
+        ("model", f"{simulation.mechanism.name} ({_freedom(simulation)})"),
         ("method", method),
         ("time", f"{grid.t_start:g} s to {grid.times[-1]:g} s, {len(history)} samples"),
         (
@@ -270,12 +287,30 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
         ("energy", f"{total[0]:.9g} J at the start, {total[-1]:.9g} J at the end"),
         ("loads", said),
     ]
+    if simulation.mechanism.closures:
+        rows.insert(1, ("closures", _closures(simulation)))
     for channel in history.channels[: simulation.equations.nq][:12]:
         values = history[channel.name]
         rows.append((channel.name, f"{values[-1]:.6g} {channel.unit} at the end, {values.min():.6g} to {values.max():.6g}"))
     for joint in list(loads["joints"])[:12]:
         rows.append((joint, _load_summary(history, joint)))
     return [*rows, ("files", listed_files(files))]
+
+
+def _freedom(simulation: Simulation) -> str:
+    """Return how many ways the machine can move at once, and how many coordinates and constraints that takes."""
+    equations = simulation.equations
+    held = equations.lam.numel()
+    free = equations.nv - held
+    words = f"{free} degree{'' if free == 1 else 's'} of freedom"
+    return f"{words}: {equations.nv} speeds, {held} constraints" if held else words
+
+
+def _closures(simulation: Simulation) -> str:
+    """Return the closures, and those whose reactions statics cannot tell apart."""
+    words = listed(f"{closure.name} ({closure.kind})" for closure in simulation.mechanism.closures)
+    redundant = simulation.equations.redundant
+    return f"{words}; redundant, loads by least squares: {listed(redundant)}" if redundant else words
 
 
 def _load_summary(history: History, joint: str) -> str:

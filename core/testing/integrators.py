@@ -16,11 +16,16 @@ from kingpost.mechanism import Mechanism
 from kingpost.pluginset import PluginSet
 from kingpost.selection import make, select
 from kingpost.simulate import prepare
+from kingpost.simulation import Simulation
 from kingpost.testing.problems import (
+    ROD_MASS,
     oscillator,
     oscillator_solution,
     pendulum,
     pendulum_solution,
+    planar_pendulum,
+    planar_pendulum_pin_force,
+    planar_pendulum_solution,
     pushed_mass,
     welded,
 )
@@ -49,6 +54,10 @@ class Subject:
 
     def run(self, mechanism: Mechanism, t_end: float, step: float = 0.01, **arguments: Any) -> History:
         """Run with a step of ``step`` if the method has one, and one sample for each step."""
+        return self.prepare(mechanism, t_end, step, **arguments).run()
+
+    def prepare(self, mechanism: Mechanism, t_end: float, step: float = 0.01, **arguments: Any) -> Simulation:
+        """Return a run that is ready to go; see :meth:`run`."""
         options = arguments.pop("options", {})
         return prepare(
             mechanism,
@@ -58,7 +67,12 @@ class Subject:
             step=step if self.fixed_step else None,
             output_step=arguments.pop("output_step", step),
             **arguments,
-        ).run()
+        )
+
+    @property
+    def remembers(self) -> bool:
+        """Whether the method carries more than the state from step to step."""
+        return issubclass(self.cls, StepMap) and self.cls.memory is not StepMap.memory
 
 
 def check_integrator(cls: type[Integrator], plugins: PluginSet | None = None) -> None:
@@ -158,14 +172,26 @@ def check_input_jump(subject: Subject) -> None:
 
 def check_restart(subject: Subject) -> None:
     """A run continued from its own last state is the same as one run without a stop."""
-    whole = subject.run(pendulum(), 2.0, 0.01)
-    first = subject.run(pendulum(), 1.0, 0.01)
-    state = {name: float(first[name][-1]) for name in ("pivot.angle", "pivot.angle.rate")}
-    second = subject.run(pendulum(), 2.0, 0.01, t_start=1.0, settings=state)
-    difference = np.abs(second.values[-1] - whole.values[-1]).max()
-    # A step map has no memory, so not a bit may differ; a solver starts with other steps, so its tolerance shows.
+    difference = _restart_difference(subject, 0.01)
+    if subject.remembers:
+        # What the method has forgotten at the restart must not cost it its order.
+        finer = _restart_difference(subject, 0.005)
+        assert finer < ROUNDING + difference / 2 ** (subject.cls.order - 0.3), (
+            f"{subject.cls.name}: a restarted run differs by {difference:.2e}, with half the step by {finer:.2e}, more than "
+            f"its order {subject.cls.order} allows"
+        )
+        return
+    # A step map without memory may not differ by a bit; a solver starts with other steps, so its tolerance shows.
     allowed = 0.0 if subject.fixed_step else 1e-6
     assert difference <= allowed, f"{subject.cls.name}: a restarted run differs by {difference:.2e}"
+
+
+def _restart_difference(subject: Subject, step: float) -> float:
+    whole = subject.run(pendulum(), 2.0, step)
+    first = subject.run(pendulum(), 1.0, step)
+    state = {name: float(first[name][-1]) for name in ("pivot.angle", "pivot.angle.rate")}
+    second = subject.run(pendulum(), 2.0, step, t_start=1.0, settings=state)
+    return float(np.abs(second.values[-1] - whole.values[-1]).max())
 
 
 def check_repeatable(subject: Subject) -> None:
@@ -193,6 +219,53 @@ def check_no_mutation(subject: Subject) -> None:
     assert unchanged, f"{subject.cls.name} changed the start state, inputs or parameters it was given"
 
 
+def check_order_closed_loop(subject: Subject) -> None:
+    """On a machine with a closure, coordinates, speeds and multipliers converge with the declared order, to a closed form."""
+    if not subject.fixed_step:
+        return
+    points: list[tuple[float, ...]] = []
+    for halvings in range(14):
+        step = 0.1 / 2**halvings
+        points.append((step, *_closed_loop_errors(subject, step)))
+        if sum(all(ROUNDING < error < COARSE for error in errors) for _, *errors in points) == 3:
+            break
+    usable = np.array([point for point in points if all(ROUNDING < error < COARSE for error in point[1:])])
+    name, declared = subject.cls.name, subject.cls.order
+    assert len(usable) >= 2, f"{name}: no two steps give usable errors on a pinned rod: {points}"
+    coarse, fine = usable[-2:]
+    for what, before, after in zip(("coordinates", "speeds", "multipliers"), coarse[1:], fine[1:], strict=True):
+        order = math.log(before / after) / math.log(coarse[0] / fine[0])
+        assert order > declared - 0.3, (
+            f"{name} declares order {declared}, but on a pinned rod the error of its {what} falls with order {order:.2f}"
+        )
+
+
+def _closed_loop_errors(subject: Subject, step: float) -> tuple[float, float, float]:
+    """Return the errors of coordinates, speeds and multipliers after 3 s; the latter relative to the weight of the rod."""
+    simulation = subject.prepare(planar_pendulum(), 3.0, step, output_step=3.0)
+    history = simulation.run()
+    t, x = history.time[-1:], history.values[-1, :6]
+    difference = np.abs(x - planar_pendulum_solution(t)[0])
+    lam = np.asarray(simulation.equations.multipliers(t[0], x[:3], x[3:], [], simulation.p)).ravel()
+    # The two rows of the pin are along unit vectors at right angles, so its multipliers are the components of a force.
+    force = abs(float(np.linalg.norm(lam)) - float(planar_pendulum_pin_force(t)[0])) / (9.81 * ROD_MASS)
+    return float(difference[:3].max()), float(difference[3:].max()), force
+
+
+def check_constraint_drift(subject: Subject) -> None:
+    """Closed loops stay closed to round-off, at every step."""
+    if not subject.fixed_step:
+        return
+    simulation = subject.prepare(planar_pendulum(), 10.0, 0.01)
+    history = simulation.run()
+    residuals = simulation.equations.constraint_residuals.map(len(history.time))
+    q, v = history.values[:, :3].T, history.values[:, 3:6].T
+    p = np.tile(simulation.p[:, None], len(history.time))
+    error = float(np.abs(np.asarray(residuals(history.time[None, :], q, v, p)[0])).max())
+    # Coordinates of some metres have a round-off of some 1e-15.
+    assert error < 1e-13, f"{subject.cls.name}: the pin of a rod is open by {error:.2e} m"
+
+
 INTEGRATOR_CHECKS: tuple[Callable[[Subject], None], ...] = (
     check_order_nonlinear,
     check_order_linear,
@@ -204,6 +277,8 @@ INTEGRATOR_CHECKS: tuple[Callable[[Subject], None], ...] = (
     check_repeatable,
     check_no_degrees_of_freedom,
     check_no_mutation,
+    check_order_closed_loop,
+    check_constraint_drift,
 )
 
 

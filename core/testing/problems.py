@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.special
 
+from kingpost.closures import Closure
 from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter
 from kingpost.equations import FloatArray
 from kingpost.expressions import Scalar
@@ -56,6 +57,49 @@ def pendulum_solution(t: FloatArray) -> FloatArray:
     # d cd / dz = -(1 - k^2) sn / dn^2, and cos(angle / 2) = sqrt(1 - k^2) / dn.
     rate = -2 * k * w * math.sqrt(1 - k**2) * sn / dn
     return np.column_stack([angle, rate])
+
+
+ROD_MASS = 1.5
+ROD_REACH = 0.6 * PENDULUM_LENGTH  # from the pivot to the centre of mass
+
+
+def planar_pendulum() -> Mechanism:
+    """A rod that could move freely in a plane, held by a pin: the motion of :func:`pendulum`, as an index-3 DAE."""
+    # About the pivot I + m d^2 = m d L, so that L is the length of the mathematical pendulum that swings alike.
+    inertia = ROD_MASS * ROD_REACH * (PENDULUM_LENGTH - ROD_REACH)
+    x, y = _rod_centre(np.array(PENDULUM_START))
+    return Mechanism(
+        "planar-pendulum",
+        bodies=(Body("rod", mass=ROD_MASS, inertia=(inertia, inertia, inertia)),),
+        joints=(
+            Joint(
+                "plane", "planar", "world", "rod", axis=(0, 1, 0), axis2=(1, 0, 0), start=(float(x), float(y), PENDULUM_START)
+            ),
+        ),
+        closures=(Closure("pin", "point-on-line", "world", "rod", axis=(0, 1, 0), child_position=(0, 0, ROD_REACH)),),
+        forces=(ForceElement("gravity"),),
+    )
+
+
+def _rod_centre(angle: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the coordinates of the centre of mass: x to the side, y downwards."""
+    return -ROD_REACH * np.sin(angle), ROD_REACH * np.cos(angle)
+
+
+def planar_pendulum_solution(t: FloatArray) -> FloatArray:
+    """Return x, y, angle and their rates of :func:`planar_pendulum` as columns."""
+    angle, rate = pendulum_solution(t).T
+    x, y = _rod_centre(angle)
+    return np.column_stack([x, y, angle, -y * rate, x * rate, rate])
+
+
+def planar_pendulum_pin_force(t: FloatArray) -> FloatArray:
+    """Return the magnitude of the force in the pin, by Newton's law for the centre of mass."""
+    angle, rate = pendulum_solution(t).T
+    along = ROD_REACH * rate**2 + 9.81 * np.cos(angle)
+    across = 9.81 * np.sin(angle) * (1 - ROD_REACH / PENDULUM_LENGTH)
+    force: FloatArray = ROD_MASS * np.hypot(along, across)
+    return force
 
 
 def pushed_mass() -> Mechanism:

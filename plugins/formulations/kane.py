@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from kingpost.assembly import Assembly
+from kingpost.consistency import DriftingEquations
 from kingpost.constraints import tree_constraints
 from kingpost.equations import Channel, Equations
 from kingpost.interfaces.formulation import Formulation
@@ -16,9 +17,14 @@ from kingpost.screws import hat, shift_twist, shift_wrench, twist_cross
 
 @dataclass(frozen=True)
 class KaneOptions:
-    """``baumgarte``: rate in 1/s at which errors of closed loops are pulled back; they are projected away at any rate."""
+    """Of closed loops.
+
+    ``baumgarte``: rate in 1/s at which constraint errors are pulled back in the accelerations. ``projection``: whether they are
+    taken away after every step of a fixed-step integrator.
+    """
 
     baumgarte: float = 0.0
+    projection: bool = True
 
 
 class Kane(Formulation):
@@ -62,7 +68,8 @@ class Kane(Formulation):
 
         outputs = assembly.mechanism.outputs
         closures = tree_constraints(kinematics, assembly.mechanism.closures)
-        return Equations(
+        make = Equations if self.options.projection else DriftingEquations
+        return make(
             mechanism=assembly.mechanism,
             formulation=self.name,
             t=assembly.t,

@@ -7,50 +7,94 @@ time grow no faster than the number of links.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import casadi as ca
 
 from kingpost.assembly import Assembly
+from kingpost.consistency import DriftingEquations
+from kingpost.constraints import tree_constraints
 from kingpost.cutkinematics import CutKinematics, pack_pose
 from kingpost.elements import WORLD
-from kingpost.equations import Channel, Equations
+from kingpost.equations import FUSED, Channel, Equations
 from kingpost.interfaces.formulation import Formulation
+from kingpost.kinematics import TreeKinematics
 from kingpost.links import Link, make_link
 from kingpost.screws import Pose
 
 
+@dataclass(frozen=True)
+class RecursiveOptions:
+    """Of closed loops.
+
+    ``baumgarte``: rate in 1/s at which constraint errors are pulled back in the accelerations. ``projection``: whether they are
+    taken away after every step of a fixed-step integrator.
+    """
+
+    baumgarte: float = 0.0
+    projection: bool = True
+
+
 class Recursive(Formulation):
-    """Articulated-body algorithm: accelerations in O(n), for machines with many links."""
+    """Articulated-body algorithm: accelerations in O(n), for machines with many links; closed loops by multipliers."""
 
     name = "recursive"
+    Options = RecursiveOptions
 
     def derive(self, assembly: Assembly) -> Equations:
         tree = _Tree(assembly)
         space = tree.space
         outputs = assembly.mechanism.outputs
-        return Equations(
+        parts: dict[str, Any] = {
+            "N": space.lower("velocity_map", space.velocity_map(), space.mx),
+            "M": tree.mass_matrix(),
+            "f": -tree.inverse_dynamics(),
+            "kinetic": tree.kinetic_energy(),
+            "potential": space.lower("potential", tree.potential, space.mx),
+            "outputs": ca.vertcat(ca.MX(0, 1), *(space.lower("output", space.output(output), space.mx) for output in outputs)),
+        }
+        symbols: dict[str, Any] = {name: space.mx[name] for name in ("t", "q", "v", "u", "p")}
+        closed: dict[str, Any] = {"lam": ca.MX(0, 1), "vdot": tree.accelerations()}
+        if assembly.mechanism.closures:
+            if not space.traced and len(assembly.mechanism.speeds) <= FUSED:
+                # Small systems of equations are solved in straight-line code, which has to be made of SX.
+                functions = ca.Function("parts", list(symbols.values()), list(parts.values())).expand()
+                symbols = {name: ca.SX.sym(name, symbol.numel()) for name, symbol in symbols.items()}
+                parts = dict(zip(parts, functions.call(list(symbols.values())), strict=True))
+            closed = _constraints(assembly, symbols) | {"baumgarte": self.options.baumgarte}
+        make = Equations if self.options.projection else DriftingEquations
+        return make(
             mechanism=assembly.mechanism,
             formulation=self.name,
-            t=space.mx["t"],
-            q=space.mx["q"],
-            v=space.mx["v"],
-            u=space.mx["u"],
-            p=space.mx["p"],
-            N=space.lower("velocity_map", space.velocity_map(), space.mx),
-            M=tree.mass_matrix(),
-            f=-tree.inverse_dynamics(),
-            vdot=tree.accelerations(),
-            kinetic=tree.kinetic_energy(),
-            potential=space.lower("potential", tree.potential, space.mx),
-            outputs=ca.vertcat(ca.MX(0, 1), *(space.lower("output", space.output(output), space.mx) for output in outputs)),
+            **symbols,
+            **parts,
+            **closed,
             output_channels=tuple(
                 Channel(f"{output.name}.{axis}", output.unit, "world") for output in outputs for axis in "xyz"
             ),
-            lam=ca.MX(0, 1),
             traced=space.traced,
         )
+
+
+def _constraints(assembly: Assembly, symbols: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parts of the equations that closures make, in the given symbols."""
+    tree = TreeKinematics(assembly)
+    closures = tree_constraints(tree, assembly.mechanism.closures)
+    lam = type(symbols["q"]).sym("lam", closures.lam.numel())
+    equations = ca.Function("closures", [tree.t, tree.q, assembly.p], [closures.phi, closures.A, closures.b])
+    reactions = ca.Function("reactions", [tree.t, tree.q, tree.v, closures.lam, assembly.p], list(closures.reactions.values()))
+    phi, A, b = equations(symbols["t"], symbols["q"], symbols["p"])
+    values = reactions.call([symbols["t"], symbols["q"], symbols["v"], lam, symbols["p"]])
+    return {
+        "lam": lam,
+        "phi": phi,
+        "A": A,
+        "b": b,
+        "owners": closures.owners,
+        "reactions": dict(zip(closures.reactions, values, strict=True)),
+    }
 
 
 #: Links that are put into one function: longer ones save copying, but a C compiler's time grows faster than their length.

@@ -24,12 +24,13 @@ class AuxiliarySpeeds(JointLoads):
     name = "auxiliary-speeds"
 
     def constraint_wrenches(self, dynamics: TreeDynamics, equations: Equations, joints: Sequence[Joint]) -> Mapping[str, ca.MX]:
-        auxiliary = auxiliary_speeds(dynamics.assembly, joints)
+        auxiliary = auxiliary_speeds(dynamics.assembly, joints, closed=tuple(dynamics.closing))
         results = [auxiliary.opened[joint.name].wrench(auxiliary.rho) for joint in joints]
-        symbols = [auxiliary.t, auxiliary.q, auxiliary.v, auxiliary.vdot, auxiliary.u, auxiliary.p]
+        symbols = [auxiliary.t, auxiliary.q, auxiliary.v, auxiliary.vdot, auxiliary.u, auxiliary.p, auxiliary.closing]
         function = with_externals("kp_auxiliary", symbols, results, auxiliary.externals)
         dynamics.externals += auxiliary.externals
-        values = function.call([dynamics.t, dynamics.q, dynamics.v, dynamics.vdot, dynamics.u, dynamics.p])
+        closing = ca.vertcat(ca.MX(0, 1), *dynamics.closing.values())
+        values = function.call([dynamics.t, *dynamics.joint_motion, dynamics.u, dynamics.p, closing])
         return {joint.name: value for joint, value in zip(joints, values, strict=True)}
 
 
@@ -80,6 +81,8 @@ class AuxiliaryMatrices:
     vdot: ca.SX
     u: ca.SX
     p: ca.SX
+    #: Wrenches of closures on the bodies that they tie, about the body origins in body axes, one after the other.
+    closing: ca.SX
     opened: dict[str, Opened]
     #: Projection matrices P_ck about each body's centre of gravity, eq. (42).
     P_c: dict[str, ca.SX]
@@ -99,10 +102,13 @@ class AuxiliaryMatrices:
         return self.demand
 
 
-def auxiliary_speeds(assembly: Assembly, joints: Sequence[Joint], reactions: bool = True) -> AuxiliaryMatrices:
+def auxiliary_speeds(
+    assembly: Assembly, joints: Sequence[Joint], reactions: bool = True, closed: Sequence[str] = ()
+) -> AuxiliaryMatrices:
     """Return the terms of eqs. (39)-(50) for a set of opened joints.
 
-    ``reactions=False`` leaves out the loads on the parents (N_1,1 of eq. 71), to show what that does.
+    ``reactions=False`` leaves out the loads on the parents (N_1,1 of eq. 71), to show what that does. ``closed`` are the bodies
+    on which closures act; the paper has none, and they count as applied wrenches.
     """
     kinematics = TreeKinematics(assembly)
     opened = _open(kinematics, joints)
@@ -112,6 +118,9 @@ def auxiliary_speeds(assembly: Assembly, joints: Sequence[Joint], reactions: boo
     for loads in kinematics.loads():
         for name, wrench in loads.wrenches.items():
             applied[name] += wrench
+    closing = ca.SX.sym("closing", 6 * len(closed))
+    for i, name in enumerate(closed):
+        applied[name] += closing[6 * i : 6 * i + 6]
     # Wrenches of unit loads on each body, about its origin in body axes: the sum over p of U-bar N_pk.
     acting: dict[str, ca.SX] = {name: ca.SX(6, size) for name in kinematics.links}
     for item in opened.values():
@@ -138,7 +147,7 @@ def auxiliary_speeds(assembly: Assembly, joints: Sequence[Joint], reactions: boo
         to_com = shift_wrench(-com)
         demand += P_c[name].T @ (inertial - to_com @ applied[name])
         bracket += P_c[name].T @ to_com @ acting[name]
-    symbols = (assembly.t, kinematics.q, kinematics.v, vdot, assembly.u, assembly.p)
+    symbols = (assembly.t, kinematics.q, kinematics.v, vdot, assembly.u, assembly.p, closing)
     return AuxiliaryMatrices(*symbols, opened, P_c, bracket, demand, tuple(kinematics.externals))
 
 

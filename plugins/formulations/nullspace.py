@@ -1,0 +1,149 @@
+"""Natural coordinates without multipliers: the null-space method of documents 000 (eqs. 2.22-2.32) and 001 (eqs. 3.18-3.20).
+
+    q' = P(q) nu,    P'MP nu' = P' (f - M P' nu),    G P = 0
+
+The columns of P are the motions that all joints allow, and nu are the generalized speeds of the joints.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+
+from kingpost.assembly import Assembly
+from kingpost.elements import WORLD, Joint
+from kingpost.equations import PROJECTIONS, Equations
+from kingpost.externals import External
+from kingpost.interfaces.formulation import Formulation
+from kingpost.joints import JOINT_KINDS
+from kingpost.plugins.formulations.director_constraints import director_constraints
+from kingpost.plugins.formulations.director_joints import ALONG_PARENT
+from kingpost.plugins.formulations.directors import DirectorModel
+
+
+class NullspaceEquations(Equations):
+    """Equations whose natural coordinates are brought back to what the joints allow after every step.
+
+    Exactly q' = P nu keeps all joints, a step of an integrator up to its error. So the joint coordinates are read off, and the
+    natural coordinates built anew from them: the reparametrisation q = F(mu) of document 000, eqs. (2.30)-(2.32).
+    """
+
+    def projected(self, t: Any, x: Any, p: Any, iterations: int = PROJECTIONS) -> Any:
+        """Return the state without errors of joints and closures."""
+        q, v = self.split(x)
+        assert self.joint_state is not None
+        assert self.initial is not None
+        joints = self.joint_state(q, v, ca.DM.zeros(self.nv), p)[0]
+        return super().projected(t, self.initial(joints, v, p), p, iterations)
+
+
+class Nullspace(Formulation):
+    """Natural coordinates with the joints' own speeds: no multipliers but those of closures."""
+
+    name = "nullspace"
+
+    def derive(self, assembly: Assembly) -> Equations:
+        model = DirectorModel(assembly)
+        mechanism = assembly.mechanism
+        nu = model.tree.v
+        motions = ca.sparsify(rates(model, ca.SX.eye(nu.numel())))
+        velocity = ca.densify(rates(model, nu))
+
+        def reduced(expression: ca.SX) -> ca.SX:
+            """Put P nu in the place of q'."""
+            return ca.substitute(expression, model.v, velocity) if model.v.numel() else expression
+
+        f, potential = model.forces()
+        Pdot_nu = ca.jtimes(velocity, model.q, velocity)
+        N = ca.vertcat(motions, *(_selection(model, name) for name in model.counters.symbols))
+        held = director_constraints(model.at, model.q, model.v, mechanism.closures)
+        names = {closure.name for closure in mechanism.closures}
+        rows = [i for i, owner in enumerate(held.owners) if owner in names]
+        positions = [i for i in rows if i < held.phi.numel()]
+        lam = ca.SX.sym("lam", len(rows))
+        every = ca.SX.zeros(len(held.owners))
+        if rows:
+            every[rows] = lam
+        reactions = {name: wrench for name, wrench in held.reactions.items() if name.removesuffix(".efforts") in names}
+        outputs, channels = model.outputs()
+        return NullspaceEquations(
+            mechanism=mechanism,
+            formulation=self.name,
+            t=assembly.t,
+            q=model.state,
+            v=nu,
+            u=assembly.u,
+            p=assembly.p,
+            N=ca.sparsify(N),
+            M=ca.sparsify(_symmetric(motions.T @ model.M @ motions)),
+            f=ca.densify(motions.T @ (reduced(f) - model.M @ Pdot_nu)),
+            kinetic=ca.dot(velocity, model.M @ velocity) / 2,
+            potential=potential,
+            externals=tuple(
+                External(item.owner, item.symbols, item.function, tuple(reduced(argument) for argument in item.arguments))
+                for item in model.at.externals
+            ),
+            lam=lam,
+            phi=held.phi[positions],
+            A=held.A[rows, :] @ motions,
+            b=held.b[rows],
+            owners=tuple(held.owners[i] for i in rows),
+            reactions={name: reduced(ca.substitute(wrench, held.lam, every)) for name, wrench in reactions.items()},
+            outputs=reduced(outputs[: outputs.numel() - nu.numel()]),
+            output_channels=channels[: len(channels) - nu.numel()],
+            coordinates=model.quantities,
+            initial=_initial(model),
+            joint_state=_joint_state(model),
+        )
+
+
+def rates(model: DirectorModel, nu: ca.SX) -> ca.SX:
+    """Return P nu, body by body from the base to the tips (document 001, eqs. 4.49, 4.55, 4.69); P itself for the identity."""
+    # Angular velocity, and velocity of the centre of mass, of each body.
+    twists: dict[str, ca.SX] = {WORLD: ca.SX(6, nu.shape[1])}
+    for joint in model.assembly.mechanism.tree:
+        place = model.at.places[joint.name]
+        x, before = place.origin_M, twists[joint.parent]
+        spin = before[:3, :]
+        at_M = before[3:, :] - ca.skew(x - place.parent.r) @ spin
+        if joint.speeds:
+            own = _allowed(model, joint) @ nu[model.tree.rows(joint)[1], :]
+            spin, at_M = spin + own[:3, :], at_M + own[3:, :]
+        twists[joint.child] = ca.vertcat(spin, at_M - ca.skew(place.child.r - x) @ spin)
+    parts = [model.at.bodies[name].motions @ twists[name] for name in model.names]
+    return ca.vertcat(ca.SX(0, nu.shape[1]), *parts)
+
+
+def _allowed(model: DirectorModel, joint: Joint) -> ca.SX:
+    """Return the motions of M that a joint allows, about its origin in world axes, one column for each speed."""
+    place, kind = model.at.places[joint.name], JOINT_KINDS[joint.kind]
+    if joint.kind in ALONG_PARENT:
+        R, at = place.R_WF, ca.SX(ca.DM(kind.neutral))
+    else:
+        R, at = place.R_WM, model.at.joint_coordinates(joint)
+    return ca.diagcat(R, R) @ kind.motion_subspace(at, place.geometry)
+
+
+def _symmetric(matrix: ca.SX) -> ca.SX:
+    """Return a matrix that is symmetric up to rounding with equal halves."""
+    return ca.tril2symm(ca.tril(matrix)) if matrix.numel() else matrix
+
+
+def _selection(model: DirectorModel, name: str) -> ca.SX:
+    """Return the row that picks the rate of a joint coordinate out of nu."""
+    row = ca.SX(1, model.tree.v.numel())
+    row[model.tree.effort_row(name)] = 1
+    return row
+
+
+def _initial(model: DirectorModel) -> ca.Function:
+    tree, full = model.tree, model.initial()
+    q = full(tree.q, tree.v, model.assembly.p)[: model.state.numel()]
+    return ca.Function("kp_initial", [tree.q, tree.v, model.assembly.p], [ca.densify(ca.vertcat(q, tree.v))])
+
+
+def _joint_state(model: DirectorModel) -> ca.Function:
+    positions, _ = model.joint_values()
+    v, vdot = model.tree.v, ca.SX.sym("vdot", model.tree.v.numel())
+    return ca.Function("kp_joint_state", [model.state, v, vdot, model.assembly.p], [ca.densify(ca.cse(positions)), v, vdot])

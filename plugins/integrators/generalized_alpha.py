@@ -1,0 +1,88 @@
+"""The generalized-alpha method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from kingpost.equations import Equations
+from kingpost.errors import MechanismError
+from kingpost.newton import NewtonOptions
+from kingpost.plugins.integrators.implicit import DescriptorStep, Interval, Parts
+
+
+@dataclass(frozen=True)
+class AlphaOptions(NewtonOptions):
+    """``spectral_radius``: what is left of the fastest motions after a step, from 0 (all damping) to 1 (none)."""
+
+    spectral_radius: float = 0.8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0.0 <= self.spectral_radius <= 1.0:
+            raise MechanismError(f"spectral_radius = {self.spectral_radius:g} is not between 0 (all damping) and 1 (none)")
+
+
+class GeneralizedAlpha(DescriptorStep):
+    """Generalized-alpha method: order 2, fixed step; damps motions that are too fast for the step, as much as asked for.
+
+    In the form of Arnold and Bruels (2007) for index-3 equations: the accelerations w satisfy the equations of motion at every
+    node, algorithmic ones a follow from them and carry coordinates and speeds on,
+
+        (1 - am) a1 + am a0 = (1 - af) w1 + af w0.
+
+    Remembered are a, w and the inputs. Where an input jumps, both accelerations jump with it, so that no step sees forces of
+    the past. The speeds are projected onto the constraints after a step: without this, redundant coordinates of a body that
+    spins with more than about (1 - radius) / h break down.
+    """
+
+    name = "generalized-alpha"
+    order = 2
+    Options = AlphaOptions
+
+    @property
+    def coefficients(self) -> tuple[float, float, float, float]:
+        """The numbers am, af, beta and gamma (Chung and Hulbert 1993)."""
+        radius = self.options.spectral_radius
+        am, af = (2 * radius - 1) / (radius + 1), radius / (radius + 1)
+        gamma = 0.5 + af - am
+        return am, af, (gamma + 0.5) ** 2 / 4, gamma
+
+    def memory(self, equations: Equations) -> int:
+        return 2 * equations.nv + equations.nu
+
+    def start_memory(self, equations: Equations, t: ca.MX, x: ca.MX, u: ca.MX, p: ca.MX, h: ca.MX) -> ca.MX:
+        """Return accelerations at the start; a belongs to the time (am - af) h later, else multipliers begin with order 1."""
+        am, af, _, _ = self.coefficients
+        q, v = equations.split(x)
+        w = equations.accelerations(t, q, v, u, p)
+        change = ca.jtimes(w, x, equations.rhs(t, x, u, p)) + ca.jacobian(w, t)
+        return ca.vertcat(w + (am - af) * h * change, w, u)
+
+    def refreshed(self, parts: Parts, s: Interval) -> ca.MX:
+        a, w, before = ca.vertsplit(s.memory, [0, parts.nv, 2 * parts.nv, s.memory.numel()])
+        jump = parts.jump(s, before)
+        return ca.vertcat(a + jump, w + jump, s.u)
+
+    def _accelerations(self, parts: Parts, s: Interval, v1: ca.MX) -> tuple[ca.MX, ca.MX, ca.MX]:
+        """Return a0, a1 and w1."""
+        am, af, _, gamma = self.coefficients
+        a0, w0 = s.memory[: parts.nv, :], s.memory[parts.nv : 2 * parts.nv, :]
+        a1 = (v1 - s.v - s.h * (1 - gamma) * a0) / (s.h * gamma)
+        return a0, a1, ((1 - am) * a1 + am * a0 - af * w0) / (1 - af)
+
+    def displacement(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
+        beta = self.coefficients[2]
+        a0, a1, _ = self._accelerations(parts, s, v1)
+        return s.h * parts.N(s, (s.q + q1) / 2) @ (s.v + s.h * ((0.5 - beta) * a0 + beta * a1))
+
+    def balance(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
+        w1 = self._accelerations(parts, s, v1)[2]
+        return s.h * (parts.M(s, q1) @ w1 - parts.f(s, s.end, q1, v1) + parts.A(s, s.end, q1).T @ lam)
+
+    def after(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
+        _, a1, w1 = self._accelerations(parts, s, v1)
+        if parts.m:
+            v1 = v1 + parts.equations.corrections(s.end, q1, v1, s.p)[1]
+        return ca.vertcat(q1, v1, a1, w1, s.u)

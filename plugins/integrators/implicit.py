@@ -1,0 +1,246 @@
+"""What the implicit integrators share: the parts of the descriptor form as functions, and the scaled equations of a step."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kingpost.equations import Equations, solve_symmetric
+from kingpost.externals import with_externals
+from kingpost.newton import ImplicitStepMap, StepProblem, straightened
+
+
+class Parts:
+    """The parts of some equations as functions of t, q, v, u and p that keep their sparsity."""
+
+    def __init__(self, equations: Equations) -> None:
+        self.equations = equations
+        self.nq, self.nv, self.m = equations.nq, equations.nv, int(equations.lam.numel())
+        #: Rows of constraints on positions; the others are on speeds alone.
+        self.holonomic = int(equations.phi.numel())
+        self.mass = self._function("mass", equations.M)
+        self.force = self._function("force", equations.f)
+        self.potential = self._function("potential", equations.potential)
+        self._rate_map = self._function("rate_map", equations.N)
+        self.positions, self.jacobian, self.drift = (
+            self._function(name, item) if self.m else None
+            for name, item in (("positions", equations.phi), ("jacobian", equations.A), ("drift", equations.b))
+        )
+
+    def _function(self, name: str, expression: Any) -> ca.Function:
+        e = self.equations
+        symbols = [e.t, e.q, e.v, e.u, e.p]
+        if any(ca.depends_on(expression, external.symbols) for external in e.externals):
+            return with_externals(f"kp_{name}", symbols, [expression], e.externals)
+        return ca.Function(f"kp_{name}", symbols, [expression])
+
+    @property
+    def hidden(self) -> bool:
+        """Whether the energies depend on the coordinates through functions that are no expressions."""
+        e = self.equations
+        return any(ca.depends_on(ca.vertcat(ca.vec(e.M), e.potential), external.symbols) for external in e.externals)
+
+    @cached_property
+    def rates(self) -> bool:
+        """Whether the speeds are the rates of the coordinates, N = I."""
+        if self.nq != self.nv:
+            return False
+        rng = np.random.default_rng(0)
+        samples = (rng.uniform(0.1, 1.0, self.nq) for _ in range(3))
+        v, u, p = np.zeros(self.nv), np.zeros(self.equations.nu), np.ones(self.equations.np)
+        return all(np.array_equal(np.asarray(self._rate_map(0.0, q, v, u, p)), np.eye(self.nq)) for q in samples)
+
+    def M(self, s: Interval, q: ca.MX) -> ca.MX:
+        """Return the mass matrix."""
+        return self.mass(s.t, q, s.v, s.u, s.p)
+
+    def N(self, s: Interval, q: ca.MX) -> ca.MX:
+        """Return the map from speeds to rates."""
+        return ca.MX.eye(self.nq) if self.rates else self._rate_map(s.t, q, s.v, s.u, s.p)
+
+    def f(self, s: Interval, t: ca.MX, q: ca.MX, v: ca.MX) -> ca.MX:
+        """Return the generalized forces, gyroscopic ones among them."""
+        return self.force(t, q, v, s.u, s.p)
+
+    def V(self, s: Interval, t: ca.MX, q: ca.MX) -> ca.MX:
+        """Return the potential energy."""
+        return self.potential(t, q, s.v, s.u, s.p)
+
+    def phi(self, s: Interval, t: ca.MX, q: ca.MX) -> ca.MX:
+        """Return the constraints on positions."""
+        return ca.MX(0, 1) if self.positions is None else self.positions(t, q, s.v, s.u, s.p)
+
+    def A(self, s: Interval, t: ca.MX, q: ca.MX) -> ca.MX:
+        """Return the matrix of the constraints on speeds."""
+        return ca.MX(0, self.nv) if self.jacobian is None else self.jacobian(t, q, s.v, s.u, s.p)
+
+    def b(self, s: Interval, t: ca.MX, q: ca.MX) -> ca.MX:
+        """Return the part of the constraints on speeds that is free of them."""
+        return ca.MX(0, 1) if self.drift is None else self.drift(t, q, s.v, s.u, s.p)
+
+    def rolling(self, s: Interval, t: ca.MX, q: ca.MX, v: ca.MX) -> ca.MX:
+        """Return the constraints on speeds that do not follow from positions."""
+        rows = slice(self.holonomic, self.m)
+        return self.A(s, t, q)[rows, :] @ v + self.b(s, t, q)[rows, :]
+
+    def solve(self, s: Interval, q: ca.MX, right: ca.MX) -> ca.MX:
+        """Return M(q)^-1 right."""
+        e = self.equations
+        symbol = type(e.q).sym("right", self.nv)
+        function = ca.Function("kp_solve", [e.t, e.q, e.v, e.u, e.p, symbol], [solve_symmetric(e.M, symbol)])
+        return function(s.t, q, s.v, s.u, s.p, right)
+
+    def jump(self, s: Interval, before: ca.MX) -> ca.MX:
+        """Return by how much the accelerations at the start of a step change with inputs that were ``before`` until then."""
+        if not self.equations.nu:
+            return ca.MX.zeros(self.nv)
+        now, then = (self.equations.accelerations(s.t, s.q, s.v, u, s.p) for u in (s.u, before))
+        return now - then
+
+    def unconservative(self, s: Interval, t: ca.MX, q: ca.MX, v: ca.MX) -> ca.MX:
+        """Return the forces without potential, where N = I: f + dM/dt v - dT/dq + dV/dq."""
+        place, speed = ca.MX.sym("q", self.nq), ca.MX.sym("v", self.nv)
+        known = [s.t, s.u, s.p]
+        symbols = [ca.MX.sym("i", item.numel()) for item in known]
+        momentum = self.mass(symbols[0], place, speed, *symbols[1:]) @ speed
+        change = ca.Function("kp_change", [place, speed, *symbols], [ca.jtimes(momentum, place, speed)])(q, v, *known)
+        return self.f(s, t, q, v) + change - self.kinetic_slope(s, q, v, v) + self.potential_slope(s, t, q)
+
+    def kinetic_slope(self, s: Interval, q: ca.MX, left: ca.MX, right: ca.MX) -> ca.MX:
+        """Return the derivative of left . M(q) right / 2 with respect to q."""
+        return self._kinetic_slope(q, left, right, s.t, s.u, s.p)
+
+    def potential_slope(self, s: Interval, t: ca.MX, q: ca.MX) -> ca.MX:
+        """Return dV/dq."""
+        return self._potential_slope(q, t, s.u, s.p)
+
+    @cached_property
+    def _kinetic_slope(self) -> ca.Function:
+        q, left, right, t, u, p = self._symbols(2)
+        energy = ca.dot(left, self.mass(t, q, left, u, p) @ right) / 2
+        return ca.Function("kp_kinetic_slope", [q, left, right, t, u, p], [ca.gradient(energy, q)])
+
+    @cached_property
+    def _potential_slope(self) -> ca.Function:
+        q, v, t, u, p = self._symbols(1)
+        # The potential does not depend on speeds; zeros in their place leave nothing free.
+        energy = self.potential(t, q, ca.MX.zeros(v.numel()), u, p)
+        return ca.Function("kp_potential_slope", [q, t, u, p], [ca.gradient(energy, q)])
+
+    def _symbols(self, speeds: int) -> list[ca.MX]:
+        e = self.equations
+        sizes = [self.nq, *([self.nv] * speeds), 1, e.nu, e.np]
+        return [ca.MX.sym(f"i{k}", size) for k, size in enumerate(sizes)]
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """One step: its start, its length, and what stays the same over it."""
+
+    t: ca.MX
+    h: ca.MX
+    q: ca.MX
+    v: ca.MX
+    u: ca.MX
+    p: ca.MX
+    memory: ca.MX
+
+    @property
+    def end(self) -> ca.MX:
+        return self.t + self.h
+
+    @property
+    def middle(self) -> ca.MX:
+        return self.t + self.h / 2
+
+
+class DescriptorStep(ImplicitStepMap):
+    """Base of methods whose unknowns are coordinates, speeds and multipliers.
+
+    Where N = I the coordinates are eliminated: they are known with the speeds.
+    """
+
+    problems = ("ode", "index-3 dae")
+
+    @abstractmethod
+    def displacement(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
+        """Return the change of the coordinates; where N = I, ``q1`` must not be used but through N."""
+
+    @abstractmethod
+    def balance(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
+        """Return the change of momentum less the impulses of all forces: what must vanish."""
+
+    def rolling(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
+        """Return the constraints that are on speeds alone, as the method imposes them."""
+        return parts.rolling(s, s.end, q1, v1)
+
+    def after(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
+        """Return the state after the step, and what is remembered."""
+        return ca.vertcat(q1, v1)
+
+    def refreshed(self, parts: Parts, s: Interval) -> ca.MX:
+        """Return what is remembered as the step needs it; found once for each step."""
+        return s.memory
+
+    def check(self, parts: Parts) -> None:
+        """Refuse equations that the method is not made for."""
+
+    def problem(self, equations: Equations) -> StepProblem:
+        parts = Parts(equations)
+        self.check(parts)
+        sizes = {
+            "t": 1,
+            "x": equations.nq + equations.nv + self.memory(equations),
+            "u": equations.nu,
+            "p": equations.np,
+            "h": 1,
+        }
+        t, x, u, p, h = known = [ca.MX.sym(name, size) for name, size in sizes.items()]
+        nq, nv, m = parts.nq, parts.nv, parts.m
+        s = Interval(t, h, x[:nq, :], x[nq : nq + nv, :], u, p, x[nq + nv :, :])
+        guess = self._guess(parts, s, known)
+        factors = ca.MX.sym("factors", guess.numel_out(1))
+        size, inertia, share, memory = ca.vertsplit(factors, [0, 1, 1 + nv, 1 + nv + m, factors.numel()])
+        s = replace(s, memory=memory)
+        extra = 0 if parts.rates else nq
+        z = ca.MX.sym("z", extra + nv + m)
+        v1 = z[extra : extra + nv, :] * size / h
+        lam = z[extra + nv :, :] * share * size / h**2
+        q1 = s.q + (z[:nq, :] * size if extra else self.displacement(parts, s, s.q, v1))
+        rows = [
+            h * self.balance(parts, s, q1, v1, lam) / inertia,
+            parts.phi(s, s.end, q1),
+            h * self.rolling(parts, s, q1, v1) if m > parts.holonomic else ca.MX(0, 1),
+        ]
+        if extra:
+            rows.insert(0, q1 - s.q - self.displacement(parts, s, q1, v1))
+        residual = ca.Function("kp_equations", [z, *known, factors], [ca.densify(ca.vertcat(*rows) / size)])
+        following = ca.Function("kp_following", [z, *known, factors], [ca.densify(self.after(parts, s, q1, v1, lam))])
+        names = [f"the rate of '{item.name}'" for item in equations.position_quantities] if extra else []
+        names += [f"the balance of '{item.name}'" for item in equations.speed_quantities]
+        names += [f"closure '{owner}'" for owner in equations.owners]
+        return StepProblem(
+            straightened(guess, equations),
+            straightened(residual, equations),
+            straightened(following, equations),
+            tuple(names),
+        )
+
+    def _guess(self, parts: Parts, s: Interval, known: list[ca.MX]) -> ca.Function:
+        """Return the function that gives the first guess, constant speeds without multipliers, and the factors."""
+        size = 1 + ca.norm_inf(s.q)
+        diagonal = ca.diag(parts.M(s, s.q))
+        # A coordinate without inertia of its own is scaled by one.
+        inertia = ca.densify(diagonal) + (ca.densify(diagonal) == 0)
+        A = ca.densify(parts.A(s, s.t, s.q))
+        share = 1 / (ca.sum2(A**2 / ca.repmat(inertia.T, parts.m, 1)) + 1e-300) if parts.m else ca.MX(0, 1)
+        guess = s.h * s.v / size
+        if not parts.rates:
+            guess = ca.vertcat(s.h * parts.N(s, s.q) @ s.v / size, guess)
+        factors = ca.vertcat(size, inertia, share, self.refreshed(parts, s))
+        return ca.Function("kp_guess", known, [ca.vertcat(guess, ca.MX.zeros(parts.m)), ca.densify(factors)])

@@ -1,0 +1,50 @@
+"""The Radau IIA method with two stages."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from kingpost.equations import Equations
+from kingpost.newton import ImplicitStepMap, StepProblem, straightened
+
+
+class Radau2(ImplicitStepMap):
+    """Implicit Runge-Kutta method with two stages (Radau IIA): order 3, fixed step; for stiff motion.
+
+    It advances accelerations, those of closed loops with the constraints differentiated twice; errors of the constraints are
+    projected away after each step.
+    """
+
+    name = "radau2"
+    order = 3
+    A = ((5 / 12, -1 / 12), (3 / 4, 1 / 4))
+    c = (1 / 3, 1.0)
+
+    def problem(self, equations: Equations) -> StepProblem:
+        n = equations.nq + equations.nv
+        sizes = {"t": 1, "x": n, "u": equations.nu, "p": equations.np, "h": 1}
+        t, x, u, p, h = known = [ca.MX.sym(name, size) for name, size in sizes.items()]
+        q, v = equations.split(x)
+        # In the first guess speeds are constant.
+        moved = ca.vertcat(equations.kinematics(q, v, p), ca.MX.zeros(equations.nv))
+        size = 1 + ca.norm_inf(q)
+        guess = ca.Function("kp_guess", known, [ca.vertcat(*(ci * h * moved / size for ci in self.c)), size])
+        z, factor = ca.MX.sym("z", 2 * n), ca.MX.sym("factor")
+        scale = factor * ca.vertcat(ca.MX.ones(equations.nq), ca.MX.ones(equations.nv) / h)
+        changes = [z[:n, :] * scale, z[n:, :] * scale]
+        rates = [equations.rhs(t + ci * h, x + change, u, p) for ci, change in zip(self.c, changes, strict=True)]
+        rows = [
+            (change - h * (weights[0] * rates[0] + weights[1] * rates[1])) / scale
+            for change, weights in zip(changes, self.A, strict=True)
+        ]
+        given = [z, *known, factor]
+        residual = ca.Function("kp_equations", given, [ca.vertcat(*rows)])
+        # The last stage is the end of the step.
+        following = ca.Function("kp_following", given, [x + changes[1]])
+        names = [item.name for item in (*equations.position_quantities, *equations.speed_quantities)]
+        return StepProblem(
+            guess,
+            straightened(residual, equations),
+            following,
+            tuple(f"the rate of '{name}' in stage {stage}" for stage in (1, 2) for name in names),
+        )
