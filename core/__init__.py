@@ -1,6 +1,7 @@
 """Kingpost: multibody machines described once, simulated, and shipped as FMUs."""
 
 from kingpost.batch import Batch, BatchHistory, prepare_batch, simulate_batch
+from kingpost.closures import Closure
 from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter
 from kingpost.errors import (
     ExportError,
@@ -41,6 +42,7 @@ __all__ = [
     "BatchHistory",
     "Body",
     "BodyName",
+    "Closure",
     "Command",
     "CoordinateName",
     "ExportError",

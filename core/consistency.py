@@ -169,6 +169,8 @@ def _fitted_speeds(parts: ca.Function, t: float, q: FloatArray, v: FloatArray, p
     """Return speeds with A v + b = 0, nearest to ``v`` in the mass metric; what is not zero in ``v`` stays if it can."""
     _, _, A, b, M, _ = (np.asarray(part) for part in parts(t, q, p))
     error = A @ v + b.ravel()
+    if np.abs(error).max(initial=0.0) <= CLOSED * (1 + np.abs(v).max(initial=0.0)):
+        return v  # nothing to mend; of a tree in redundant coordinates A is rounding alone
     given = np.abs(v) > 1e-12 * (1 + np.abs(v).max(initial=0.0))
     for free in (np.flatnonzero(~given), np.arange(len(v))):
         if not len(free):
@@ -217,7 +219,8 @@ def without_redundant_rows(equations: Equations, t: float, x: FloatArray, p: Flo
     # A row is redundant only if it stays so: a dead centre, where rows depend on each other for a moment, is another thing.
     rng = np.random.default_rng(0)
     for _ in range(3):
-        near = _closed(parts, t, q + 1e-3 * rng.standard_normal(len(q)), p)
+        N = np.asarray(parts(t, q, p)[5])
+        near = _closed(parts, t, q + 1e-3 * N @ rng.standard_normal(N.shape[1]), p)
         rank = len(_independent_rows(np.asarray(jacobian(t, near, p))))
         if rank > len(kept):
             raise MechanismError(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kingpost.assembly import assemble
+from kingpost.consistency import consistent_start, without_redundant_rows
 from kingpost.equations import Equations, FloatArray
 from kingpost.errors import ExportError
 from kingpost.geometry import geometry_record
@@ -55,6 +56,8 @@ class ExportModel:
         found = [f"force '{name}' calls plain Python" for name in self.equations.python_forces]
         if not isinstance(self.integrator, StepMap):
             found.append(f"integrator '{self.integrator.name}' is a solver that runs in Python, not a step map")
+        elif self.integrator.memory(self.equations):
+            found.append(f"integrator '{self.integrator.name}' carries numbers from step to step beside the state")
         return found
 
 
@@ -88,9 +91,11 @@ def prepare_export(
     assembly = assemble(mechanism, plugins)
     equations = writing.derive(assembly)
     check_pairing(equations, method, plugins)
-    equations = with_loads(assembly, equations, loads, load_method, plugins)
     x0 = start_state(equations, values)
     p0 = np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
+    equations = without_redundant_rows(equations, 0.0, x0, p0)
+    x0 = consistent_start(equations, 0.0, x0, p0).x
+    equations = with_loads(assembly, equations, loads, load_method, plugins)
     u0 = np.array([values.inputs[signal.name] for signal in mechanism.inputs])
     check_singularity(equations, x0, 0.0)
     equations.check_mass_matrix(x0, p0)

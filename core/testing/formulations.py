@@ -41,8 +41,9 @@ class Subject:
             mechanism = random_tree(seed, bodies=2 + seed % 6)
             equations = self.derive(mechanism)
             rng = np.random.default_rng(seed)
-            states = [(_coordinates(rng, equations.nq), rng.uniform(-2, 2, equations.nv)) for _ in range(3)]
-            yield equations, self.assemble(mechanism), states
+            sizes = len(mechanism.coordinates), len(mechanism.speeds)
+            joints = [(_coordinates(rng, sizes[0]), rng.uniform(-2, 2, sizes[1])) for _ in range(3)]
+            yield equations, self.assemble(mechanism), [_state(equations, *state) for state in joints]
 
 
 def check_formulation(cls: type[Formulation], plugins: PluginSet | None = None) -> None:
@@ -70,8 +71,12 @@ def check_against_positions(subject: Subject) -> None:
         oracle = from_positions(assembly)
         for q, v in states:
             M, _, vdot = (np.asarray(result) for result in equations.descriptor(0, q, v, [], [1.0]))
-            M_exact, vdot_exact = (np.asarray(result) for result in oracle(q, v, [1.0]))
             name = equations.mechanism.name
+            if equations.joint_state is not None:
+                joint_q, joint_v, vdot = (np.asarray(result) for result in equations.joint_state(q, v, vdot, [1.0]))
+                _assert_close(oracle(joint_q, joint_v, [1.0])[1].full(), vdot, f"{subject.cls.name}, {name}: accelerations")
+                continue
+            M_exact, vdot_exact = (np.asarray(result) for result in oracle(q, v, [1.0]))
             _assert_close(M, M_exact, f"{subject.cls.name}, {name}: mass matrix against positions")
             _assert_close(vdot, vdot_exact, f"{subject.cls.name}, {name}: accelerations against positions")
 
@@ -112,8 +117,12 @@ def check_parameters(subject: Subject) -> None:
 
 
 def check_no_degrees_of_freedom(subject: Subject) -> None:
-    """A machine that cannot move has empty equations."""
+    """A machine that cannot move has empty equations, or as many constraints as speeds."""
     equations = subject.derive(welded())
+    if equations.joint_state is not None:
+        left = equations.nv - equations.lam.numel()
+        assert left == 0, f"{subject.cls.name}: a welded body has {left} degrees of freedom"
+        return
     assert equations.nv == 0, f"{subject.cls.name}: a welded body has {equations.nv} speeds"
     assert equations.rhs(0, [], [], []).numel() == 0, f"{subject.cls.name}: a welded body has accelerations"
 
@@ -150,6 +159,14 @@ def from_positions(assembly: Assembly) -> ca.Function:
         M += mass * J_com.T @ J_com + J_turn.T @ inertia @ J_turn
         f -= mass * J_com.T @ bias_com + J_turn.T @ (inertia @ bias_turn + ca.cross(w, inertia @ w))
     return ca.Function("from_positions", [q, v, assembly.p], [M, ca.solve(M, f)])
+
+
+def _state(equations: Equations, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the state with these joint coordinates and speeds."""
+    if equations.initial is None:
+        return q, v
+    x = np.asarray(equations.initial(q, v, [1.0])).ravel()
+    return x[: equations.nq], x[equations.nq :]
 
 
 def _coordinates(rng: np.random.Generator, size: int) -> FloatArray:

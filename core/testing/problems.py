@@ -119,7 +119,7 @@ def welded() -> Mechanism:
     """A body welded to the world: nothing can move."""
     return Mechanism(
         "welded",
-        bodies=(Body("block", mass=1.0),),
+        bodies=(Body("block", mass=1.0, inertia=(0.1, 0.1, 0.1)),),
         joints=(Joint("weld", "weld", "world", "block", position=(0, 0, 3)),),
         forces=(ForceElement("gravity"),),
         outputs=(Output("block-origin", "block"),),

@@ -189,7 +189,7 @@ def test_an_integrator_of_no_kind_is_refused():
 @pytest.mark.parametrize(
     ("selection", "message"),
     [
-        ("rk5", "unknown integrator 'rk5'; did you mean 'rk4'? Available: bdf, dop853"),
+        ("rk5", "unknown integrator 'rk5'; did you mean 'rk4'? Available: backward-euler, bdf, bdf2, dop853"),
         ("qqq", "unknown integrator 'qqq'. Available:"),
         (
             "radau:rtoll=1e-3",
@@ -320,7 +320,7 @@ def test_a_wrong_pairing_names_those_that_work(plugins):
         def step(self, equations, t, x, u, p, h):
             return x
 
-    with pytest.raises(Exception, match="advances only INDEX-3 DAE. Integrators that work with it: bdf, dop853"):
+    with pytest.raises(Exception, match="advances only INDEX-3 DAE. Integrators that work with it: backward-euler, bdf"):
         simulate(pendulum(), 0.1, integrator=OnlyDae, plugins=plugins)
 
 
