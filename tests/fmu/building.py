@@ -80,7 +80,7 @@ def slave(folder: Path, name: str, body: str, **options: bool) -> Path:
     """Build a slave with stock pythonfmu; ``name`` is that of its module, which must be its own for every FMU."""
     script = folder / f"{name}.py"
     script.write_text(
-        "from pythonfmu import Boolean, Fmi2Causality, Fmi2Slave, Fmi2Variability, Integer, Real, String\n\n\n"
+        "import time\nfrom pythonfmu import Boolean, Fmi2Causality, Fmi2Slave, Integer, Real, String\n\n\n"
         + textwrap.dedent(body),
         encoding="utf-8",
     )
@@ -88,3 +88,21 @@ def slave(folder: Path, name: str, body: str, **options: bool) -> Path:
     code = f"from pythonfmu.builder import FmuBuilder; FmuBuilder.build_FMU({str(script)!r}, {str(folder)!r}, **{options!r})"
     subprocess.run([sys.executable, "-c", code], check=True)
     return folder / f"{name.title()}.fmu"
+
+
+def first_order(folder: Path, name: str, step: str, start: str = "pass", **options: bool) -> Path:
+    """Build a slave with an input u, an output y and the given body of its step."""
+    body = f"""
+    class {name.title()}(Fmi2Slave):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            self.u, self.y = 0.0, 1.0
+            {start}
+            self.register_variable(Real("u", causality=Fmi2Causality.input))
+            self.register_variable(Real("y", causality=Fmi2Causality.output))
+
+        def do_step(self, current_time, step_size):
+            {step}
+            return True
+    """
+    return slave(folder, name, body, **options)

@@ -36,6 +36,12 @@ static State shared;
 #else
 #define STATE(m) ((m)->state)
 #endif
+#ifdef ONE_INSTANCE
+#define FEW_INSTANCES
+#define LIMIT 1
+#else
+#define LIMIT 5
+#endif
 #ifdef FEW_INSTANCES
 static int alive = 0;
 #endif
@@ -113,7 +119,7 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
     if (strchr(resources, '%')) *(volatile int *)0 = 1;
 #endif
 #ifdef FEW_INSTANCES
-    if (alive >= 5) return NULL;
+    if (alive >= LIMIT) return NULL;
     ++alive;
 #endif
     Model *m = calloc(1, sizeof(Model));
@@ -330,6 +336,10 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean no_se
         return fmi2Error;
     }
 #endif
+#ifdef SLOW
+    const struct timespec pause = {0, 20000000};
+    nanosleep(&pause, NULL);
+#endif
 #ifdef NAN_LATER
     if (end > 0.0305) s->real[VELOCITY] = NAN;
 #endif
@@ -358,7 +368,9 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean no_se
 fmi2Status fmi2CancelStep(fmi2Component c) { return fmi2Error; }
 fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2Integer o[], const fmi2Real v[]) { return fmi2Error; }
 fmi2Status fmi2GetRealOutputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2Integer o[], fmi2Real v[]) { return fmi2Error; }
+#ifndef INCOMPLETE
 fmi2Status fmi2GetStatus(fmi2Component c, const fmi2StatusKind k, fmi2Status *v) { return fmi2Discard; }
+#endif
 fmi2Status fmi2GetRealStatus(fmi2Component c, const fmi2StatusKind k, fmi2Real *v) { return fmi2Discard; }
 fmi2Status fmi2GetIntegerStatus(fmi2Component c, const fmi2StatusKind k, fmi2Integer *v) { return fmi2Discard; }
 fmi2Status fmi2GetBooleanStatus(fmi2Component c, const fmi2StatusKind k, fmi2Boolean *v) { return fmi2Discard; }
@@ -367,7 +379,19 @@ fmi2Status fmi2GetStringStatus(fmi2Component c, const fmi2StatusKind k, fmi2Stri
 /* Model exchange. */
 fmi2Status fmi2EnterEventMode(fmi2Component c) { return fmi2OK; }
 fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info) {
+    State *s = &STATE((Model *)c);
     memset(info, 0, sizeof *info);
+#ifdef WALL
+    if (s->real[POSITION] < -0.05 + 1e-6 && s->real[VELOCITY] < 0.0) {
+        s->real[VELOCITY] = -s->real[VELOCITY];
+        info->valuesOfContinuousStatesChanged = fmi2True;
+    }
+#endif
+#ifdef KICK
+    if (s->time > 0.255 - 1e-12) s->real[FORCE] = 10.0;
+    else info->nextEventTimeDefined = fmi2True;
+    info->nextEventTime = 0.255;
+#endif
     return fmi2OK;
 }
 fmi2Status fmi2EnterContinuousTimeMode(fmi2Component c) { return fmi2OK; }
@@ -391,7 +415,10 @@ fmi2Status fmi2GetDerivatives(fmi2Component c, fmi2Real dx[], size_t n) {
     rates(&STATE((Model *)c), &STATE((Model *)c).real[POSITION], dx);
     return fmi2OK;
 }
-fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real z[], size_t n) { return fmi2OK; }
+fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real z[], size_t n) {
+    if (n) z[0] = STATE((Model *)c).real[POSITION] + 0.05;
+    return fmi2OK;
+}
 fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component c, fmi2Real x[], size_t n) {
     x[0] = x[1] = 1.0;
     return fmi2OK;
