@@ -71,8 +71,18 @@ class Linearisation:
         return sorted(modes, key=lambda mode: (-mode.eigenvalue.real, abs(mode.eigenvalue.imag)))
 
 
+def _refuse_closed_loops(equations: Equations, what: str) -> None:
+    """Say that statics knows trees in joint coordinates only, before a wrong answer is given."""
+    if equations.lam.numel() or not equations.joint_coordinates:
+        raise SolverError(
+            f"{what} of '{equations.mechanism.name}' with closed loops or redundant coordinates cannot be found yet; simulate "
+            "it with damping until it rests, or take formulation 'kane' for a machine without closures"
+        )
+
+
 def linearize(equations: Equations, t: float, x: FloatArray, u: FloatArray, p: FloatArray) -> Linearisation:
     """Return the linear system around the state ``x`` = [q; v], by automatic differentiation."""
+    _refuse_closed_loops(equations, "a linear system")
     mechanism = equations.mechanism
     q, v = equations.split(x)
     parts = {name: _matrix(result) for name, result in zip(_PARTS, _derivatives(equations)(t, q, v, u, p), strict=True)}
@@ -154,6 +164,7 @@ def find_equilibrium(
     would, and it leaves an unstable equilibrium that it meets (a symmetric position, say). Without, the nearest one is taken.
     Set-points and other functions of time are frozen at ``t``.
     """
+    _refuse_closed_loops(equations, "an equilibrium")
     search = _Search(equations, t, u, p)
     q = equations.split(x)[0].copy()
     passed: list[FloatArray] = []

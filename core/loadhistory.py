@@ -41,7 +41,8 @@ class JointLoadHistory:
     friction: FloatArray
     #: Efforts of gears and winches along the joint's coordinates.
     closure: FloatArray
-    #: Of the body's material point at the reference point, m/s^2; of the body, rad/s^2 and rad/s; of free fall, m/s^2.
+    #: Of the body's material point at the reference point, m/s^2; of the body, rad/s^2 and rad/s; of free fall, m/s^2. NaN in
+    #: results that do not hold the motion of the body.
     acceleration: FloatArray
     angular_acceleration: FloatArray
     angular_velocity: FloatArray
@@ -152,18 +153,23 @@ class _Places:
         w, alpha, a = np.zeros((3, len(self.history), 3))
         body = self.body(view.side)
         if body != WORLD:
-            w, alpha, a = (
-                self.history.select([f"{body}.motion.{letter}{axis}" for axis in "xyz"]) for letter in ("w", "alpha", "a")
-            )
+            w, alpha, a = (self._vector(f"{body}.motion.{letter}") for letter in ("w", "alpha", "a"))
         arm = _turned(np.swapaxes(R_WB, 1, 2), view.point_W - p_WB)
         a = a + np.cross(alpha, arm) + np.cross(w, np.cross(w, arm))
-        gravity_W = self.history.select([f"loads.gravity.{axis}" for axis in "xyz"])
+        gravity_W = self._vector("loads.gravity.")
         return {
             "acceleration": _turned(R_AB, a),
             "angular_acceleration": _turned(R_AB, alpha),
             "angular_velocity": _turned(R_AB, w),
             "gravity": _turned(np.swapaxes(view.R_WA, 1, 2), gravity_W),
         }
+
+    def _vector(self, stem: str) -> FloatArray:
+        """Return three channels, or NaN where a result, such as that of an FMU, does not hold them."""
+        names = [f"{stem}{axis}" for axis in "xyz"]
+        if not set(names) <= set(self.history.names):
+            return np.full((len(self.history), 3), np.nan)
+        return self.history.select(names)
 
 
 def _stored(history: History, prefix: str) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from kingpost.cli.output import print_json, print_table
 from kingpost.cli.source import add_model_argument, open_source
 from kingpost.errors import ExportError, listed
 from kingpost.exporting import prepare_export
+from kingpost.fmu.osp import write_osp_description
 from kingpost.fmu.setpoints import with_setpoint_inputs
 from kingpost.interfaces.command import Command
 from kingpost.interfaces.exporter import ExportSelection
@@ -59,12 +60,15 @@ class Export(Command):
         parser.add_argument(
             "--setpoint-inputs", action="store_true", help="let inputs say where drives go, not the model's own paths"
         )
+        parser.add_argument("--osp", action="store_true", help="also write OspModelDescription.xml, with ports, beside the FMU")
         parser.add_argument("-o", "--out", type=Path, metavar="FILE.fmu", help="the file (default: MODEL.fmu)")
         parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         source = open_source(arguments.model, plugins, arguments.set)
-        mechanism = with_setpoint_inputs(source.mechanism, source.plugins) if arguments.setpoint_inputs else source.mechanism
+        mechanism = source.mechanism
+        if arguments.setpoint_inputs:
+            mechanism = with_setpoint_inputs(mechanism, source.plugins, source.settings)
         exporter = _exporter(arguments, source.plugins)
         model = prepare_export(
             mechanism,
@@ -80,6 +84,8 @@ class Export(Command):
         selection = ExportSelection(arguments.outputs, arguments.inputs, arguments.parameters)
         path: Path = arguments.out or Path(f"{mechanism.name}{exporter.suffix}")
         done = exporter.export(model, selection, path)
+        if arguments.osp:
+            done = replace(done, facts=(*done.facts, ("ports", str(write_osp_description(path)))))
         if arguments.json:
             print_json({"file": str(done.path), **dict(done.facts)})
         else:

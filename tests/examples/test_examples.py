@@ -26,6 +26,7 @@ def test_every_example_is_tested_here():
         "A2_luffing_boom.toml",
         "A3_heavier_load.toml",
         "B1_vessel_crane_loads.py",
+        "B3_crane_with_controller.py",
         "C1_drop_in_integrator.py",
         "C2_plugin_package",  # tests/packaging/test_wheel.py installs and runs it
     }
@@ -54,6 +55,19 @@ def test_b1_vessel_crane_loads(tmp_path):
     assert abs(largest["My"]) < 500
     for name in ("fig6.png", "fig7.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_b3_crane_with_controller(tmp_path):
+    pytest.importorskip("libcosimpy", reason="libcosimpy, the engine of the Open Simulation Platform, is not installed")
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "B3_crane_with_controller.py"],
+        cwd=tmp_path, capture_output=True, text=True, env=os.environ, check=True,
+    )  # fmt: skip
+    speed = float(re.search(r"after 20 s: (\S+) rad/s", done.stdout)[1])
+    # The vessel swings at some 0.05 rad/s; the controller, with 1000 N m s/rad on some 100 kg m^2, leaves a tenth of it.
+    assert abs(speed - 0.1) < 0.01
+    names = {path.name for path in (tmp_path / "crane-system").iterdir()}
+    assert names == {"crane.fmu", "controller.fmu", "crane_OspModelDescription.xml", "OspSystemStructure.xml"}
 
 
 def test_a1_pendulum_has_the_right_period():

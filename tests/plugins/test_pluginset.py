@@ -79,7 +79,8 @@ def test_importing_kingpost_loads_no_plugin():
 def test_every_built_in_is_attributed(plugins):
     rows = plugins.listing()
     assert {row["distribution"] for row in rows} == {"kingpost"}
-    assert {row["kind"] for row in rows} == {"formulation", "integrator", "force", "model", "writer", "command"}
+    kinds = {"formulation", "integrator", "joint loads", "force", "model", "writer", "exporter", "command"}
+    assert {row["kind"] for row in rows} == kinds
     assert {"rk4", "euler-symplectic", "dop853", "lsoda", "radau", "bdf"} <= {row["name"] for row in rows}
     assert all(row["summary"] and row["version"] == kingpost.__version__ for row in rows)
 

@@ -99,7 +99,7 @@ def test_the_model_is_the_papers(plugins, kingpost_cli):
 
 def test_channels_of_the_main_job(kingpost_cli, tmp_path):
     assert kingpost_cli("run", "vessel-crane", "--write", "csv", "--out", "o").status == 0
-    header = (tmp_path / "o" / "history.csv").read_text().split("\n")[0].split(",")
+    header = (tmp_path / "o" / "history.csv").read_text().split("\n")[1].split(",")
     coordinates = ["hull.roll", "hull.pitch", "hull.yaw", "slew.angle", "luff.angle", "knuckle.angle"]
     assert header[:13] == ["time", *coordinates, *(f"{name}.rate" for name in coordinates)]
 

@@ -1,0 +1,147 @@
+"""Directional derivatives against central differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kingpost.equations import FloatArray
+from kingpost.fmu.checks.check import Verdict, finding, not_applicable, passed
+from kingpost.fmu.checks.subject import Run, Subject
+from kingpost.fmu.running.instance import Instance, Port
+from kingpost.fmu.running.modelexchange import ModelExchange
+from kingpost.fmu.running.variables import Variable
+
+#: Knowns that are tried one by one.
+MOST = 40
+STEPS = 5
+#: Step of a difference, relative to the value: the cube root of the precision, where both its errors are about equal.
+DELTA = float(np.finfo(float).eps) ** (1 / 3)
+#: Differences agree with derivatives if they do so to this relative precision, or within their own error.
+AGREES = 1e-5
+#: A part of a value that is nothing.
+NOTHING = 1e-13
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A pair of derivative and difference that do not agree."""
+
+    unknown: str
+    known: str
+    derivative: float
+    difference: float
+
+    def __str__(self) -> str:
+        return (
+            f"d '{self.unknown}' / d '{self.known}' is said to be {self.derivative:.9g}, differences give {self.difference:.9g}"
+        )
+
+
+def directional_derivatives(subject: Subject) -> Verdict:
+    """Compare in initialisation mode, then after some steps."""
+    outputs = [variable for variable in subject.outputs if variable.elements == 1]
+    inputs = [variable for variable in subject.inputs if variable.elements == 1][:MOST]
+    if subject.fmu.interface == "model-exchange":
+        return _model_exchange(subject, outputs, inputs)
+    if not inputs or not outputs:
+        return not_applicable("there are no pairs of real scalar inputs and outputs")
+    instance = subject.load()
+    instance.enter_initialization(subject.times.t_start, subject.times.t_stop)
+    wrong, pairs = _by_inputs(instance, outputs, inputs)
+    if wrong:
+        return _finding("in initialisation mode", wrong, pairs)
+    instance.exit_initialization()
+    run = Run(subject, instance)
+    run.steps(subject.steps(STEPS))
+    wrong, _ = _by_inputs(instance, outputs, inputs)
+    if wrong and all(item.difference == 0 for item in wrong):
+        # This FMU computes outputs in its steps only; between them differences say nothing.
+        return passed(f"{pairs} pairs agree in initialisation mode; between steps outputs do not follow inputs at once")
+    if wrong:
+        return _finding(f"at t = {run.time:g} s", wrong, pairs)
+    return passed(
+        f"{pairs} pairs of outputs and inputs agree with differences, in initialisation mode and at t = {run.time:g} s"
+    )
+
+
+def _model_exchange(subject: Subject, outputs: Sequence[Variable], inputs: Sequence[Variable]) -> Verdict:
+    """Compare rates and outputs, by inputs and by states, in continuous-time mode."""
+    run = subject.start()
+    run.steps(subject.steps(STEPS))
+    instance = run.instance
+    assert isinstance(instance, ModelExchange)
+    rates = [subject.variables[unknown.variable.name] for unknown in subject.fmu.description.derivatives]
+    if any(rate.elements != 1 for rate in rates):
+        return not_applicable("some states are arrays")
+    unknowns = list(dict.fromkeys([*outputs, *rates]))
+    wrong, pairs = _by_inputs(instance, unknowns, inputs)
+    states = [subject.variables[rate.declared.derivative.name] for rate in rates]
+    more, number = _by_states(instance, unknowns, states)
+    wrong, pairs = wrong + more, pairs + number
+    if wrong:
+        return _finding(f"at t = {run.time:g} s", wrong, pairs)
+    return passed(f"{pairs} pairs agree with differences at t = {run.time:g} s")
+
+
+def _by_inputs(instance: Instance, unknowns: Sequence[Variable], inputs: Sequence[Variable]) -> tuple[list[Compared], int]:
+    wrong, port = [], Port(instance, unknowns)
+    for known in inputs:
+        base = float(instance.get(known)[0])
+        size = known.number("nominal") or max(abs(base), 1.0)
+
+        def at(value: float, known: Variable = known) -> FloatArray:
+            instance.set(known, [value])
+            return port.read()
+
+        wrong += _compare(instance, unknowns, known, at, base, size)
+        instance.set(known, [base])
+    return wrong, len(unknowns) * len(inputs)
+
+
+def _by_states(instance: ModelExchange, unknowns: Sequence[Variable], states: Sequence[Variable]) -> tuple[list[Compared], int]:
+    wrong, port, x = [], Port(instance, unknowns), instance.states()
+    for i, known in enumerate(states[:MOST]):
+
+        def at(value: float, i: int = i) -> FloatArray:
+            moved = x.copy()
+            moved[i] = value
+            instance.set_states(moved)
+            return port.read()
+
+        wrong += _compare(instance, unknowns, known, at, float(x[i]), known.number("nominal") or max(abs(x[i]), 1.0))
+        instance.set_states(x)
+    return wrong, len(unknowns) * min(len(states), MOST)
+
+
+def _compare(
+    instance: Instance,
+    unknowns: Sequence[Variable],
+    known: Variable,
+    at: Callable[[float], FloatArray],
+    base: float,
+    size: float,
+) -> list[Compared]:
+    """Return the unknowns whose derivative is not what differences of two widths say, within what those disagree."""
+    middle = at(base)
+    said = instance.directional_derivative(unknowns, [known], [1.0])
+    delta = DELTA * size
+    narrow, wide = ((at(base + d) - at(base - d)) / (2 * d) for d in (delta, 2 * delta))
+    # The error of a central difference grows with the square of its width, so the two differ by 3 times that of the narrow one;
+    # round-off of the values adds their precision over the width.
+    error = np.abs(wide - narrow) + 4 * np.finfo(float).eps * np.abs(middle) / delta
+    # What the whole range of the known changes by less than this is nothing.
+    scale = np.maximum(np.abs(middle), [variable.number("nominal") or 1.0 for variable in unknowns])
+    error += NOTHING * scale / size
+    off = np.abs(said - narrow) > AGREES * np.maximum(np.abs(said), np.abs(narrow)) + 10 * error
+    return [
+        Compared(unknowns[int(i)].name, known.name, float(said[i]), float(narrow[i]))
+        for i in np.flatnonzero(off | np.isnan(said))
+    ]
+
+
+def _finding(where: str, wrong: Sequence[Compared], pairs: int) -> Verdict:
+    first, *others = (str(item) for item in wrong)
+    return finding(f"{len(wrong)} of {pairs} pairs disagree {where}: {first}", *others[:10])

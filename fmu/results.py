@@ -1,0 +1,61 @@
+"""The files of a run: as 'kingpost run' writes them, for histories that come from elsewhere."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+
+from kingpost.cli.run import listed_files
+from kingpost.errors import FileError
+from kingpost.files import write_json, write_whole
+from kingpost.history import History
+from kingpost.interfaces.writer import Writer
+from kingpost.pluginset import PluginSet
+from kingpost.selection import make, split_selection
+
+
+def choose_writers(chosen: str | None, plugins: PluginSet) -> list[Writer]:
+    """Return the writers of a list such as ``"csv,png"``; by default CSV, and a picture if that can be made."""
+    if chosen is None:
+        names = ["csv"] + [name for name in ("png",) if name in plugins.writers and not plugins.writers.get(name).missing()]
+    else:
+        names = [name.strip() for name in chosen.split(",")]
+    writers = []
+    for text in names:
+        name, options = split_selection(text)
+        cls = plugins.writers.get(name)
+        cls.check_installed()
+        writers.append(make(cls, options))
+    return writers
+
+
+def check_folder(out: Path) -> None:
+    """Find out before a long run, not after it, that its results cannot be written."""
+    nearest = out
+    while not nearest.exists():
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        raise FileError(f"--out {out}: '{nearest}' is a file, not a folder; choose another")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise FileError(f"--out {out}: no permission to write in '{nearest}'; choose another folder")
+
+
+def write_results(history: History, out: Path, writers: list[Writer], prefix: str = "") -> list[Path]:
+    """Write a history and its record; return the files."""
+    files = []
+    for writer in writers:
+        path = out / f"{prefix}history{writer.suffix}"
+        write_whole(path, partial(writer.write, history))
+        files.append(path)
+    record = out / f"{prefix}run.json"
+    write_json(record, {**history.provenance, "files": [path.name for path in files]})
+    return [*files, record]
+
+
+def keep_results(history: History | None, out: Path, writers: list[Writer]) -> str:
+    """Write what a stopped run had computed, beside the results of an earlier complete run; return a sentence on where."""
+    if history is None:
+        return ""
+    files = write_results(history, out, writers, prefix=f"{history.provenance['outcome']}-")
+    return f"\nThe {len(history)} samples up to t = {history.time[-1]:g} s are in {listed_files(files)}"

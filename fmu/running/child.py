@@ -1,0 +1,62 @@
+"""Where an FMU runs: ``python -m kingpost.fmu.running.child FOLDER``.
+
+The folder holds the job; samples, messages and how it ended are left there as they come, so that nothing is lost with the
+process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kingpost.equations import FloatArray
+from kingpost.files import write_json
+from kingpost.fmu.running.archive import open_fmu
+from kingpost.fmu.running.job import Job
+from kingpost.fmu.running.log import Log, Message
+from kingpost.fmu.running.march import finish, march
+from kingpost.fmu.running.trail import Trail
+
+
+def main(place: Path) -> None:
+    """Run the job in a folder."""
+    request = json.loads((place / "job.json").read_text(encoding="utf-8"))
+    job = Job(**{**request["job"], "outputs": tuple(request["job"]["outputs"]), "inputs": tuple(request["job"]["inputs"])})
+    messages = os.open(place / "messages", os.O_WRONLY | os.O_APPEND)
+
+    def take(message: Message) -> None:
+        os.write(messages, (json.dumps(asdict(message)) + "\n").encode("ascii"))
+
+    count = np.memmap(place / "count", dtype=np.int64, mode="r+", shape=(1,))
+    rows = np.memmap(place / "rows", dtype=float, mode="r+").reshape(job.steps + 1, -1)
+
+    def keep(k: int, row: FloatArray) -> None:
+        rows[k] = row
+        count[0] = k + 1
+
+    fmu = open_fmu(request["fmu"], request["interface"])
+    inputs = np.load(place / "inputs.npy")
+    ending, instance = march(fmu, Path(request["folder"]), job, inputs, Log(take), keep, Trail(place / "trail"))
+    left: dict[str, Any] = {**asdict(ending), "finish": ""}
+    write_json(place / "ending.json", left)
+    if instance is not None:
+        left["finish"] = finish(instance)
+        write_json(place / "ending.json", left)
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    try:
+        main(folder)
+    except Exception as error:
+        write_json(folder / "ending.json", {"fault": f"{type(error).__name__}: {error}"})
+        raise
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # whatever the FMU has planned for the end of a process is not our business here

@@ -1,0 +1,25 @@
+"""How a process ended, in words."""
+
+from __future__ import annotations
+
+import signal
+
+#: What Windows returns for processes that it ends.
+WINDOWS = {
+    0xC0000005: "access violation",
+    0xC00000FD: "stack overflow",
+    0xC0000374: "heap corruption",
+    0xC0000409: "stack buffer overrun",
+}
+
+
+def describe_ending(code: int) -> str:
+    """Return what the return code of a process means: ``"was killed by SIGSEGV"``."""
+    if code < 0:
+        try:
+            return f"was killed by {signal.Signals(-code).name}"
+        except ValueError:
+            return f"was killed by signal {-code}"
+    if code in WINDOWS:
+        return f"was ended by an {WINDOWS[code]}" if WINDOWS[code][0] == "a" else f"was ended by a {WINDOWS[code]}"
+    return f"left by itself with exit status {code}"

@@ -1,0 +1,71 @@
+"""From when to when an FMU runs, and in which steps: what the user says, else what the FMU says."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from kingpost.errors import SolverError
+from kingpost.fmu.running.archive import Fmu, FmuError
+
+#: Steps of a run if nobody says how long a step is.
+STEPS = 1000
+#: A ratio of two times is taken as whole if it is so to this relative precision.
+WHOLE = 1e-9
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Start, stop and communication step, in s."""
+
+    t_start: float
+    t_stop: float
+    step: float
+
+
+def experiment(
+    fmu: Fmu, t_stop: float | None = None, step: float | None = None, t_start: float | None = None, span: float | None = None
+) -> Experiment:
+    """Return the times of a run; ``span`` is its length if neither the user nor the FMU says when to stop.
+
+    A step that is the FMU's and does not divide the time evenly is shortened, if the FMU can handle that.
+    """
+    begin = t_start if t_start is not None else fmu.default("startTime") or 0.0
+    end = t_stop if t_stop is not None else fmu.default("stopTime")
+    if end is None and span is not None:
+        end = begin + span
+    if end is None:
+        raise FmuError(f"'{fmu.path.name}' does not say how long to run; give an end time (--t-end S)")
+    if not (math.isfinite(begin) and math.isfinite(end)) or end <= begin:
+        raise SolverError(f"the run goes from {begin} s to {end} s; the end must be finite and after the start")
+    if step is not None and not (math.isfinite(step) and step > 0):
+        raise SolverError(f"the step is {step} s; it must be positive and finite")
+    if step is None:
+        step = _own_step(fmu)
+        if step is None or step > end - begin:
+            step = (end - begin) / STEPS
+        elif not fixed_steps(fmu):
+            count = (end - begin) / step
+            if abs(count - round(count)) > WHOLE * count:
+                step = (end - begin) / math.ceil(count)
+    return Experiment(begin, end, step)
+
+
+def fixed_steps(fmu: Fmu) -> bool:
+    """Say whether an FMU takes communication steps of one length only."""
+    return fmu.interface == "co-simulation" and not fmu.can("canHandleVariableCommunicationStepSize")
+
+
+def _own_step(fmu: Fmu) -> float | None:
+    texts = fmu.capabilities[fmu.interface]
+    for number in (fmu.default("stepSize"), _number(texts.get("fixedInternalStepSize"))):
+        if number is not None and math.isfinite(number) and number > 0:
+            return number
+    return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None

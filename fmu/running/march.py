@@ -1,0 +1,126 @@
+"""The time loop around an FMU."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kingpost.equations import FloatArray
+from kingpost.fmu.running.archive import Fmu
+from kingpost.fmu.running.instance import FmiError, FmuEndedError, Instance, Port
+from kingpost.fmu.running.job import Job
+from kingpost.fmu.running.log import Log
+from kingpost.fmu.running.modelexchange import make_instance
+from kingpost.fmu.running.variables import Variable, variables_of
+
+#: Messages of the FMU that go with an error.
+LAST = 3
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended: ``"complete"``, ``"failed"``, or ``"ended by the FMU"``."""
+
+    outcome: str
+    message: str = ""
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+
+
+def march(
+    fmu: Fmu,
+    folder: Path,
+    job: Job,
+    inputs: FloatArray,
+    log: Log,
+    keep: Callable[[int, FloatArray], None],
+    trail: Callable[[str], None] = lambda call: None,
+) -> tuple[Ending, Instance | None]:
+    """Run an FMU over the times of ``job``, hand each sample to ``keep``, and return how it ended.
+
+    Inputs are set at the beginning of the step over which they hold; a sample is taken after the inputs of its time were set.
+    The instance is returned if it can still be ended properly.
+    """
+    known = variables_of(fmu)
+    recorded = [known[name] for name in job.outputs]
+    fed = [known[name] for name in job.inputs]
+    started = time.perf_counter()
+    what = "starting"
+    try:
+        instance = make_instance(
+            fmu,
+            folder,
+            name=fmu.identifier,
+            log=log,
+            trail=trail,
+            solver=job.solver,
+            t_span=job.t_end - job.t_start,
+        )
+        settings: dict[Variable, Sequence[Any]] = {known[name]: values for name, values in job.settings.items()}
+        settings |= _first_inputs(fed, inputs[0])
+        instance.initialize(job.t_start, job.t_end, job.tolerance, settings)
+        port, feed = Port(instance, recorded), Port(instance, fed)
+        row = port.read()
+        fault = not_finite(port.labels, row)
+        if fault:
+            return _failed(f"before the first step {fault}, though the FMU reports success", log), instance
+        keep(0, row)
+        begun = time.perf_counter()
+        for k in range(job.steps):
+            what = f"the step from t = {job.time(k):.9g} s by {job.step:g} s"
+            instance.step(job.time(k), job.step)
+            if len(feed):
+                instance.feed(feed, inputs[k + 1])
+            row = port.read()
+            fault = not_finite(port.labels, row)
+            if fault:
+                advice = f"try a step smaller than {job.step:g} s, or leave it out of the outputs"
+                return _failed(f"after {what} {fault}, though the FMU reports success; {advice}", log), instance
+            keep(k + 1, row)
+    except FmuEndedError as error:
+        return Ending("ended by the FMU", str(error)), instance
+    except FmiError as error:
+        return _failed(f"{what} failed: {error}", log), None
+    spent = time.perf_counter() - begun
+    return Ending("complete", "", {"start_s": round(begun - started, 6), "steps_s": round(spent, 6)}), instance
+
+
+def finish(instance: Instance) -> str:
+    """End an instance; return what it says against that."""
+    said = ""
+    try:
+        instance.terminate()
+    except FmiError as error:
+        said = f"the FMU could not be terminated: {error}"
+    instance.free()
+    return said
+
+
+def not_finite(labels: Sequence[str], row: FloatArray) -> str:
+    """Return the first value that is not finite, in words, or an empty text."""
+    good = np.isfinite(row)
+    if good.all():
+        return ""
+    first = int(np.argmin(good))
+    more = int((~good).sum()) - 1
+    return f"'{labels[first]}' is {row[first]}{f' (and {more} more are not finite)' if more else ''}"
+
+
+def _first_inputs(variables: Sequence[Variable], row: FloatArray) -> dict[Variable, Sequence[Any]]:
+    """Return the first values of inputs, so that the outputs at the start belong to them."""
+    values: dict[Variable, Sequence[Any]] = {}
+    place = 0
+    for variable in variables:
+        part = row[place : place + variable.elements]
+        place += variable.elements
+        values[variable] = [float(x) if variable.real else int(x) for x in part]
+    return values
+
+
+def _failed(message: str, log: Log) -> Ending:
+    told = f". It said: {'; '.join(log.last(LAST))}" if log.messages else ""
+    return Ending("failed", f"{message}{told}")

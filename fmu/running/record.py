@@ -1,0 +1,134 @@
+"""The history of an FMU run: channels with units and frames, and where the numbers came from."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime, timezone
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from kingpost.equations import Channel, FloatArray
+from kingpost.fmu.running.archive import Fmu
+from kingpost.fmu.running.inputs import InputTable
+from kingpost.fmu.running.job import Job
+from kingpost.fmu.running.variables import Variable
+from kingpost.history import History
+from kingpost.loadframes import COMPONENTS
+from kingpost.version import __version__
+
+#: The unit of what has none, or does not say.
+NO_UNIT = "1"
+
+
+def channels_of(fmu: Fmu, recorded: Sequence[Variable]) -> tuple[Channel, ...]:
+    """Return the channels of recorded variables; Kingpost's own FMUs also know frame, side and point of loads."""
+    known = fmu.annotation.get("channels", {})
+    channels = []
+    for variable in recorded:
+        for label in variable.labels:
+            entry = known.get(label, {})
+            at = tuple(float(x) for x in entry.get("at") or ())
+            frame, side = str(entry.get("frame") or ""), str(entry.get("side") or "")
+            channels.append(Channel(label, variable.unit or NO_UNIT, frame, side, at))
+    return tuple(channels)
+
+
+def make_history(
+    fmu: Fmu,
+    job: Job,
+    variables: Mapping[str, Variable],
+    table: InputTable,
+    rows: FloatArray,
+    facts: Mapping[str, Any],
+) -> History:
+    """Return the samples with everything that is known about them; ``facts`` are about how the run went."""
+    recorded = [variables[name] for name in job.outputs]
+    channels = channels_of(fmu, recorded)
+    times: FloatArray = job.t_start + np.arange(len(rows), dtype=np.float64) * job.step
+    record = _record(fmu, job, variables, table, channels)
+    record["statistics"] = {"steps": max(0, len(rows) - 1), **facts.get("statistics", {})}
+    record |= {key: value for key, value in facts.items() if key != "statistics"}
+    record["finished"] = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return History(times, channels, rows, record)
+
+
+def _record(
+    fmu: Fmu, job: Job, variables: Mapping[str, Variable], table: InputTable, channels: Sequence[Channel]
+) -> dict[str, Any]:
+    description = fmu.description
+    own_solver = fmu.interface == "co-simulation"
+    return {
+        "kingpost": __version__,
+        "model": {"name": fmu.name, "digest": str(description.guid), "description": description.description or ""},
+        "fmu": {
+            "file": fmu.path.name,
+            "sha256": fmu.sha256,
+            "guid": str(description.guid),
+            "fmi": description.fmiVersion,
+            "interface": fmu.interface,
+            "generation_tool": description.generationTool or "",
+            "generation_date": description.generationDateAndTime or "",
+            "start_values": {name: values[0] if len(values) == 1 else list(values) for name, values in job.settings.items()},
+            "without_unit": [variable.name for variable in _real(variables, job) if not variable.unit],
+        },
+        "parameters": _parameters(variables, job),
+        "inputs": {
+            label: {"first": float(value), "unit": variable.unit or NO_UNIT}
+            for variable, values in zip(table.variables, _parts(table), strict=True)
+            for label, value in zip(variable.labels, values, strict=True)
+        },
+        "integrator": {
+            "name": "the FMU's own" if own_solver else job.solver,
+            "options": {} if job.tolerance is None else {"rtol": job.tolerance},
+        },
+        "time": {"start_s": job.t_start, "end_s": job.t_end, "step_s": job.step, "output_step_s": job.step},
+        **_machine(fmu.annotation, {channel.name for channel in channels}),
+        "channels": [asdict(channel) for channel in channels],
+        "python": platform.python_version(),
+        "fmpy": version("fmpy"),
+        "numpy": np.__version__,
+        "platform": platform.platform(),
+    }
+
+
+def _real(variables: Mapping[str, Variable], job: Job) -> list[Variable]:
+    return [variables[name] for name in job.outputs if variables[name].real]
+
+
+def _parameters(variables: Mapping[str, Variable], job: Job) -> dict[str, Any]:
+    """Return the parameters that are numbers: as set, else as the description says."""
+    result = {}
+    for name, variable in variables.items():
+        values = job.settings.get(name) or variable.start()
+        if variable.causality == "parameter" and variable.numeric and variable.elements == 1 and values:
+            result[name] = {"value": values[0], "unit": variable.unit or NO_UNIT}
+    return result
+
+
+def _parts(table: InputTable) -> list[FloatArray]:
+    edges = np.cumsum([variable.elements for variable in table.variables])[:-1]
+    return np.split(table.values[0], edges) if table.variables else []
+
+
+def _machine(annotation: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
+    """Return geometry and loads of the machine inside, the latter of the joints, and in the parts, that were recorded."""
+    result: dict[str, Any] = {}
+    if annotation.get("geometry"):
+        result["geometry"] = annotation["geometry"]
+    loads = annotation.get("loads") or {}
+
+    def complete(prefix: str) -> bool:
+        return names.issuperset(f"{prefix}.{component}" for component in COMPONENTS)
+
+    joints = {
+        joint: {**entry, "parts": [part for part in entry.get("parts", []) if complete(f"{joint}.{part}")]}
+        for joint, entry in (loads.get("joints") or {}).items()
+        if complete(joint)
+    }
+    if joints:
+        result["loads"] = {**loads, "joints": joints}
+    return result

@@ -1,0 +1,282 @@
+"""Running an FMU from beginning to end, by default in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kingpost.equations import FloatArray
+from kingpost.errors import Interrupted, KingpostError, SolverError, closest, listed
+from kingpost.fmu.running.archive import Fmu, FmuError, Interface, open_fmu
+from kingpost.fmu.running.endings import describe_ending
+from kingpost.fmu.running.experiment import experiment
+from kingpost.fmu.running.inputs import InputSource, InputTable, input_table
+from kingpost.fmu.running.job import SOLVERS, Job, SolverName
+from kingpost.fmu.running.log import Log, Message
+from kingpost.fmu.running.record import make_history
+from kingpost.fmu.running.trail import read_trail
+from kingpost.fmu.running.variables import Variable, recorded, start_settings, variables_of
+from kingpost.grid import fixed_step_grid
+from kingpost.history import History
+
+#: Time between two looks at the process of the FMU, in s.
+LOOK = 0.02
+#: Lines of what it printed that go with an error.
+PRINTED = 5
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended, and how far it came."""
+
+    rows: FloatArray
+    outcome: str
+    message: str
+    statistics: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class FmuRun:
+    """An FMU run that is ready to go: everything read, chosen and checked, and no code of the FMU run."""
+
+    fmu: Fmu
+    job: Job
+    variables: Mapping[str, Variable]
+    table: InputTable
+
+    def run(
+        self,
+        *,
+        isolated: bool = True,
+        on_message: Callable[[Message], None] = lambda message: None,
+        progress: Callable[[float], None] = lambda fraction: None,
+    ) -> History:
+        """Carry the run out; see :func:`run_fmu`."""
+        started = time.perf_counter()
+        with tempfile.TemporaryDirectory(prefix="kingpost-fmu-") as place:
+            folder = self.fmu.unpack(Path(place) / "fmu")
+            go = self._apart if isolated else self._here
+            ended = go(folder, Path(place), on_message, progress)
+        notes = [*self.fmu.notes, *self.table.notes, *ended.warnings]
+        if ended.outcome == "ended by the FMU":
+            notes.append(ended.message)
+        facts = {
+            "outcome": "complete" if ended.outcome == "ended by the FMU" else ended.outcome,
+            "wall_time_s": round(time.perf_counter() - started, 6),
+            "statistics": dict(ended.statistics),
+            "warnings": notes,
+        }
+        history = make_history(self.fmu, self.job, self.variables, self.table, ended.rows, facts) if len(ended.rows) else None
+        if ended.outcome == "interrupted" and history is not None:
+            raise Interrupted(f"interrupted at t = {history.time[-1]:g} s", history=history)
+        if ended.outcome == "interrupted":
+            raise KeyboardInterrupt("interrupted before the first sample")
+        if ended.outcome == "failed" or history is None:
+            raise SolverError(f"'{self.fmu.path.name}': {ended.message}", history=history)
+        return history
+
+    def _here(
+        self, folder: Path, place: Path, on_message: Callable[[Message], None], progress: Callable[[float], None]
+    ) -> Ended:
+        from kingpost.fmu.running.march import finish, march
+
+        rows = np.empty((self.job.steps + 1, sum(self.variables[name].elements for name in self.job.outputs)))
+        count = 0
+
+        def keep(k: int, row: FloatArray) -> None:
+            nonlocal count
+            rows[k] = row
+            count = k + 1
+            progress(k / self.job.steps)
+
+        try:
+            ending, instance = march(self.fmu, folder, self.job, self.table.values, Log(on_message), keep)
+        except KeyboardInterrupt:
+            return Ended(rows[:count], "interrupted", "", {})
+        said = finish(instance) if instance is not None else ""
+        return Ended(rows[:count], ending.outcome, ending.message, ending.statistics, (said,) if said else ())
+
+    def _apart(
+        self, folder: Path, place: Path, on_message: Callable[[Message], None], progress: Callable[[float], None]
+    ) -> Ended:
+        """Run in another process; whatever happens there, the samples so far are in a file."""
+        width = sum(self.variables[name].elements for name in self.job.outputs)
+        rows = np.memmap(place / "rows", dtype=float, mode="w+", shape=(self.job.steps + 1, width))
+        count = np.memmap(place / "count", dtype=np.int64, mode="w+", shape=(1,))
+        np.save(place / "inputs.npy", self.table.values)
+        request = {"fmu": str(self.fmu.path), "interface": self.fmu.interface, "folder": str(folder), "job": asdict(self.job)}
+        (place / "job.json").write_text(json.dumps(request), encoding="utf-8")
+        messages = place / "messages"
+        messages.touch()
+        interrupted = False
+        with (place / "printed").open("wb") as printed, messages.open(encoding="utf-8") as told:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "kingpost.fmu.running.child", str(place)],
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=printed,
+                start_new_session=True,  # an interrupt from the keyboard is handled here
+                env=os.environ | {"PYTHONSAFEPATH": "1"},  # modules of the current folder must not stand in for others
+            )
+            try:
+                while process.poll() is None:
+                    time.sleep(LOOK)
+                    _hand_on(told, on_message)
+                    progress(max(0, int(count[0]) - 1) / self.job.steps)
+            except KeyboardInterrupt:
+                interrupted = True
+            finally:
+                process.kill()
+                code = process.wait()
+            _hand_on(told, on_message)
+        result = np.array(rows[: int(count[0])])
+        del rows, count  # Windows does not remove files that are mapped
+        if interrupted:
+            return Ended(result, "interrupted", "", {})
+        return _understood(result, code, place)
+
+
+def prepare_fmu(
+    path: str | Path,
+    t_end: float | None = None,
+    *,
+    t_start: float | None = None,
+    step: float | None = None,
+    settings: Mapping[str, Any] | None = None,
+    inputs: InputSource | None = None,
+    outputs: Sequence[str] | None = None,
+    solver: SolverName = "CVode",
+    tolerance: float | None = None,
+    interface: Interface | None = None,
+) -> FmuRun:
+    """Read an FMU and check everything that is asked of it, without running any of its code."""
+    if solver not in SOLVERS:
+        raise FmuError(f"there is no solver '{solver}'{closest(solver, SOLVERS)} Solvers: {listed(SOLVERS)}.")
+    fmu = open_fmu(path, interface)
+    if fmu.library() not in fmu.members:
+        there = sorted({name.split("/")[1] for name in fmu.members if name.startswith("binaries/") and name.count("/") > 1})
+        raise FmuError(f"'{fmu.path.name}' has no binary for this platform ({fmu.library()}); it has {listed(there)}")
+    times = experiment(fmu, t_end, step, t_start)
+    grid = fixed_step_grid(times.t_start, times.t_stop, times.step, times.step)
+    variables = variables_of(fmu)
+    chosen = start_settings(variables, settings or {})
+    table = input_table(variables, grid.times, inputs, chosen)
+    job = Job(
+        grid.t_start,
+        grid.step,
+        grid.samples,
+        chosen,
+        tuple(variable.name for variable in recorded(variables, outputs)),
+        tuple(variable.name for variable in table.variables),
+        solver,
+        tolerance if tolerance is not None else fmu.default("tolerance"),
+    )
+    return FmuRun(fmu, job, variables, table)
+
+
+def run_fmu(
+    path: str | Path,
+    t_end: float | None = None,
+    *,
+    t_start: float | None = None,
+    step: float | None = None,
+    settings: Mapping[str, Any] | None = None,
+    inputs: InputSource | None = None,
+    outputs: Sequence[str] | None = None,
+    solver: SolverName = "CVode",
+    tolerance: float | None = None,
+    interface: Interface | None = None,
+    isolated: bool = True,
+    on_message: Callable[[Message], None] = lambda message: None,
+    progress: Callable[[float], None] = lambda fraction: None,
+) -> History:
+    """Run an FMU and return its history.
+
+    Parameters
+    ----------
+    path
+        The FMU, of FMI 2 or 3.
+    t_end, t_start, step
+        Times and communication step in s; by default the FMU's own.
+    settings
+        Start values of parameters, inputs and states, by name.
+    inputs
+        Inputs over time: a file with a column for each, a history, or functions of time by name.
+    outputs
+        Names or patterns (``"slew.*"``) of what is recorded; by default all outputs.
+    solver, tolerance
+        For model exchange: ``"CVode"`` or ``"Euler"``, and the relative tolerance of the former.
+    interface
+        ``"co-simulation"`` or ``"model-exchange"``, for an FMU that offers both; by default the former.
+    isolated
+        Whether the FMU runs in a process of its own, so that it cannot take this one with it.
+    on_message
+        Is given every message of the FMU's logger.
+    progress
+        Is told the part of the run that is done.
+
+    Raises
+    ------
+    FileError
+        If the file is missing or is no FMU.
+    FmuError
+        If what is asked for does not fit it, such as a variable that it does not have.
+    SolverError
+        If the run fails, or the FMU's process dies; ``error.history`` holds the samples before that.
+
+    """
+    run = prepare_fmu(
+        path,
+        t_end,
+        t_start=t_start,
+        step=step,
+        settings=settings,
+        inputs=inputs,
+        outputs=outputs,
+        solver=solver,
+        tolerance=tolerance,
+        interface=interface,
+    )
+    return run.run(isolated=isolated, on_message=on_message, progress=progress)
+
+
+def _hand_on(told: Any, on_message: Callable[[Message], None]) -> None:
+    """Hand on the messages that have come since the last look; a line that is still being written waits."""
+    while True:
+        place = told.tell()
+        line = told.readline()
+        if not line.endswith("\n"):
+            told.seek(place)
+            return
+        on_message(Message(**json.loads(line)))
+
+
+def _understood(rows: FloatArray, code: int, place: Path) -> Ended:
+    """Return how a run in another process ended, by what it left behind."""
+    ending = place / "ending.json"
+    left: dict[str, Any] = json.loads(ending.read_text(encoding="utf-8")) if ending.is_file() else {}
+    under_way, _ = read_trail(place / "trail")
+    crash = f"the process of the FMU {describe_ending(code)} while {under_way}"
+    if left.get("outcome"):
+        warnings = [left["finish"]] if left.get("finish") else []
+        if code != 0:
+            warnings.append(f"after the run {crash}")
+        return Ended(rows, left["outcome"], left["message"], left["statistics"], tuple(warnings))
+    if left.get("fault"):
+        raise KingpostError(f"the process that runs the FMU failed itself: {left['fault']}")
+    said = [json.loads(line) for line in (place / "messages").read_text(encoding="utf-8").splitlines()[-PRINTED:]]
+    told = "; ".join(str(Message(**entry)) for entry in said)
+    printed = (place / "printed").read_text(encoding="utf-8", errors="replace").strip().splitlines()[-PRINTED:]
+    words = [crash, *([f"It said: {told}"] if told else []), *([f"It printed: {' | '.join(printed)}"] if printed else [])]
+    return Ended(rows, "failed", ". ".join(words), {})

@@ -1,0 +1,35 @@
+"""What a process was doing, in a file that outlives it."""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+
+#: Bytes for the call that is under way; how far a run has come follows.
+LENGTH = 240
+
+
+class Trail:
+    """Writes down every call before it is made; an object to be called."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0))
+
+    def __call__(self, call: str) -> None:
+        """Write down what is under way."""
+        os.lseek(self._file, 0, os.SEEK_SET)
+        os.write(self._file, call.encode("utf-8", errors="replace")[:LENGTH].ljust(LENGTH))
+
+    def reach(self, time: float) -> None:
+        """Write down how far a run has come."""
+        os.lseek(self._file, LENGTH, os.SEEK_SET)
+        os.write(self._file, struct.pack("<d", time))
+
+
+def read_trail(path: Path) -> tuple[str, float | None]:
+    """Return what was under way, and how far the run had come."""
+    content = path.read_bytes() if path.is_file() else b""
+    number = content[LENGTH : LENGTH + 8]
+    reached = struct.unpack("<d", number)[0] if len(number) == 8 else None
+    return content[:LENGTH].decode("utf-8", errors="replace").strip("\0 ") or "starting", reached
