@@ -189,7 +189,7 @@ class Equations:
 
     @cached_property
     def corrections(self) -> ca.Function:
-        """The function (t, q, v, p) -> smallest changes, in the mass metric, of q along N and of v that mend the constraints."""
+        """The function (t, q, v, p) -> smallest changes, in the mass metric, of q along N and of v that mend constraints."""
         rows = self.phi.numel()
         G = self.A[:rows, :]
         solved = solve_symmetric(self.M, self.A.T)

@@ -20,7 +20,8 @@ EXIT_CODES = f"""\
 exit status:
   0 done    1 fault in kingpost itself    2 wrong command line    {MechanismError.exit_code} model refused
   {PluginError.exit_code} plugin missing or broken    {SolverError.exit_code} integration failed    \
-{FileError.exit_code} file problem    {ExportError.exit_code} export refused    8 findings in an FMU    {INTERRUPTED} interrupted
+{FileError.exit_code} file problem    {ExportError.exit_code} export refused    8 findings in an FMU
+  {INTERRUPTED} interrupted
 """
 
 

@@ -189,7 +189,8 @@ def test_listings_in_text_and_json(kingpost_cli):
     assert "double-pendulum" in kingpost_cli("models").out
     assert [row["name"] for row in json.loads(kingpost_cli("models", "--json").out)] == [
         "andrews-squeezer", "branched", "chain", "double-pendulum", "four-bar", "heavy-top", "luffing-crane", "rotary-crane",
-        "satellite", "six-axis-arm", "slider-crank", "slider-pendulum", "spacecraft-arm", "three-link-manipulator", "vessel-crane",
+        "satellite", "six-axis-arm", "slider-crank", "slider-pendulum", "spacecraft-arm", "three-link-manipulator",
+        "vessel-crane",
     ]  # fmt: skip
     assert "mass of the upper rod" in kingpost_cli("models", "double-pendulum").out
     assert json.loads(kingpost_cli("models", "double-pendulum", "--json").out)["bodies"][0]["name"] == "upper"
