@@ -32,5 +32,9 @@ def archive(files: Mapping[str, bytes]) -> bytes:
 def write_archive(path: Path, files: Mapping[str, bytes]) -> int:
     """Write an archive, whole or not at all, and return its size in bytes."""
     data = archive(files)
-    write_whole(path, lambda temporary: temporary.write_bytes(data))
+
+    def write(beside: Path) -> None:
+        beside.write_bytes(data)
+
+    write_whole(path, write)
     return len(data)

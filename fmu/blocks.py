@@ -154,7 +154,8 @@ def block_model(
     """Return a block as a model that exporters take."""
     plugins = plugins or PluginSet()
     method = select(plugins.integrators, integrator)
-    names = [entry.name for entry in (*block.parameters, *block.inputs, *block.states, *block.outputs)]
+    entries: list[Any] = [*block.parameters, *block.inputs, *block.states, *block.outputs]
+    names = [entry.name for entry in entries]
     if len(set(names)) < len(names):
         raise ExportError(f"block '{block.name}': two of its variables have the same name: {', '.join(sorted(names))}")
     plain = {"name": block.name, "variables": names, "description": block.description}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import platform
 import shlex
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +18,9 @@ from kingpost.errors import ExportError, listed
 from kingpost.fmu.nativecode import NativeSources
 
 #: Portable code without fused operations: the same bits on every processor of a kind, and in process.
-FLAGS = ("-std=c99", "-O2", "-fno-math-errno", "-ffp-contract=off", "-fvisibility=hidden", "-shared", "-w")
+FLAGS = ("-std=c99", "-fno-math-errno", "-ffp-contract=off", "-fvisibility=hidden", "-w")
+#: Long straight-line code that is called rarely is not worth the time that a compiler takes to polish it.
+LEVELS = {"derivatives.c": "-O1"}
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class Platform:
     #: What Zig calls it; glibc is kept old enough for the systems in use.
     target: str
     flags: tuple[str, ...] = ("-fPIC",)
+    libraries: tuple[str, ...] = ("-lm",)
 
 
 PLATFORMS = {
@@ -37,7 +42,7 @@ PLATFORMS = {
     for item in (
         Platform("linux64", {2: "linux64", 3: "x86_64-linux"}, ".so", "x86_64-linux-gnu.2.17"),
         Platform("linux-arm64", {2: "aarch64-linux", 3: "aarch64-linux"}, ".so", "aarch64-linux-gnu.2.17"),
-        Platform("win64", {2: "win64", 3: "x86_64-windows"}, ".dll", "x86_64-windows-gnu", ()),
+        Platform("win64", {2: "win64", 3: "x86_64-windows"}, ".dll", "x86_64-windows-gnu", (), ()),
         Platform("darwin64", {2: "darwin64", 3: "x86_64-darwin"}, ".dylib", "x86_64-macos"),
         Platform("darwin-arm64", {2: "aarch64-darwin", 3: "aarch64-darwin"}, ".dylib", "aarch64-macos"),
     )
@@ -57,41 +62,50 @@ def this_platform() -> Platform | None:
     return PLATFORMS.get(names.get((sys.platform, machine), ""))
 
 
-def build_binary(sources: NativeSources, target: Platform) -> bytes:
-    """Return the shared library for a platform: by the local compiler for this one, by Zig for others."""
+def build_binary(sources: NativeSources, target: Platform, name: str = "model") -> bytes:
+    """Return the shared library ``name`` for a platform: by the local compiler for this one, by Zig for others."""
     if target == this_platform():
         compiler = find_compiler()
         if compiler is not None:
-            return _compile(sources, [*compiler.command, *FLAGS, *target.flags, "-s"], target)
+            return _build(sources, list(compiler.command), target, name)
     if importlib.util.find_spec("ziglang") is None:
         raise ExportError(
             f"no compiler for platform '{target.name}': install Zig's compiler with pip install 'kingpost[cross]', or a C "
             "compiler of this machine (set CC) for its own platform. The sources travel inside an FMU: fmpy compile can "
             "build it elsewhere"
         )
-    return _compile(
-        sources, [sys.executable, "-m", "ziglang", "cc", "-target", target.target, *FLAGS, *target.flags, "-s"], target
-    )
+    return _build(sources, [sys.executable, "-m", "ziglang", "cc", "-target", target.target], target, name)
 
 
-def _compile(sources: NativeSources, command: list[str], target: Platform) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="kingpost-fmu-") as name:
-        folder = Path(name)
+def _build(sources: NativeSources, compiler: list[str], target: Platform, name: str) -> bytes:
+    """Compile the files of an FMU side by side, then link them."""
+    with tempfile.TemporaryDirectory(prefix="kingpost-fmu-") as place:
+        folder = Path(place)
         for file, text in sources.texts.items():
             (folder / file).write_text(text, encoding="utf-8")
-        library = folder / f"model{target.suffix}"
-        words = [*command, *sources.compiled, "-o", library.name, *([] if target.suffix == ".dll" else ["-lm"])]
-        try:
-            done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
-        except OSError as error:
-            raise ExportError(f"{shlex.join(words)}: {error}") from None
-        if done.returncode != 0 or not library.is_file():
-            raise ExportError(f"the compiler failed: {shlex.join(words)}\n{done.stderr.strip()[-2000:]}")
+        objects = [f"{Path(file).stem}.o" for file in sources.compiled]
+        compilations = [
+            [*compiler, *FLAGS, LEVELS.get(file, "-O2"), *target.flags, "-c", file, "-o", result]
+            for file, result in zip(sources.compiled, objects, strict=True)
+        ]
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            list(pool.map(lambda words: _run(words, folder), compilations))
+        library = folder / f"{name}{target.suffix}"
+        _run([*compiler, "-shared", "-s", *objects, "-o", library.name, *target.libraries], folder)
         return library.read_bytes()
 
 
+def _run(words: list[str], folder: Path) -> None:
+    try:
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise ExportError(f"{shlex.join(words)}: {error}") from None
+    if done.returncode != 0:
+        raise ExportError(f"the compiler failed: {shlex.join(words)}\n{done.stderr.strip()[-2000:]}")
+
+
 def platforms_named(names: str | None) -> list[Platform]:
-    """Return the platforms in a comma-separated list; by default this machine's."""
+    """Return the platforms in a list joined by ``+``; by default this machine's."""
     if names is None:
         own = this_platform()
         if own is None:

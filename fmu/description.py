@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 from xml.sax.saxutils import quoteattr
@@ -52,8 +52,8 @@ def _describe_2(interface: Interface, kind: Kind, capabilities: Capabilities) ->
     model = interface.model
     index = {variable.reference: i for i, variable in enumerate(interface.variables, start=1)}
     yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield _tag(
-        "fmiModelDescription", close=False,
+    yield _opened(
+        "fmiModelDescription",
         fmiVersion="2.0", modelName=model.mechanism.name, guid=TOKEN, description=model.mechanism.description or None,
         generationTool=capabilities.generation_tool, variableNamingConvention="flat",
         numberOfEventIndicators="0" if kind == "me" else None,
@@ -72,7 +72,7 @@ def _describe_2(interface: Interface, kind: Kind, capabilities: Capabilities) ->
             "maxOutputDerivativeOrder": "0",
         }
     element = "CoSimulation" if kind == "cs" else "ModelExchange"
-    yield f"  {_tag(element, close=not capabilities.source_files, **common)}"
+    yield f"  {(_opened if capabilities.source_files else _tag)(element, **common)}"
     if capabilities.source_files:
         yield "    <SourceFiles>"
         yield from (f"      {_tag('File', name=name)}" for name in capabilities.source_files)
@@ -94,12 +94,12 @@ def _describe_2(interface: Interface, kind: Kind, capabilities: Capabilities) ->
             "description": variable.description,
         }
         real = {**_bounds(variable), "derivative": _index(index, variable.derivative_of), "start": _number(variable.start)}
-        yield f"    {_tag('ScalarVariable', close=False, **attributes)}{_tag('Real', **real)}</ScalarVariable>"
+        yield f"    {_opened('ScalarVariable', **attributes)}{_tag('Real', **real)}</ScalarVariable>"
     yield "  </ModelVariables>"
     yield "  <ModelStructure>"
-    groups = [("Outputs", interface.outputs, ("u", "x") if kind == "me" else ("u",))]
-    groups += [("Derivatives", interface.derivatives, ("u", "x"))]
-    groups += [("InitialUnknowns", interface.initial_unknowns, ("u", "x", "p"))]
+    groups = [("Outputs", interface.outputs, "tux" if kind == "me" else "tu")]
+    groups += [("Derivatives", interface.derivatives, "tux")]
+    groups += [("InitialUnknowns", interface.initial_unknowns, "tuxp")]
     for group, variables, sources in groups:
         if variables:
             yield f"    <{group}>"
@@ -117,8 +117,8 @@ def _describe_3(interface: Interface, kind: Kind, capabilities: Capabilities) ->
     model = interface.model
     shown = {variable.reference for variable in interface.variables}
     yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield _tag(
-        "fmiModelDescription", close=False,
+    yield _opened(
+        "fmiModelDescription",
         fmiVersion="3.0", modelName=model.mechanism.name, instantiationToken=TOKEN,
         description=model.mechanism.description or None, generationTool=capabilities.generation_tool,
         variableNamingConvention="flat",
@@ -154,9 +154,9 @@ def _describe_3(interface: Interface, kind: Kind, capabilities: Capabilities) ->
         yield f"    {_tag('Float64', **attributes)}"
     yield "  </ModelVariables>"
     yield "  <ModelStructure>"
-    groups = [("Output", interface.outputs, ("u", "x") if kind == "me" else ("u",))]
-    groups += [("ContinuousStateDerivative", interface.derivatives, ("u", "x"))]
-    groups += [("InitialUnknown", interface.initial_unknowns, ("u", "x", "p"))]
+    groups = [("Output", interface.outputs, "tux" if kind == "me" else "tu")]
+    groups += [("ContinuousStateDerivative", interface.derivatives, "tux")]
+    groups += [("InitialUnknown", interface.initial_unknowns, "tuxp")]
     for element, variables, sources in groups:
         for variable in variables:
             known = [str(reference) for reference in _known(interface, variable, sources) if reference in shown]
@@ -174,16 +174,21 @@ LOG_CATEGORIES = {
 }
 
 
-def _known(interface: Interface, variable: Variable, sources: Sequence[str]) -> list[int]:
-    """Return the references among some groups on which a variable depends; a state depends on nothing but itself."""
+def _known(interface: Interface, variable: Variable, sources: str) -> list[int]:
+    """Return the references among time t, parameters p, inputs u and states x on which a variable depends.
+
+    With parameters among the sources the question is that of the initialization, in which a start value that is a formula
+    stands for the parameters in it. A state depends on itself alone.
+    """
     first, counts = interface.first, interface.counts
-    ranges = [range(first[group], first[group] + counts[group]) for group in sources]
-    if first["x"] <= variable.reference < first["dx"]:
-        if variable.initial != "calculated" or "p" not in sources:
-            return []
-        return list(range(first["p"], first["u"]))
     depends = interface.dependencies.get(variable.reference, ())
-    return [reference for reference in depends if any(reference in group for group in ranges)]
+    if first["x"] <= variable.reference < first["dx"]:
+        depends = (variable.reference,)
+    if "p" in sources:
+        depends = interface.start_dependencies.get(variable.reference, depends)
+        depends = tuple(known for r in depends for known in interface.start_dependencies.get(r, (r,)))
+    ranges = [range(1) if group == "t" else range(first[group], first[group] + counts[group]) for group in sources]
+    return sorted({reference for reference in depends if any(reference in group for group in ranges)})
 
 
 def _units(interface: Interface) -> Iterable[str]:
@@ -194,7 +199,7 @@ def _units(interface: Interface) -> Iterable[str]:
             continue
         exponents = {base: str(exponent) for base, exponent in unit.exponents.items()}
         factor = {} if unit.factor == 1.0 else {"factor": repr(unit.factor)}
-        yield f"    {_tag('Unit', close=False, name=unit.name)}{_tag('BaseUnit', **exponents, **factor)}</Unit>"
+        yield f"    {_opened('Unit', name=unit.name)}{_tag('BaseUnit', **exponents, **factor)}</Unit>"
     yield "  </UnitDefinitions>"
 
 
@@ -230,6 +235,18 @@ def _true(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _tag(element: str, /, close: bool = True, **attributes: str | None) -> str:
-    given = "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items() if value is not None)
-    return f"<{element}{given}{'/' if close else ''}>"
+#: What XML cannot hold, however it is written.
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def _tag(element: str, /, **attributes: str | None) -> str:
+    return f"<{element}{_written(attributes)}/>"
+
+
+def _opened(element: str, /, **attributes: str | None) -> str:
+    return f"<{element}{_written(attributes)}>"
+
+
+def _written(attributes: Mapping[str, str | None]) -> str:
+    texts = {name: _NOT_XML.sub("\ufffd", value) for name, value in attributes.items() if value is not None}
+    return "".join(f" {name}={quoteattr(text)}" for name, text in texts.items())

@@ -9,6 +9,7 @@ from typing import Any
 import casadi as ca
 
 from kingpost.fmu.interface import Interface, Variable
+from kingpost.interfaces.integrator import StepMap
 from kingpost.version import __version__
 
 STYLE = (
@@ -46,11 +47,15 @@ def record(interface: Interface, exporter: str) -> dict[str, Any]:
 def _page(interface: Interface, version: int, exporter: str) -> str:
     model = interface.model
     rows = "\n".join(_row(variable) for variable in interface.variables)
+    fixed = isinstance(model.integrator, StepMap)
+    steps = f"internal steps of {model.step:g} s or less" if fixed else "internal steps of its own choice"
+    ramps = ", or change linearly if their derivative is given (FMI 2)" if exporter == "native-fmu" else ""
+    division = "A communication step is divided into equal internal steps. " if fixed else ""
     facts = {
         "made by": f"Kingpost {__version__}, exporter {exporter}",
         "standard": f"FMI {version}.0",
         "formulation": model.equations.formulation,
-        "integrator": f"{model.integrator.name}, internal steps of {model.step:g} s or less",
+        "integrator": f"{model.integrator.name}, {steps}",
         "model digest": model.mechanism.digest(),
         "plugins": ", ".join(f"{source['distribution']} {source['version']}" for source in model.plugins.sources()),
     }
@@ -66,12 +71,12 @@ def _page(interface: Interface, version: int, exporter: str) -> str:
 <h2>Conventions</h2>
 <ul>
 <li>SI units and radians. Right-handed frames, the world's z axis up unless the model says otherwise.</li>
-<li>Inputs are held over a communication step, or change linearly if their derivative is given (FMI 2).</li>
+<li>Inputs are held over a communication step{ramps}.</li>
 <li>The load of a joint is the wrench (moments Mx, My, Mz, forces Fx, Fy, Fz) on the side, in the axes and about the point
 that its description states; on the child it is exerted by the parent.</li>
 <li>Poses: position in m and unit quaternion (ew, ex, ey, ez) of the body frame in the world.</li>
 <li>Start values of coordinates and speeds can be set until the end of the initialization; parameters at any time.</li>
-<li>A communication step is divided into equal internal steps. A value that is not finite is refused and named in the log.</li>
+<li>{division}A value that is not finite is refused and named in the log.</li>
 </ul>
 <h2>Variables</h2>
 <table>
@@ -100,4 +105,6 @@ def _licence() -> str:
     except PackageNotFoundError:
         found = []
     text = found[0].read_text(encoding="utf-8") if found else "MIT License, see the Kingpost project."
-    return f"The C sources and the model description were written by Kingpost, under this licence:\n\n{text}\n"
+    return (
+        f"The C sources, the Python modules and the model description were written by Kingpost, under this licence:\n\n{text}\n"
+    )

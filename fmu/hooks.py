@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from kingpost.fmu.check_command import FmuCheck
 from kingpost.fmu.export_command import Export
 from kingpost.fmu.native_exporter import NativeFmu
+from kingpost.fmu.python_exporter import PythonFmu
+from kingpost.fmu.run_command import FmuRunner
 from kingpost.hookspecs import hookimpl
 from kingpost.interfaces.command import Command
 from kingpost.interfaces.exporter import Exporter
@@ -11,9 +14,9 @@ from kingpost.interfaces.exporter import Exporter
 
 @hookimpl
 def kingpost_register_exporters() -> list[type[Exporter]]:
-    return [NativeFmu]
+    return [NativeFmu, PythonFmu]
 
 
 @hookimpl
 def kingpost_register_commands() -> list[type[Command]]:
-    return [Export]
+    return [Export, FmuCheck, FmuRunner]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
@@ -56,8 +56,10 @@ class Interface:
     channels: tuple[Channel, ...]
     #: The function (t, x, u, p) -> values of ``channels``.
     outputs_function: ca.Function
-    #: For each reference of a derivative or output: references of the states, inputs and parameters that it depends on.
+    #: For each reference of a derivative or output: references of time, parameters, inputs and states that it depends on.
     dependencies: dict[int, tuple[int, ...]]
+    #: For each state whose start value is a formula: references of the parameters in it.
+    start_dependencies: dict[int, tuple[int, ...]]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -161,7 +163,9 @@ def build_interface(model: ExportModel, selection: ExportSelection, kind: Litera
         ),
     ]  # fmt: skip
     _check_names(variables)
-    return Interface(model, tuple(variables), channels, outputs, _dependencies(model, outputs, first))
+    return Interface(
+        model, tuple(variables), channels, outputs, _dependencies(model, outputs, first), _start_dependencies(model, first)
+    )
 
 
 def _state_variables(
@@ -231,7 +235,7 @@ def describe(channel: Channel) -> str:
 def _outputs_function(model: ExportModel, rows: Sequence[int]) -> ca.Function:
     """Return the function (t, x, u, p) -> the selected rows of the observed channels."""
     observe = model.equations.observe
-    symbols = observe.sx_in() if observe.is_a("SXFunction") else observe.mx_in()
+    symbols: Any = observe.sx_in() if observe.is_a("SXFunction") else observe.mx_in()
     values = observe.call(symbols)[0]
     chosen = values[list(rows)] if rows else type(values)(0, 1)
     return ca.Function("kp_outputs", symbols, [ca.densify(chosen)])
@@ -241,14 +245,23 @@ def _dependencies(model: ExportModel, outputs: ca.Function, first: dict[str, int
     """Return, from the sparsity of the symbols, what each derivative and output depends on."""
     found: dict[int, list[int]] = {}
     for function, group in ((model.equations.rhs, "dx"), (outputs, "y")):
-        for argument, source in ((1, "x"), (2, "u"), (3, "p")):
-            if function.numel_out(0) == 0 or function.numel_in(argument) == 0:
-                continue
-            pattern = function.jac_sparsity(0, argument)
-            rows, columns = pattern.get_triplet()
-            for row, column in zip(rows, columns, strict=True):
-                found.setdefault(first[group] + row, []).append(first[source] + column)
+        for argument, source in enumerate((0, first["x"], first["u"], first["p"])):
+            for row, column in _pattern(function, argument):
+                found.setdefault(first[group] + row, []).append(source + column)
     return {reference: tuple(sorted(known)) for reference, known in found.items()}
+
+
+def _start_dependencies(model: ExportModel, first: dict[str, int]) -> dict[int, tuple[int, ...]]:
+    pattern = _pattern(start_function(model), 0)
+    return {first["x"] + i: tuple(first["p"] + j for row, j in pattern if row == i) for i in sorted(_formula_starts(model))}
+
+
+def _pattern(function: ca.Function, argument: int) -> list[tuple[int, int]]:
+    """Return the rows of a function's result that depend on an argument, with the rows of the argument."""
+    if function.numel_out(0) == 0 or function.numel_in(argument) == 0:
+        return []
+    rows, columns = function.jac_sparsity(0, argument).get_triplet()
+    return list(zip(rows, columns, strict=True))
 
 
 def _usual(channels: Sequence[Channel]) -> set[str]:

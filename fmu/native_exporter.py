@@ -14,8 +14,8 @@ from kingpost.fmu.archive import write_archive
 from kingpost.fmu.building import build_binary, platforms_named
 from kingpost.fmu.description import Capabilities, describe_model, model_identifier
 from kingpost.fmu.documentation import documentation_files, record
-from kingpost.fmu.interface import build_interface
-from kingpost.fmu.nativecode import NativeSources, native_sources
+from kingpost.fmu.interface import Interface, build_interface
+from kingpost.fmu.nativecode import NativeSources, marked, native_sources
 from kingpost.interfaces.exporter import Exported, Exporter, ExportSelection
 
 
@@ -52,7 +52,7 @@ class NativeFmu(Exporter):
             source_files=unmarked.compiled,
         )
         description, token = describe_model(interface, options.fmi, options.fmu, capabilities, salt=_digest(unmarked))
-        sources = native_sources(interface, token, options.fmi)
+        sources = marked(unmarked, interface, token)
         identifier = model_identifier(model.mechanism.name)
         files = {
             "modelDescription.xml": description.encode(),
@@ -63,7 +63,7 @@ class NativeFmu(Exporter):
         if options.fmi == 3:
             files["sources/buildDescription.xml"] = _build_description(identifier, sources).encode()
         for target in platforms_named(options.platforms):
-            binary = build_binary(sources, target)
+            binary = build_binary(sources, target, identifier)
             files[f"binaries/{target.folders[options.fmi]}/{identifier}{target.suffix}"] = binary
         size = write_archive(path, files)
         counts = interface.counts
@@ -82,8 +82,8 @@ class NativeFmu(Exporter):
         )  # fmt: skip
 
 
-def _count(interface: object, causality: str) -> int:
-    return sum(variable.causality == causality for variable in interface.variables)  # type: ignore[attr-defined]
+def _count(interface: Interface, causality: str) -> int:
+    return sum(variable.causality == causality for variable in interface.variables)
 
 
 def _digest(sources: NativeSources) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Literal
@@ -15,8 +16,9 @@ from kingpost.fmu.interface import Interface, start_function
 from kingpost.interfaces.integrator import StepMap
 from kingpost.simulate import step_function
 
-#: The functions that native/core.c calls.
-FUNCTIONS = ("kp_step", "kp_outputs", "kp_rhs", "kp_start", "kp_tangent", "kp_guard")
+#: The functions that the sources in native/ call.
+FUNCTIONS = ("kp_step", "kp_outputs", "kp_rhs", "kp_start", "kp_guard", "kp_tangent", "kp_start_tangent")
+SHARED = ("core.c", "motion.c", "snapshot.c")
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,8 @@ class NativeSources:
     compiled: tuple[str, ...]
 
 
-def native_functions(interface: Interface) -> list[ca.Function]:
-    """Return the functions of a model, by the names that native/core.c knows."""
+def motion_functions(interface: Interface) -> list[ca.Function]:
+    """Return the functions of a model that its steps and outputs need, by the names that native/core.c knows."""
     model = interface.model
     equations = model.equations
     assert isinstance(model.integrator, StepMap)
@@ -36,25 +38,27 @@ def native_functions(interface: Interface) -> list[ca.Function]:
     if guard is None:
         x = ca.SX.sym("x", len(model.x0))
         guard = ca.Function("kp_guard", [x], [ca.SX(0, 1)])
-    return [
-        step_function(equations, model.integrator),
-        interface.outputs_function,
-        equations.rhs,
-        start_function(model),
-        tangent_function(interface),
-        guard,
-    ]
+    step = step_function(equations, model.integrator)
+    return [step, interface.outputs_function, equations.rhs, start_function(model), guard]
 
 
-def tangent_function(interface: Interface) -> ca.Function:
-    """Return (t, x, u, p, seed) -> derivatives of [xdot; y] along a change ``seed`` of [x; u; p]."""
+def tangent_functions(interface: Interface) -> list[ca.Function]:
+    """Return (t, x, u, p, seed) -> change of [xdot; y] along a change ``seed`` of [t; x; u; p], and the same of the start."""
+    model = interface.model
+    equations = model.equations
+    symbols = [ca.MX.sym(name, size) for name, size in zip("txup", _sizes(interface), strict=True)]
+    seed = ca.MX.sym("seed", sum(_sizes(interface)))
+    values = ca.vertcat(equations.rhs(*symbols), interface.outputs_function(*symbols))
+    tangent = ca.Function("kp_tangent", [*symbols, seed], [ca.densify(_along(values, symbols, seed))])
+    p, change = ca.MX.sym("p", equations.np), ca.MX.sym("change", equations.np)
+    start = ca.Function("kp_start_tangent", [p, change], [ca.densify(_along(start_function(model)(p), [p], change))])
+    return [tangent if equations.all_externals or equations.nv > FUSED else fused(tangent), start]
+
+
+def _sizes(interface: Interface) -> tuple[int, int, int, int]:
+    """Return the numbers of t, x, u and p."""
     equations = interface.model.equations
-    nx, nu, np_ = len(interface.model.x0), equations.nu, equations.np
-    t, x, u, p = ca.MX.sym("t"), ca.MX.sym("x", nx), ca.MX.sym("u", nu), ca.MX.sym("p", np_)
-    seed = ca.MX.sym("seed", nx + nu + np_)
-    values = ca.vertcat(equations.rhs(t, x, u, p), interface.outputs_function(t, x, u, p))
-    function = ca.Function("kp_tangent", [t, x, u, p, seed], [ca.densify(_along(values, [x, u, p], seed))])
-    return function if equations.all_externals or equations.nv > FUSED else fused(function)
+    return 1, len(interface.model.x0), equations.nu, equations.np
 
 
 def _along(values: ca.MX, symbols: list[ca.MX], seed: ca.MX) -> ca.MX:
@@ -69,22 +73,50 @@ def _along(values: ca.MX, symbols: list[ca.MX], seed: ca.MX) -> ca.MX:
 
 def native_sources(interface: Interface, token: str, version: Literal[2, 3]) -> NativeSources:
     """Return the C sources of an FMU."""
-    generator = ca.CodeGenerator("functions", {"casadi_int": "long long int"})
-    for function in native_functions(interface):
-        generator.add(function)
     shared = files("kingpost.fmu").joinpath("native")
-    texts = {name: shared.joinpath(name).read_text(encoding="utf-8") for name in ("core.h", "core.c", f"fmi{version}.c")}
+    texts = {name: shared.joinpath(name).read_text(encoding="utf-8") for name in ("core.h", *SHARED, f"fmi{version}.c")}
     texts["model.h"] = _header(interface, token)
     texts["model.c"] = _tables(interface)
-    texts["functions.c"] = f"{_HIDDEN}\n{generator.dump()}"
-    return NativeSources(texts, ("core.c", "functions.c", f"fmi{version}.c", "model.c"))
+    texts["functions.c"] = _generated("functions", motion_functions(interface))
+    texts["derivatives.c"] = _generated("derivatives", tangent_functions(interface))
+    return NativeSources(texts, tuple(sorted(name for name in texts if name.endswith(".c"))))
+
+
+def marked(sources: NativeSources, interface: Interface, token: str) -> NativeSources:
+    """Return the same sources with another token."""
+    return NativeSources({**sources.texts, "model.h": _header(interface, token)}, sources.compiled)
+
+
+def _generated(name: str, functions: list[ca.Function]) -> str:
+    generator = ca.CodeGenerator(name, {"casadi_int": "long long int"})
+    for function in functions:
+        generator.add(function)
+    return f"{_HIDDEN}\n{_with_newton_failures(generator.dump())}"
+
+
+#: The loop of CasADi's 'fast_newton'.
+_NEWTON = re.compile(r"for \(iter=0; iter<(\d+); \+\+iter\) \{.*?if \(casadi_newton\(&m\)\) break;\n *\}\n", re.DOTALL)
+
+
+def _with_newton_failures(code: str) -> str:
+    """Return the code with a failure where Newton's method has not converged.
+
+    CasADi's C code, unlike its interpreter, goes on with what it has then.
+    """
+    code, found = _NEWTON.subn(lambda loop: f"{loop[0]}  if (iter == {loop[1]}) return 1;\n", code)
+    if found != code.count("casadi_newton(&m)"):
+        raise ExportError(
+            f"CasADi {ca.CasadiMeta.version()} writes Newton's method in a way in which its failures cannot be seen; export an "
+            "explicit integrator such as rk4"
+        )
+    return code
 
 
 #: Two FMUs in one process must not see each other's functions.
-_HIDDEN = """#if defined(__GNUC__) && !defined(_WIN32)
-#define CASADI_SYMBOL_EXPORT __attribute__((visibility("hidden")))
-#else
+_HIDDEN = """#include <math.h>
 #define CASADI_SYMBOL_EXPORT
+#if defined(__GNUC__) && !defined(_WIN32)
+#pragma GCC visibility push(hidden)
 #endif"""
 
 
@@ -115,6 +147,7 @@ def _header(interface: Interface, token: str) -> str:
 #define KP_NX {counts["x"]}
 #define KP_NY {counts["y"]}
 #define KP_NG {guarded}
+#define KP_NE {len(model.equations.quaternions)}
 
 typedef long long int kp_int;
 
@@ -127,6 +160,7 @@ KP_HIDDEN extern const double kp_start_u[];
 KP_HIDDEN extern const double kp_start_x[];
 KP_HIDDEN extern const double kp_nominal_x[];
 KP_HIDDEN extern const unsigned char kp_calculated[];
+KP_HIDDEN extern const int kp_quaternions[];
 
 #endif
 """
@@ -137,7 +171,7 @@ def _tables(interface: Interface) -> str:
     by_reference = {variable.reference: variable for variable in interface.variables}
     states = range(first["x"], first["dx"])
     nominal = [by_reference[r].nominal or 1.0 if r in by_reference else 1.0 for r in states]
-    calculated = [r in by_reference and by_reference[r].initial == "calculated" for r in states]
+    calculated = [r in interface.start_dependencies for r in states]
     guarded = model.equations.guarded_joints if model.equations.guard is not None else ()
     return "\n".join(
         [
@@ -150,6 +184,7 @@ def _tables(interface: Interface) -> str:
             _array("const double kp_start_x[]", [_double(value) for value in model.x0] or ["0"]),
             _array("const double kp_nominal_x[]", [_double(value) for value in nominal] or ["1"]),
             _array("const unsigned char kp_calculated[]", [str(int(flag)) for flag in calculated] or ["0"]),
+            _array("const int kp_quaternions[]", [str(row) for row in model.equations.quaternions] or ["0"]),
             "",
         ]
     )

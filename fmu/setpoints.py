@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import get_type_hints
 
@@ -14,14 +15,16 @@ from kingpost.pluginset import PluginSet
 from kingpost.trajectories import Constant, Trajectory
 
 
-def with_setpoint_inputs(mechanism: Mechanism, plugins: PluginSet) -> Mechanism:
+def with_setpoint_inputs(mechanism: Mechanism, plugins: PluginSet, settings: Mapping[str, float] | None = None) -> Mechanism:
     """Return the mechanism with two inputs for each set-point: its value and its rate.
 
     They are called like the force, with ``_target`` and ``_target_rate`` added, and start at what the path of the model says
-    at t = 0.
+    at t = 0 with the values in ``settings``. A set-point that is an input already stays what it is.
     """
+    signals = {signal.name for signal in mechanism.inputs}
     scope = {parameter.name: parameter.default for parameter in mechanism.parameters}
     scope |= {signal.name: signal.default for signal in mechanism.inputs} | {"t": 0.0}
+    scope |= {name: value for name, value in (settings or {}).items() if name in scope}
     units = {coordinate.name: coordinate.unit for coordinate in mechanism.coordinates}
     inputs, forces = list(mechanism.inputs), []
     for force in mechanism.forces:
@@ -32,6 +35,8 @@ def with_setpoint_inputs(mechanism: Mechanism, plugins: PluginSet) -> Mechanism:
             name = f"{force.name.replace('-', '_')}_{field}"
             unit = units.get(str(getattr(options, "coordinate", "")), "1")
             path: Trajectory = getattr(options, field)
+            if isinstance(path, Constant) and isinstance(path.level, Expression) and path.level.names & signals:
+                continue
             if isinstance(path, Constant):
                 value, rate = float(evaluate(path.level, scope)), 0.0
             else:
@@ -41,5 +46,7 @@ def with_setpoint_inputs(mechanism: Mechanism, plugins: PluginSet) -> Mechanism:
             changed[field] = Constant(Expression(name), Expression(f"{name}_rate"))
         forces.append(ForceElement(force.kind, force.name, **changed))
     if len(inputs) == len(mechanism.inputs):
-        raise ExportError(f"'{mechanism.name}' has no force with a set-point, so there are none to make inputs of")
+        raise ExportError(
+            f"'{mechanism.name}' has no force with a set-point that is not an input already; there is nothing to make inputs of"
+        )
     return replace(mechanism, inputs=tuple(inputs), forces=tuple(forces))

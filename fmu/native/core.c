@@ -1,4 +1,4 @@
-/* See core.h. Nothing here allocates memory after kp_create, but for states that the importer asks for. */
+/* How an instance begins, and its values. Memory is allocated here alone, but for states that the importer asks for. */
 
 #include "core.h"
 
@@ -28,6 +28,11 @@ static void release(kp_workspace *ws) {
   free(ws->w);
 }
 
+static const char *const PHASES[] = {"instantiated",       "in its initialization", "between two steps",
+                                     "handling an event", "in continuous time",   "terminated"};
+
+const char *kp_phase_name(const kp_instance *self) { return PHASES[(int)self->now.phase]; }
+
 kp_status kp_say(kp_instance *self, kp_status status, const char *format, ...) {
   char text[1024];
   va_list arguments;
@@ -40,7 +45,7 @@ kp_status kp_say(kp_instance *self, kp_status status, const char *format, ...) {
   return status;
 }
 
-static void stale(kp_instance *self) {
+void kp_stale(kp_instance *self) {
   self->y_fresh = false;
   self->dx_fresh = false;
 }
@@ -52,7 +57,7 @@ void kp_reset(kp_instance *self) {
   memcpy(self->now.x, kp_start_x, sizeof self->now.x);
   self->now.phase = KP_INSTANTIATED;
   self->last_successful_time = 0;
-  stale(self);
+  kp_stale(self);
 }
 
 kp_instance *kp_create(const char *name, const char *token, kp_logger logger, void *environment, bool logging) {
@@ -70,6 +75,7 @@ kp_instance *kp_create(const char *name, const char *token, kp_logger logger, vo
   ready = allocate(&self->rhs, kp_rhs_work) && ready;
   ready = allocate(&self->start, kp_start_work) && ready;
   ready = allocate(&self->tangent, kp_tangent_work) && ready;
+  ready = allocate(&self->start_tangent, kp_start_tangent_work) && ready;
   ready = allocate(&self->guard, kp_guard_work) && ready;
   if (!ready || !self->name) {
     kp_destroy(self);
@@ -92,6 +98,7 @@ void kp_destroy(kp_instance *self) {
   release(&self->rhs);
   release(&self->start);
   release(&self->tangent);
+  release(&self->start_tangent);
   release(&self->guard);
   free(self->name);
   free(self);
@@ -119,7 +126,7 @@ static kp_status refresh_outputs(kp_instance *self) {
   return KP_OK;
 }
 
-static kp_status refresh_derivatives(kp_instance *self) {
+kp_status kp_refresh_derivatives(kp_instance *self) {
   size_t i;
   if (self->dx_fresh) return KP_OK;
   if (!evaluate(self, &self->rhs, kp_rhs, self->dx))
@@ -131,21 +138,47 @@ static kp_status refresh_derivatives(kp_instance *self) {
   return KP_OK;
 }
 
-/* Compute the start values that are formulas of parameters, unless the importer has set them. */
-static bool compute_start(kp_instance *self) {
+kp_status kp_settle(kp_instance *self) {
   double found[KP_ROOM(KP_NX)];
   size_t i;
+  if (self->now.phase != KP_INITIALIZING) return KP_OK;
   self->start.arg[0] = self->now.p;
   self->start.res[0] = found;
-  if (kp_start(self->start.arg, self->start.res, self->start.iw, self->start.w, 0)) return false;
+  if (kp_start(self->start.arg, self->start.res, self->start.iw, self->start.w, 0))
+    return kp_say(self, KP_ERROR, "the start values cannot be computed from the parameters");
   for (i = 0; i < KP_NX; ++i)
-    if (kp_calculated[i] && !self->now.x_given[i]) self->now.x[i] = found[i];
-  stale(self);
-  return true;
+    if (kp_calculated[i] && !self->now.x_given[i]) {
+      if (!isfinite(found[i]))
+        return kp_say(self, KP_ERROR, "the parameters make the start value of '%s' %g", kp_names[KP_FIRST_X + i], found[i]);
+      if (self->now.x[i] != found[i]) kp_stale(self);
+      self->now.x[i] = found[i];
+    }
+  return KP_OK;
 }
 
-/* Return the place of the first joint whose coordinates are singular in state x, or -1. */
-static int singular_joint(kp_instance *self, const double *x) {
+/* Scale the quaternions in the state to unit length. */
+static kp_status normalize(kp_instance *self) {
+#if KP_NE > 0
+  double *e, length;
+  size_t i;
+  for (i = 0; i < KP_NE; ++i) {
+    e = self->now.x + kp_quaternions[i];
+    length = sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3]);
+    if (!(isfinite(length) && length > 0))
+      return kp_say(self, KP_ERROR, "the quaternion that begins with '%s' has length %g, which is no rotation; (1, 0, 0, 0) is none",
+                    kp_names[KP_FIRST_X + kp_quaternions[i]], length);
+    e[0] /= length;
+    e[1] /= length;
+    e[2] /= length;
+    e[3] /= length;
+  }
+#else
+  (void)self;
+#endif
+  return KP_OK;
+}
+
+int kp_singular_joint(kp_instance *self, const double *x) {
 #if KP_NG > 0
   double measures[KP_NG];
   int i;
@@ -161,25 +194,44 @@ static int singular_joint(kp_instance *self, const double *x) {
   return -1;
 }
 
-kp_status kp_enter_initialization(kp_instance *self, double start, bool stop_defined, double stop) {
+kp_status kp_setup(kp_instance *self, double start, bool stop_defined, double stop) {
+  if (self->now.phase != KP_INSTANTIATED)
+    return kp_say(self, KP_ERROR, "start and stop time cannot be set any more: the model is %s; reset it first",
+                  kp_phase_name(self));
   if (!isfinite(start) || (stop_defined && !(stop >= start)))
     return kp_say(self, KP_ERROR, "a run from t = %g s to %g s makes no sense", start, stop);
   self->now.time = start;
   self->now.stop_defined = stop_defined;
   self->now.stop_time = stop_defined ? stop : 0;
-  self->now.phase = KP_INITIALIZING;
   self->last_successful_time = start;
-  stale(self);
+  kp_stale(self);
   return KP_OK;
 }
 
-kp_status kp_exit_initialization(kp_instance *self, kp_phase next) {
+kp_status kp_enter_initialization(kp_instance *self) {
+  if (self->now.phase != KP_INSTANTIATED)
+    return kp_say(self, KP_ERROR, "the initialization cannot begin: the model is %s; reset it first", kp_phase_name(self));
+  self->now.phase = KP_INITIALIZING;
+  return KP_OK;
+}
+
+kp_status kp_exit_initialization(kp_instance *self) {
   int joint;
-  if (!compute_start(self)) return kp_say(self, KP_ERROR, "the start values cannot be computed from the parameters");
-  joint = singular_joint(self, self->now.x);
+  if (self->now.phase != KP_INITIALIZING)
+    return kp_say(self, KP_ERROR, "there is no initialization to end: the model is %s", kp_phase_name(self));
+  if (kp_settle(self) != KP_OK || normalize(self) != KP_OK) return KP_ERROR;
+  kp_stale(self);
+  joint = kp_singular_joint(self, self->now.x);
   if (joint >= 0)
     return kp_say(self, KP_ERROR, "joint '%s' starts where its coordinates are singular; choose other start values",
                   kp_guarded[joint]);
+  self->now.phase = KP_STEPPING;
+  return KP_OK;
+}
+
+kp_status kp_enter(kp_instance *self, kp_phase next) {
+  if (self->now.phase < KP_STEPPING || self->now.phase == KP_TERMINATED)
+    return kp_say(self, KP_ERROR, "the model is %s and cannot be %s", kp_phase_name(self), PHASES[next]);
   self->now.phase = next;
   return KP_OK;
 }
@@ -187,8 +239,7 @@ kp_status kp_exit_initialization(kp_instance *self, kp_phase next) {
 kp_status kp_get(kp_instance *self, const unsigned references[], size_t count, double values[]) {
   size_t i;
   unsigned r;
-  if (self->now.phase == KP_INITIALIZING && !compute_start(self))
-    return kp_say(self, KP_ERROR, "the start values cannot be computed from the parameters");
+  if (kp_settle(self) != KP_OK) return KP_ERROR;
   for (i = 0; i < count; ++i) {
     r = references[i];
     if (r >= KP_COUNT)
@@ -202,7 +253,7 @@ kp_status kp_get(kp_instance *self, const unsigned references[], size_t count, d
     else if (r < KP_FIRST_DX)
       values[i] = self->now.x[r - KP_FIRST_X];
     else if (r < KP_FIRST_Y) {
-      if (refresh_derivatives(self) != KP_OK) return KP_ERROR;
+      if (kp_refresh_derivatives(self) != KP_OK) return KP_ERROR;
       values[i] = self->dx[r - KP_FIRST_DX];
     } else {
       if (refresh_outputs(self) != KP_OK) return KP_ERROR;
@@ -241,7 +292,7 @@ kp_status kp_set(kp_instance *self, const unsigned references[], size_t count, c
       self->now.x_given[r - KP_FIRST_X] = 1;
     }
   }
-  stale(self);
+  kp_stale(self);
   return KP_OK;
 }
 
@@ -257,206 +308,5 @@ kp_status kp_set_input_rates(kp_instance *self, const unsigned references[], siz
       return kp_say(self, KP_ERROR, "the derivative of '%s' was set to %g; it must be finite", kp_names[references[i]], rates[i]);
   }
   for (i = 0; i < count; ++i) self->now.u_rate[references[i] - KP_FIRST_U] = rates[i];
-  return KP_OK;
-}
-
-/* One internal step from time t, with the inputs in u; the state changes only if all went well. */
-static kp_status advance(kp_instance *self, double t, double h, const double *u) {
-  kp_workspace *ws = &self->step;
-  size_t i;
-  int joint;
-  ws->arg[0] = &t;
-  ws->arg[1] = self->now.x;
-  ws->arg[2] = u;
-  ws->arg[3] = self->now.p;
-  ws->arg[4] = &h;
-  ws->res[0] = self->following;
-  if (kp_step(ws->arg, ws->res, ws->iw, ws->w, 0))
-    return kp_say(self, KP_DISCARD, "the step of %g s from t = %.9g s found no solution; try a shorter one", h, t);
-  for (i = 0; i < KP_NX; ++i)
-    if (!isfinite(self->following[i]))
-      return kp_say(self, KP_DISCARD, "'%s' becomes %g in the step of %g s from t = %.9g s, where it was %.9g; try a shorter step",
-                    kp_names[KP_FIRST_X + i], self->following[i], h, t, self->now.x[i]);
-  joint = singular_joint(self, self->following);
-  if (joint >= 0)
-    return kp_say(self, KP_DISCARD, "joint '%s' is about to lock at t = %.9g s: its coordinates become singular",
-                  kp_guarded[joint], t + h);
-  memcpy(self->now.x, self->following, sizeof self->now.x);
-  return KP_OK;
-}
-
-kp_status kp_do_step(kp_instance *self, double from, double size) {
-  double u[KP_ROOM(KP_NU)];
-  double h, count;
-  long k, n;
-  size_t i;
-  bool ramps = false;
-  kp_status status;
-  /* Times that importers add up step by step wander by rounding; anything larger is a misunderstanding. */
-  double slack = 1e-6 * fabs(size) + 1e-9 * fabs(self->now.time);
-  if (!isfinite(size) || size < 0) return kp_say(self, KP_ERROR, "a communication step of %g s is impossible", size);
-  if (!(fabs(from - self->now.time) <= slack))
-    return kp_say(self, KP_ERROR, "a step from t = %.9g s was asked for, but the model is at t = %.9g s", from, self->now.time);
-  if (self->now.stop_defined && from + size > self->now.stop_time + slack)
-    return kp_say(self, KP_ERROR, "a step to t = %.9g s was asked for, beyond the stop time of %.9g s", from + size,
-                  self->now.stop_time);
-  if (size == 0) return KP_OK;
-  /* As many internal steps as fit, none longer than the one the model was exported with. */
-  count = ceil(size / KP_STEP * (1 - 1e-9));
-  if (!(count < 1e9)) return kp_say(self, KP_ERROR, "a step of %g s holds more than 1e9 internal steps of %g s", size, KP_STEP);
-  n = count < 1 ? 1 : (long)count;
-  h = size / (double)n;
-  for (i = 0; i < KP_NU; ++i) {
-    u[i] = self->now.u[i];
-    ramps = ramps || self->now.u_rate[i] != 0;
-  }
-  stale(self);
-  for (k = 0; k < n; ++k) {
-    /* An input that changes linearly acts with its value in the middle of the step. */
-    if (ramps)
-      for (i = 0; i < KP_NU; ++i) u[i] = self->now.u[i] + self->now.u_rate[i] * ((double)k + 0.5) * h;
-    status = advance(self, from + (double)k * h, h, u);
-    if (status != KP_OK) {
-      for (i = 0; i < KP_NU; ++i) self->now.u[i] += self->now.u_rate[i] * (double)k * h;
-      self->now.time = from + (double)k * h;
-      self->last_successful_time = self->now.time;
-      return status;
-    }
-  }
-  for (i = 0; i < KP_NU; ++i) {
-    self->now.u[i] += self->now.u_rate[i] * size;
-    self->now.u_rate[i] = 0;
-  }
-  self->now.time = from + size;
-  self->last_successful_time = self->now.time;
-  return KP_OK;
-}
-
-kp_status kp_set_time(kp_instance *self, double time) {
-  if (!isfinite(time)) return kp_say(self, KP_ERROR, "the time was set to %g", time);
-  self->now.time = time;
-  stale(self);
-  return KP_OK;
-}
-
-static kp_status check_count(kp_instance *self, size_t count) {
-  if (count == KP_NX) return KP_OK;
-  return kp_say(self, KP_ERROR, "the model has %d continuous states, not %lu", KP_NX, (unsigned long)count);
-}
-
-kp_status kp_set_states(kp_instance *self, const double x[], size_t count) {
-  size_t i;
-  if (check_count(self, count) != KP_OK) return KP_ERROR;
-  for (i = 0; i < count; ++i)
-    if (!isfinite(x[i]))
-      return kp_say(self, KP_DISCARD, "'%s' was set to %g at t = %.9g s", kp_names[KP_FIRST_X + i], x[i], self->now.time);
-  memcpy(self->now.x, x, count * sizeof *x);
-  stale(self);
-  return KP_OK;
-}
-
-kp_status kp_get_states(kp_instance *self, double x[], size_t count) {
-  if (check_count(self, count) != KP_OK) return KP_ERROR;
-  memcpy(x, self->now.x, count * sizeof *x);
-  return KP_OK;
-}
-
-kp_status kp_get_derivatives(kp_instance *self, double dx[], size_t count) {
-  if (check_count(self, count) != KP_OK || refresh_derivatives(self) != KP_OK) return KP_ERROR;
-  memcpy(dx, self->dx, count * sizeof *dx);
-  return KP_OK;
-}
-
-kp_status kp_get_nominals(kp_instance *self, double nominals[], size_t count) {
-  if (check_count(self, count) != KP_OK) return KP_ERROR;
-  memcpy(nominals, kp_nominal_x, count * sizeof *nominals);
-  return KP_OK;
-}
-
-kp_status kp_directional(kp_instance *self, const unsigned unknowns[], size_t unknown_count, const unsigned knowns[],
-                         size_t known_count, const double seed[], double sensitivity[]) {
-  kp_workspace *ws = &self->tangent;
-  size_t i;
-  unsigned r;
-  double *seeds = self->seed, *found = self->sensitivity;
-  memset(seeds, 0, sizeof self->seed);
-  for (i = 0; i < known_count; ++i) {
-    r = knowns[i];
-    if (r >= KP_FIRST_X && r < KP_FIRST_DX)
-      seeds[r - KP_FIRST_X] += seed[i];
-    else if (r >= KP_FIRST_U && r < KP_FIRST_X)
-      seeds[KP_NX + r - KP_FIRST_U] += seed[i];
-    else if (r >= KP_FIRST_P && r < KP_FIRST_U)
-      seeds[KP_NX + KP_NU + r - KP_FIRST_P] += seed[i];
-    else
-      return kp_say(self, KP_ERROR, "no derivative with respect to value reference %u: it is no state, input or parameter", r);
-  }
-  ws->arg[0] = &self->now.time;
-  ws->arg[1] = self->now.x;
-  ws->arg[2] = self->now.u;
-  ws->arg[3] = self->now.p;
-  ws->arg[4] = seeds;
-  ws->res[0] = found;
-  if (kp_tangent(ws->arg, ws->res, ws->iw, ws->w, 0))
-    return kp_say(self, KP_ERROR, "the derivatives cannot be evaluated at t = %.9g s", self->now.time);
-  for (i = 0; i < unknown_count; ++i) {
-    r = unknowns[i];
-    if (r >= KP_FIRST_DX && r < KP_COUNT)
-      sensitivity[i] = found[r - KP_FIRST_DX];
-    else if (r >= KP_FIRST_X && r < KP_FIRST_DX)
-      sensitivity[i] = seeds[r - KP_FIRST_X];
-    else
-      return kp_say(self, KP_ERROR, "value reference %u is no output, state or derivative", r);
-    if (!isfinite(sensitivity[i]))
-      return kp_say(self, KP_ERROR, "the derivative of '%s' is %g at t = %.9g s", kp_names[r], sensitivity[i], self->now.time);
-  }
-  return KP_OK;
-}
-
-kp_status kp_get_state(kp_instance *self, void **state) {
-  if (!*state) *state = malloc(sizeof self->now);
-  if (!*state) return kp_say(self, KP_ERROR, "no memory for a copy of the state");
-  memcpy(*state, &self->now, sizeof self->now);
-  return KP_OK;
-}
-
-kp_status kp_set_state(kp_instance *self, const void *state) {
-  if (!state) return kp_say(self, KP_ERROR, "there is no state to go back to");
-  memcpy(&self->now, state, sizeof self->now);
-  self->last_successful_time = self->now.time;
-  stale(self);
-  return KP_OK;
-}
-
-kp_status kp_free_state(kp_instance *self, void **state) {
-  (void)self;
-  if (state) {
-    free(*state);
-    *state = NULL;
-  }
-  return KP_OK;
-}
-
-/* Serialised: eight letters, the token, the state as it is in memory. */
-static const char MAGIC[8] = {'k', 'p', 's', 't', 'a', 't', 'e', '1'};
-
-size_t kp_serialized_size(void) { return sizeof MAGIC + sizeof KP_TOKEN + sizeof(kp_state); }
-
-kp_status kp_serialize(kp_instance *self, const void *state, char bytes[], size_t size) {
-  if (!state || size < kp_serialized_size())
-    return kp_say(self, KP_ERROR, "a state takes %lu bytes, not %lu", (unsigned long)kp_serialized_size(), (unsigned long)size);
-  memcpy(bytes, MAGIC, sizeof MAGIC);
-  memcpy(bytes + sizeof MAGIC, KP_TOKEN, sizeof KP_TOKEN);
-  memcpy(bytes + sizeof MAGIC + sizeof KP_TOKEN, state, sizeof(kp_state));
-  return KP_OK;
-}
-
-kp_status kp_deserialize(kp_instance *self, const char bytes[], size_t size, void **state) {
-  if (size < kp_serialized_size() || memcmp(bytes, MAGIC, sizeof MAGIC) != 0 ||
-      memcmp(bytes + sizeof MAGIC, KP_TOKEN, sizeof KP_TOKEN) != 0)
-    return kp_say(self, KP_ERROR, "these %lu bytes are not a state of this model", (unsigned long)size);
-  if (!*state) *state = malloc(sizeof(kp_state));
-  if (!*state) return kp_say(self, KP_ERROR, "no memory for a state");
-  memcpy(*state, bytes + sizeof MAGIC + sizeof KP_TOKEN, sizeof(kp_state));
   return KP_OK;
 }

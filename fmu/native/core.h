@@ -64,9 +64,9 @@ typedef struct {
   bool y_fresh;
   bool dx_fresh;
   double last_successful_time;
-  kp_workspace step, outputs, rhs, guard, start, tangent;
+  kp_workspace step, outputs, rhs, guard, start, tangent, start_tangent;
   double following[KP_ROOM(KP_NX)];
-  double seed[KP_ROOM(KP_NX + KP_NU + KP_NP)];
+  double seed[1 + KP_NX + KP_NU + KP_NP];
   double sensitivity[KP_ROOM(KP_NX + KP_NY)];
   char *name;
   kp_logger logger;
@@ -78,9 +78,20 @@ KP_LOCAL kp_instance *kp_create(const char *name, const char *token, kp_logger l
 KP_LOCAL void kp_destroy(kp_instance *self);
 KP_LOCAL kp_status kp_say(kp_instance *self, kp_status status, const char *format, ...);
 KP_LOCAL void kp_reset(kp_instance *self);
+KP_LOCAL const char *kp_phase_name(const kp_instance *self);
+/* Values have changed, so that outputs and derivatives must be computed again. */
+KP_LOCAL void kp_stale(kp_instance *self);
+/* While the initialization lasts, let start values that are formulas of parameters follow them. */
+KP_LOCAL kp_status kp_settle(kp_instance *self);
+KP_LOCAL kp_status kp_refresh_derivatives(kp_instance *self);
+/* The place of the first joint whose coordinates are singular in state x, or -1. */
+KP_LOCAL int kp_singular_joint(kp_instance *self, const double *x);
 
-KP_LOCAL kp_status kp_enter_initialization(kp_instance *self, double start, bool stop_defined, double stop);
-KP_LOCAL kp_status kp_exit_initialization(kp_instance *self, kp_phase next);
+KP_LOCAL kp_status kp_setup(kp_instance *self, double start, bool stop_defined, double stop);
+KP_LOCAL kp_status kp_enter_initialization(kp_instance *self);
+KP_LOCAL kp_status kp_exit_initialization(kp_instance *self);
+/* Go on to another phase after the initialization. */
+KP_LOCAL kp_status kp_enter(kp_instance *self, kp_phase next);
 
 KP_LOCAL kp_status kp_get(kp_instance *self, const unsigned references[], size_t count, double values[]);
 KP_LOCAL kp_status kp_set(kp_instance *self, const unsigned references[], size_t count, const double values[]);
@@ -93,6 +104,9 @@ KP_LOCAL kp_status kp_set_states(kp_instance *self, const double x[], size_t cou
 KP_LOCAL kp_status kp_get_states(kp_instance *self, double x[], size_t count);
 KP_LOCAL kp_status kp_get_derivatives(kp_instance *self, double dx[], size_t count);
 KP_LOCAL kp_status kp_get_nominals(kp_instance *self, double nominals[], size_t count);
+
+/* Whether an integrator that has taken a step must stop there. */
+KP_LOCAL kp_status kp_completed_step(kp_instance *self, bool *terminate);
 
 /* sensitivity = d unknowns / d knowns * seed */
 KP_LOCAL kp_status kp_directional(kp_instance *self, const unsigned unknowns[], size_t unknown_count, const unsigned knowns[],

@@ -86,22 +86,12 @@ FMI2_STATUS FMI2(fmi2SetupExperiment)(fmi2Component c, fmi2Boolean tolerance_def
                                       fmi2Boolean stop_defined, fmi2Real stop) {
   (void)tolerance_defined;
   (void)tolerance;
-  kp_status status = kp_enter_initialization(c, start, stop_defined != 0, stop);
-  ((kp_instance *)c)->now.phase = KP_INSTANTIATED;
-  return status;
+  return kp_setup(c, start, stop_defined != 0, stop);
 }
 
-FMI2_STATUS FMI2(fmi2EnterInitializationMode)(fmi2Component c) {
-  ((kp_instance *)c)->now.phase = KP_INITIALIZING;
-  return KP_OK;
-}
-
-FMI2_STATUS FMI2(fmi2ExitInitializationMode)(fmi2Component c) { return kp_exit_initialization(c, KP_STEPPING); }
-
-FMI2_STATUS FMI2(fmi2Terminate)(fmi2Component c) {
-  ((kp_instance *)c)->now.phase = KP_TERMINATED;
-  return KP_OK;
-}
+FMI2_STATUS FMI2(fmi2EnterInitializationMode)(fmi2Component c) { return kp_enter_initialization(c); }
+FMI2_STATUS FMI2(fmi2ExitInitializationMode)(fmi2Component c) { return kp_exit_initialization(c); }
+FMI2_STATUS FMI2(fmi2Terminate)(fmi2Component c) { return kp_enter(c, KP_TERMINATED); }
 
 FMI2_STATUS FMI2(fmi2Reset)(fmi2Component c) {
   kp_reset(c);
@@ -164,10 +154,7 @@ FMI2_STATUS FMI2(fmi2GetDirectionalDerivative)(fmi2Component c, const fmi2ValueR
 
 /* Model exchange. There are no events. */
 
-FMI2_STATUS FMI2(fmi2EnterEventMode)(fmi2Component c) {
-  ((kp_instance *)c)->now.phase = KP_EVENT;
-  return KP_OK;
-}
+FMI2_STATUS FMI2(fmi2EnterEventMode)(fmi2Component c) { return kp_enter(c, KP_EVENT); }
 
 FMI2_STATUS FMI2(fmi2NewDiscreteStates)(fmi2Component c, fmi2EventInfo *info) {
   (void)c;
@@ -175,18 +162,16 @@ FMI2_STATUS FMI2(fmi2NewDiscreteStates)(fmi2Component c, fmi2EventInfo *info) {
   return KP_OK;
 }
 
-FMI2_STATUS FMI2(fmi2EnterContinuousTimeMode)(fmi2Component c) {
-  ((kp_instance *)c)->now.phase = KP_CONTINUOUS;
-  return KP_OK;
-}
+FMI2_STATUS FMI2(fmi2EnterContinuousTimeMode)(fmi2Component c) { return kp_enter(c, KP_CONTINUOUS); }
 
 FMI2_STATUS FMI2(fmi2CompletedIntegratorStep)(fmi2Component c, fmi2Boolean no_rollback, fmi2Boolean *enter_event_mode,
                                               fmi2Boolean *terminate) {
-  (void)c;
+  bool stop;
+  kp_status status = kp_completed_step(c, &stop);
   (void)no_rollback;
   *enter_event_mode = 0;
-  *terminate = 0;
-  return KP_OK;
+  *terminate = stop;
+  return status;
 }
 
 FMI2_STATUS FMI2(fmi2SetTime)(fmi2Component c, fmi2Real time) { return kp_set_time(c, time); }

@@ -126,20 +126,14 @@ FMI3_STATUS FMI3(fmi3EnterInitializationMode)(fmi3Instance c, fmi3Boolean tolera
                                               fmi3Float64 start, fmi3Boolean stop_defined, fmi3Float64 stop) {
   (void)tolerance_defined;
   (void)tolerance;
-  return kp_enter_initialization(c, start, stop_defined, stop);
+  return kp_setup(c, start, stop_defined, stop) == KP_OK ? kp_enter_initialization(c) : KP_ERROR;
 }
 
-FMI3_STATUS FMI3(fmi3ExitInitializationMode)(fmi3Instance c) { return kp_exit_initialization(c, KP_STEPPING); }
-
-static fmi3Status enter(fmi3Instance c, kp_phase phase) {
-  ((kp_instance *)c)->now.phase = phase;
-  return KP_OK;
-}
-
-FMI3_STATUS FMI3(fmi3EnterEventMode)(fmi3Instance c) { return enter(c, KP_EVENT); }
-FMI3_STATUS FMI3(fmi3EnterContinuousTimeMode)(fmi3Instance c) { return enter(c, KP_CONTINUOUS); }
-FMI3_STATUS FMI3(fmi3EnterStepMode)(fmi3Instance c) { return enter(c, KP_STEPPING); }
-FMI3_STATUS FMI3(fmi3Terminate)(fmi3Instance c) { return enter(c, KP_TERMINATED); }
+FMI3_STATUS FMI3(fmi3ExitInitializationMode)(fmi3Instance c) { return kp_exit_initialization(c); }
+FMI3_STATUS FMI3(fmi3EnterEventMode)(fmi3Instance c) { return kp_enter(c, KP_EVENT); }
+FMI3_STATUS FMI3(fmi3EnterContinuousTimeMode)(fmi3Instance c) { return kp_enter(c, KP_CONTINUOUS); }
+FMI3_STATUS FMI3(fmi3EnterStepMode)(fmi3Instance c) { return kp_enter(c, KP_STEPPING); }
+FMI3_STATUS FMI3(fmi3Terminate)(fmi3Instance c) { return kp_enter(c, KP_TERMINATED); }
 
 FMI3_STATUS FMI3(fmi3Reset)(fmi3Instance c) {
   kp_reset(c);
@@ -319,10 +313,9 @@ FMI3_STATUS FMI3(fmi3UpdateDiscreteStates)(fmi3Instance c, fmi3Boolean *need_upd
 
 FMI3_STATUS FMI3(fmi3CompletedIntegratorStep)(fmi3Instance c, fmi3Boolean no_rollback, fmi3Boolean *enter_event_mode,
                                               fmi3Boolean *terminate) {
-  (void)c;
   (void)no_rollback;
-  *enter_event_mode = *terminate = false;
-  return KP_OK;
+  *enter_event_mode = false;
+  return kp_completed_step(c, terminate);
 }
 
 FMI3_STATUS FMI3(fmi3SetTime)(fmi3Instance c, fmi3Float64 time) { return kp_set_time(c, time); }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import pi
-
 import casadi as ca
 
 from kingpost import Body, ForceElement, Input, Joint, Mechanism, Output, Parameter, StepMap
@@ -104,13 +102,8 @@ class ImplicitMidpoint(StepMap):
     symplectic = True
 
     def step(self, equations, t, x, u, p, h):
-        new, known = ca.MX.sym("new", x.numel()), [ca.MX.sym(name, n) for name, n in
-                                                   (("t", 1), ("x", x.numel()), ("u", u.numel()), ("p", p.numel()), ("h", 1))]  # fmt: skip
-        t_, x_, u_, p_, h_ = known
-        residual = new - x_ - h_ * equations.rhs(t_ + h_ / 2, (x_ + new) / 2, u_, p_)
-        problem = ca.Function("residual", [new, *known], [residual])
-        newton = ca.rootfinder("newton", "fast_newton", problem, {"abstol": 1e-13, "max_iter": 50})
-        return newton(x, t, x, u, p, h)
-
-
-UPRIGHT = pi
+        symbols = [ca.MX.sym(name, known.numel()) for name, known in zip("txuph", (t, x, u, p, h), strict=True)]
+        new, (time, old, signals, values, length) = ca.MX.sym("new", x.numel()), symbols
+        residual = new - old - length * equations.rhs(time + length / 2, (old + new) / 2, signals, values)
+        problem = ca.Function("residual", [new, *symbols], [residual])
+        return ca.rootfinder("newton", "fast_newton", problem, {"abstol": 1e-13, "max_iter": 50})(x, t, x, u, p, h)

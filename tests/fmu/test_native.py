@@ -1,4 +1,4 @@
-"""Native FMUs move as the machine does in process: every output, both standards, both kinds; and they are made alike every time."""
+"""Native FMUs move as the machine does in process: every output, both standards, both kinds."""
 
 import shutil
 import subprocess
@@ -9,6 +9,7 @@ import casadi as ca
 import fmpy
 import numpy as np
 import pytest
+from fmpy.validation import validate_fmu
 
 from kingpost import PluginSet, SolverError, simulate
 from kingpost.exporting import prepare_export
@@ -40,6 +41,7 @@ def test_every_output_is_that_of_the_run_in_process(name, fmi, native, machine, 
     mechanism, h, count = machine(name), 10 * step, 60
     path = native(mechanism, fmi=fmi, step=step, loads="all")
     assert path.stat().st_size < 300_000
+    assert validate_fmu(str(path)) == []
     history = simulate(
         mechanism, count * h, settings=settings, inputs=inputs, step=step, output_step=h, loads="all", plugins=plugins
     )
@@ -63,19 +65,16 @@ def test_model_exchange_agrees_with_a_solver_in_process(name, fmi, native, machi
     mechanism = machine(name)
     path = native(mechanism, fmi=fmi, fmu="me", outputs=["*"])
     history = simulate(
-        mechanism, 0.5, settings={**settings, **fixed}, integrator="dop853", output_step=0.05, plugins=plugins
+        mechanism, 0.5, settings={**settings, **fixed}, integrator="dop853", output_step=0.05, backend="vm", plugins=plugins
     )
     found = fmpy.simulate_fmu(
         str(path), stop_time=0.5, solver="CVode", relative_tolerance=1e-9, output_interval=0.05,
         start_values={**settings, **fixed}, output=list(history.names),
     )  # fmt: skip
-    names = list(history.names)
-    # CVode holds the error of each step to 1e-9 of a state or of its nominal value; a few hundred steps add up, and the fast
-    # drives (kP/m up to 1e4 1/s^2) turn an error of an angle into one of a force 1e4 times as large.
-    nominal = {v.name: float(v.nominal or 1.0) for v in fmpy.read_model_description(str(path)).modelVariables}
-    for name in names:
-        scale = max(np.abs(history[name]).max(), nominal[name], 1.0)
-        assert np.abs(found[name] - history[name]).max() < 2e-6 * scale, name
+    # CVode holds the error of each step to 1e-9 of a state, or of 1 if that is larger; it takes a few hundred.
+    for channel in history.names:
+        scale = max(np.abs(history[channel]).max(), 1.0)
+        assert np.abs(found[channel] - history[channel]).max() < 5e-7 * scale, channel
 
 
 @pytest.mark.parametrize("interpolation", ["hold", "linear", "cubic", "quintic"])
@@ -103,10 +102,10 @@ def test_an_implicit_step_is_solved_inside_the_fmu(fmi, native, plugins):
 
 
 def test_an_implicit_step_without_a_solution_is_discarded(native):
-    class Impatient(ImplicitMidpoint):
-        """Gives up before its first iteration has converged."""
+    class Impossible(ImplicitMidpoint):
+        """Asks for a number that does not exist."""
 
-        name = "impatient"
+        name = "impossible"
 
         def step(self, equations, t, x, u, p, h):
             new = ca.MX.sym("new", x.numel())
@@ -115,7 +114,7 @@ def test_an_implicit_step_without_a_solution_is_discarded(native):
             residual = ca.Function("residual", [new, *symbols], [new**2 + 1 + symbols[1] + 0 * symbols[0]])
             return ca.rootfinder("newton", "fast_newton", residual, {"max_iter": 5})(x + 0.3, x, h)
 
-    with Hosted(native(flywheel(), integrator=Impatient)) as fmu:
+    with Hosted(native(flywheel(), integrator=Impossible)) as fmu:
         fmu.initialize()
         with pytest.raises(Exception, match="fmi2DoStep failed with status 2"):
             fmu.step(0.0, 0.001)
@@ -127,7 +126,7 @@ def test_a_machine_that_cannot_move_has_loads_all_the_same(native):
     for fmi in (2, 3):
         for kind in ("cs", "me"):
             path = native(welded(), fmi=fmi, fmu=kind, loads="all")
-            assert fmpy.validation.validate_fmu(str(path)) == []
+            assert validate_fmu(str(path)) == []
             with Hosted(path) as fmu:
                 fmu.initialize()
                 if kind == "cs":

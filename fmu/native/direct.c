@@ -1,0 +1,72 @@
+/* Plain entry points on top of core.h, for the Python inside an FMU: it calls them through ctypes and needs nothing else.
+
+   Every function answers with a kp_status; what there is to say about it is kept until the next call. */
+
+#include "core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  kp_instance *model;
+  char text[1024];
+} direct;
+
+static void keep(void *environment, const char *instance, kp_status status, const char *text) {
+  direct *self = environment;
+  (void)instance;
+  (void)status;
+  snprintf(self->text, sizeof self->text, "%s", text);
+}
+
+KP_EXPORT void kp_direct_destroy(direct *self) {
+  if (self) kp_destroy(self->model);
+  free(self);
+}
+
+KP_EXPORT direct *kp_direct_create(const char *token) {
+  direct *self = calloc(1, sizeof *self);
+  if (!self) return NULL;
+  self->model = kp_create(KP_MODEL, token, keep, self, false);
+  if (!self->model) {
+    kp_direct_destroy(self);
+    return NULL;
+  }
+  return self;
+}
+
+KP_EXPORT const char *kp_direct_text(const direct *self) { return self->text; }
+KP_EXPORT double kp_direct_time(const direct *self) { return self->model->now.time; }
+KP_EXPORT size_t kp_direct_state_size(void) { return kp_serialized_size(); }
+
+KP_EXPORT int kp_direct_setup(direct *self, double start, int stop_defined, double stop) {
+  return kp_setup(self->model, start, stop_defined != 0, stop);
+}
+
+KP_EXPORT int kp_direct_enter_initialization(direct *self) { return kp_enter_initialization(self->model); }
+KP_EXPORT int kp_direct_exit_initialization(direct *self) { return kp_exit_initialization(self->model); }
+KP_EXPORT int kp_direct_terminate(direct *self) { return kp_enter(self->model, KP_TERMINATED); }
+
+KP_EXPORT int kp_direct_get(direct *self, const unsigned references[], size_t count, double values[]) {
+  return kp_get(self->model, references, count, values);
+}
+
+KP_EXPORT int kp_direct_set(direct *self, const unsigned references[], size_t count, const double values[]) {
+  return kp_set(self->model, references, count, values);
+}
+
+KP_EXPORT int kp_direct_step(direct *self, double from, double size) { return kp_do_step(self->model, from, size); }
+
+KP_EXPORT int kp_direct_get_state(direct *self, char bytes[], size_t size) {
+  return kp_serialize(self->model, &self->model->now, bytes, size);
+}
+
+/* Go back to a state, or only find out whether that is possible. */
+KP_EXPORT int kp_direct_set_state(direct *self, const char bytes[], size_t size, int only_check) {
+  void *state = NULL;
+  kp_status status = kp_deserialize(self->model, bytes, size, &state);
+  if (status == KP_OK && !only_check) status = kp_set_state(self->model, state);
+  kp_free_state(self->model, &state);
+  return status;
+}

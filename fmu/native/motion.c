@@ -1,0 +1,197 @@
+/* How an instance moves: its own steps, the motion that an importer integrates, and derivatives along a direction. */
+
+#include "core.h"
+
+#include <math.h>
+#include <string.h>
+
+/* One internal step from time t, with the inputs in u; the state changes only if all went well. */
+static kp_status advance(kp_instance *self, double t, double h, const double *u) {
+  kp_workspace *ws = &self->step;
+  size_t i;
+  int joint;
+  ws->arg[0] = &t;
+  ws->arg[1] = self->now.x;
+  ws->arg[2] = u;
+  ws->arg[3] = self->now.p;
+  ws->arg[4] = &h;
+  ws->res[0] = self->following;
+  if (kp_step(ws->arg, ws->res, ws->iw, ws->w, 0))
+    return kp_say(self, KP_DISCARD, "the step of %g s from t = %.9g s found no solution; try a shorter one", h, t);
+  for (i = 0; i < KP_NX; ++i)
+    if (!isfinite(self->following[i]))
+      return kp_say(self, KP_DISCARD, "'%s' becomes %g in the step of %g s from t = %.9g s, where it was %.9g; try a shorter step",
+                    kp_names[KP_FIRST_X + i], self->following[i], h, t, self->now.x[i]);
+  joint = kp_singular_joint(self, self->following);
+  if (joint >= 0)
+    return kp_say(self, KP_DISCARD, "joint '%s' is about to lock at t = %.9g s: its coordinates become singular",
+                  kp_guarded[joint], t + h);
+  memcpy(self->now.x, self->following, sizeof self->now.x);
+  return KP_OK;
+}
+
+/* The number of internal steps from time zero to t, or -1 if it is not whole. Times that importers add up wander by rounding:
+   those that are whole are taken as just that, so that a result depends neither on who counts nor on how steps are divided. */
+static double whole_steps(double t) {
+  double n = round(t / KP_STEP);
+  return n >= 0 && fabs(t - n * KP_STEP) <= 1e-6 * KP_STEP ? n : -1;
+}
+
+kp_status kp_do_step(kp_instance *self, double from, double size) {
+  double u[KP_ROOM(KP_NU)];
+  double h, t, count, first = whole_steps(from), last = whole_steps(from + size);
+  long k, n;
+  size_t i;
+  bool ramps = false;
+  kp_status status;
+  /* Times that importers add up step by step wander by rounding; anything larger is a misunderstanding. */
+  double slack = 1e-6 * fabs(size) + 1e-9 * fabs(self->now.time);
+  if (self->now.phase != KP_STEPPING)
+    return kp_say(self, KP_ERROR, "a step was asked for, but the model is %s", kp_phase_name(self));
+  if (!isfinite(size) || size < 0) return kp_say(self, KP_ERROR, "a communication step of %g s is impossible", size);
+  if (!(fabs(from - self->now.time) <= slack))
+    return kp_say(self, KP_ERROR, "a step from t = %.9g s was asked for, but the model is at t = %.9g s", from, self->now.time);
+  if (self->now.stop_defined && from + size > self->now.stop_time + slack)
+    return kp_say(self, KP_ERROR, "a step to t = %.9g s was asked for, beyond the stop time of %.9g s", from + size,
+                  self->now.stop_time);
+  if (size == 0) return KP_OK;
+  /* As many internal steps as fit, none longer than the one the model was exported with. */
+  count = ceil(size / KP_STEP * (1 - 1e-9));
+  if (!(count < 1e9)) return kp_say(self, KP_ERROR, "a step of %g s holds more than 1e9 internal steps of %g s", size, KP_STEP);
+  n = count < 1 ? 1 : (long)count;
+  if (first < 0 || last <= first) first = last = -1;
+  if (last > 0) n = (long)(last - first);
+  h = last > 0 ? KP_STEP : size / (double)n;
+  for (i = 0; i < KP_NU; ++i) {
+    u[i] = self->now.u[i];
+    ramps = ramps || self->now.u_rate[i] != 0;
+  }
+  kp_stale(self);
+  for (k = 0; k < n; ++k) {
+    /* An input that changes linearly acts with its value in the middle of the step. */
+    if (ramps)
+      for (i = 0; i < KP_NU; ++i) u[i] = self->now.u[i] + self->now.u_rate[i] * ((double)k + 0.5) * h;
+    t = last > 0 ? (first + (double)k) * h : from + (double)k * h;
+    status = advance(self, t, h, u);
+    if (status != KP_OK) {
+      for (i = 0; i < KP_NU; ++i) self->now.u[i] += self->now.u_rate[i] * (double)k * h;
+      self->now.time = self->last_successful_time = t;
+      return status;
+    }
+  }
+  for (i = 0; i < KP_NU; ++i) {
+    self->now.u[i] += self->now.u_rate[i] * size;
+    self->now.u_rate[i] = 0;
+  }
+  self->now.time = last > 0 ? last * h : from + size;
+  self->last_successful_time = from + size;
+  return KP_OK;
+}
+
+kp_status kp_set_time(kp_instance *self, double time) {
+  if (!isfinite(time)) return kp_say(self, KP_ERROR, "the time was set to %g", time);
+  self->now.time = time;
+  kp_stale(self);
+  return KP_OK;
+}
+
+static kp_status check_count(kp_instance *self, size_t count) {
+  if (count == KP_NX) return KP_OK;
+  return kp_say(self, KP_ERROR, "the model has %d continuous states, not %lu", KP_NX, (unsigned long)count);
+}
+
+kp_status kp_set_states(kp_instance *self, const double x[], size_t count) {
+  size_t i;
+  if (check_count(self, count) != KP_OK) return KP_ERROR;
+  for (i = 0; i < count; ++i)
+    if (!isfinite(x[i]))
+      return kp_say(self, KP_DISCARD, "'%s' was set to %g at t = %.9g s", kp_names[KP_FIRST_X + i], x[i], self->now.time);
+  memcpy(self->now.x, x, count * sizeof *x);
+  kp_stale(self);
+  return KP_OK;
+}
+
+kp_status kp_get_states(kp_instance *self, double x[], size_t count) {
+  if (check_count(self, count) != KP_OK || kp_settle(self) != KP_OK) return KP_ERROR;
+  memcpy(x, self->now.x, count * sizeof *x);
+  return KP_OK;
+}
+
+kp_status kp_get_derivatives(kp_instance *self, double dx[], size_t count) {
+  if (check_count(self, count) != KP_OK || kp_settle(self) != KP_OK || kp_refresh_derivatives(self) != KP_OK) return KP_ERROR;
+  memcpy(dx, self->dx, count * sizeof *dx);
+  return KP_OK;
+}
+
+kp_status kp_get_nominals(kp_instance *self, double nominals[], size_t count) {
+  if (check_count(self, count) != KP_OK) return KP_ERROR;
+  memcpy(nominals, kp_nominal_x, count * sizeof *nominals);
+  return KP_OK;
+}
+
+kp_status kp_completed_step(kp_instance *self, bool *terminate) {
+  int joint = kp_singular_joint(self, self->now.x);
+  *terminate = joint >= 0;
+  if (joint < 0) return KP_OK;
+  kp_say(self, KP_DISCARD, "joint '%s' is about to lock at t = %.9g s: its coordinates become singular", kp_guarded[joint],
+         self->now.time);
+  return KP_OK;
+}
+
+/* During the initialization, parameters also act through the start values that are formulas of them. */
+static bool seed_start(kp_instance *self, double *seeds) {
+  kp_workspace *ws = &self->start_tangent;
+  double found[KP_ROOM(KP_NX)];
+  size_t i;
+  if (self->now.phase != KP_INITIALIZING) return true;
+  ws->arg[0] = self->now.p;
+  ws->arg[1] = seeds + 1 + KP_NX + KP_NU;
+  ws->res[0] = found;
+  if (kp_start_tangent(ws->arg, ws->res, ws->iw, ws->w, 0)) return false;
+  for (i = 0; i < KP_NX; ++i)
+    if (kp_calculated[i] && !self->now.x_given[i]) seeds[1 + i] += found[i];
+  return true;
+}
+
+kp_status kp_directional(kp_instance *self, const unsigned unknowns[], size_t unknown_count, const unsigned knowns[],
+                         size_t known_count, const double seed[], double sensitivity[]) {
+  kp_workspace *ws = &self->tangent;
+  size_t i;
+  unsigned r;
+  double *seeds = self->seed, *found = self->sensitivity;
+  if (kp_settle(self) != KP_OK) return KP_ERROR;
+  memset(seeds, 0, sizeof self->seed);
+  for (i = 0; i < known_count; ++i) {
+    r = knowns[i];
+    if (r == 0)
+      seeds[0] += seed[i];
+    else if (r >= KP_FIRST_X && r < KP_FIRST_DX)
+      seeds[1 + r - KP_FIRST_X] += seed[i];
+    else if (r >= KP_FIRST_U && r < KP_FIRST_X)
+      seeds[1 + KP_NX + r - KP_FIRST_U] += seed[i];
+    else if (r >= KP_FIRST_P && r < KP_FIRST_U)
+      seeds[1 + KP_NX + KP_NU + r - KP_FIRST_P] += seed[i];
+    else
+      return kp_say(self, KP_ERROR, "no derivative with respect to value reference %u: it is no state, input or parameter", r);
+  }
+  ws->arg[0] = &self->now.time;
+  ws->arg[1] = self->now.x;
+  ws->arg[2] = self->now.u;
+  ws->arg[3] = self->now.p;
+  ws->arg[4] = seeds;
+  ws->res[0] = found;
+  if (!seed_start(self, seeds) || kp_tangent(ws->arg, ws->res, ws->iw, ws->w, 0))
+    return kp_say(self, KP_ERROR, "the derivatives cannot be evaluated at t = %.9g s", self->now.time);
+  for (i = 0; i < unknown_count; ++i) {
+    r = unknowns[i];
+    if (r >= KP_FIRST_DX && r < KP_COUNT)
+      sensitivity[i] = found[r - KP_FIRST_DX];
+    else if (r >= KP_FIRST_X && r < KP_FIRST_DX)
+      sensitivity[i] = seeds[1 + r - KP_FIRST_X];
+    else
+      return kp_say(self, KP_ERROR, "value reference %u is no output, state or derivative", r);
+    if (!isfinite(sensitivity[i]))
+      return kp_say(self, KP_ERROR, "the derivative of '%s' is %g at t = %.9g s", kp_names[r], sensitivity[i], self->now.time);
+  }
+  return KP_OK;
+}

@@ -1,0 +1,392 @@
+"""What native FMUs do when they are called well, and when they are not: values, phases, steps, states, messages."""
+
+import math
+import re
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from fmpy.fmi1 import FMICallException
+
+from kingpost import simulate
+from tests.fmu.hosting import Hosted
+from tests.fmu.machines import flywheel, rig, tumbling
+
+both = pytest.mark.parametrize("fmi", [2, 3])
+TIME, LENGTH, TORQUE = 0, 1, 5  # references of the rig: time, four parameters, torque, two states
+
+
+def refused(status, call, *arguments):
+    """Make a call that must come back with a status worse than a warning."""
+    with pytest.raises(FMICallException) as caught:
+        call(*arguments)
+    assert caught.value.status == status
+
+
+@both
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_a_value_that_is_not_finite_is_refused_by_name_and_time_and_nothing_else_happens(fmi, bad, native):
+    # In this order: fmpy hands the messages of all FMI 2 instances to the last one.
+    with Hosted(native(rig(), fmi=fmi)) as twin, Hosted(native(rig(), fmi=fmi)) as fmu:
+        for one in (fmu, twin):
+            one.initialize()
+            one.set({"torque": 1.0})
+            one.steps(25, 0.01)
+        refused(3, fmu.set, {"length": 2.0, "torque": bad})
+        word = str(bad)
+        assert re.fullmatch(f"'torque' was set to -?{word.lstrip('-')} at t = 0.25 s; it must be finite", fmu.said)
+        assert list(fmu.get(["length", "torque"])) == [1.0, 1.0]  # all or nothing
+        for one in (fmu, twin):
+            one.steps(25, 0.01, first=25)
+        assert list(fmu.get(fmu.outputs)) == list(twin.get(twin.outputs))
+
+
+@both
+def test_what_cannot_be_read_or_set_is_refused(fmi, native):
+    with Hosted(native(rig(), fmi=fmi)) as fmu:
+        fmu.initialize()
+        getter, setter = (fmu.raw.getReal, fmu.raw.setReal) if fmi == 2 else (fmu.raw.getFloat64, fmu.raw.setFloat64)
+        last = max(fmu.references.values())
+        refused(3, getter, [TORQUE, 1000])
+        assert fmu.said == f"there is no variable with value reference 1000; the last one is {last}"
+        refused(3, setter, [4000000000], [1.0])
+        assert "there is no variable with value reference 4000000000" in fmu.said
+        refused(3, fmu.set, {"tip.x": 1.0})
+        assert fmu.said == "'tip.x' is computed by the model and cannot be set"
+        refused(3, fmu.set, {"time": 1.0})
+        assert fmu.said == "'time' is computed by the model and cannot be set"
+        refused(3, fmu.set, {"pivot.angle": 1.0})
+        assert fmu.said == "the start value of 'pivot.angle' can be set only before the end of the initialization"
+        other, kind = (fmu.raw.getInteger, "Integer") if fmi == 2 else (fmu.raw.getInt32, "Int32")
+        refused(3, other, [0])
+        assert fmu.said.startswith(f"this model has no {kind} variables; all its variables are of type")
+        if fmi == 3:
+            refused(3, fmu.raw.setFloat64, [TORQUE], [1.0, 2.0])
+            assert fmu.said == "1 value references came with 2 values; every variable is a scalar"
+        fmu.step(0.0, 0.01)  # none of this has hurt it
+
+
+@both
+def test_steps_that_make_no_sense_are_refused(fmi, native):
+    with Hosted(native(rig(), fmi=fmi)) as fmu:
+        refused(3, fmu.step, 0.0, 0.01)
+        assert fmu.said == "a step was asked for, but the model is instantiated"
+        fmu.initialize(t_stop=1.0)
+        for call, message in (
+            ((0.5, 0.01), "a step from t = 0.5 s was asked for, but the model is at t = 0 s"),
+            ((0.0, -0.01), "a communication step of -0.01 s is impossible"),
+            ((0.0, math.nan), "a communication step of nan s is impossible"),
+            ((math.nan, 0.01), "a step from t = nan s was asked for, but the model is at t = 0 s"),
+            ((0.0, 1.5), "a step to t = 1.5 s was asked for, beyond the stop time of 1 s"),
+        ):
+            refused(3, fmu.step, *call)
+            assert fmu.said == message
+        before = fmu.get(fmu.outputs)
+        fmu.step(0.0, 0.0)
+        assert list(fmu.get(fmu.outputs)) == list(before) and fmu.get("time") == 0.0
+        # A thousand times a thousandth is not quite one; nobody should mind.
+        t = 0.0
+        for _ in range(1000):
+            fmu.step(t, 0.001)
+            t += 0.001
+        assert t != 1.0
+        refused(3, fmu.step, 1.0, 0.001)
+        fmu.raw.terminate()
+        refused(3, fmu.step, 1.0, 0.001)
+        assert fmu.said == "a step was asked for, but the model is terminated"
+    with Hosted(native(rig(), fmi=fmi)) as fmu:
+        fmu.initialize()
+        refused(3, fmu.step, 0.0, 1e9)
+        assert fmu.said == "a step of 1e+09 s holds more than 1e9 internal steps of 0.001 s"
+        refused(3, fmu.step, 0.0, 1e300)
+        fmu.step(0.0, 100.0)  # long, but possible
+        assert fmu.get("time") == 100.0
+
+
+@both
+def test_phases_come_in_their_order(fmi, native):
+    with Hosted(native(rig(), fmi=fmi)) as fmu:
+        refused(3, fmu.raw.exitInitializationMode)
+        assert fmu.said == "there is no initialization to end: the model is instantiated"
+        refused(3, fmu.begin, 5.0, 4.0)
+        assert fmu.said == "a run from t = 5 s to 4 s makes no sense"
+        fmu.initialize(t_start=5.0)
+        assert fmu.get("time") == 5.0
+        refused(3, fmu.begin)
+        assert "the model is between two steps; reset it first" in fmu.said
+        fmu.step(5.0, 0.01)
+
+
+@both
+def test_a_step_is_divided_into_internal_steps_that_do_not_depend_on_the_importer(fmi, native):
+    ends = []
+    for size, count in ((0.001, 200), (0.01, 20), (0.2, 1), (0.04, 5)):
+        with Hosted(native(rig(), fmi=fmi)) as fmu:
+            fmu.initialize()
+            fmu.steps(count, size)
+            ends.append(fmu.get(fmu.outputs))
+    for end in ends[1:]:
+        assert list(end) == list(ends[0])
+    with Hosted(native(rig(), fmi=fmi)) as fmu:
+        fmu.initialize()
+        fmu.steps(80, 0.0025)  # three internal steps each
+        assert fmu.get(fmu.outputs) == pytest.approx(ends[0], rel=1e-11)
+
+
+@both
+def test_start_values_follow_the_parameters_in_their_formulas_unless_they_are_set(fmi, native):
+    with Hosted(native(rig(), fmi=fmi)) as fmu:
+        fmu.set({"tilt": 0.5})
+        fmu.begin()
+        assert fmu.get("pivot.angle") == 1.0
+        fmu.set({"tilt": 0.2, "length": 2.0})
+        assert fmu.get("pivot.angle") == 0.4
+        assert fmu.get("tip.x") == pytest.approx(-2.0 * math.sin(0.4), rel=1e-15)
+        fmu.raw.exitInitializationMode()
+        assert fmu.get(["pivot.angle", "pivot.angle.rate"]) == pytest.approx([0.4, 0.1], rel=1e-15)
+        fmu.set({"tilt": 1.0})  # too late to matter
+        assert fmu.get("pivot.angle") == 0.4
+    with Hosted(native(rig(), fmi=fmi)) as fmu:
+        fmu.begin()
+        fmu.set({"pivot.angle": 0.7})
+        fmu.set({"tilt": 0.1})
+        fmu.raw.exitInitializationMode()
+        assert fmu.get("pivot.angle") == 0.7
+
+
+def test_start_values_that_are_not_shown_follow_their_formulas_too(native):
+    with Hosted(native(rig(), outputs=["tip.*"])) as fmu:
+        assert "pivot.angle" not in fmu.references
+        fmu.initialize({"tilt": 0.4})
+        assert fmu.get("tip.x") == pytest.approx(-math.sin(0.8), rel=1e-15)
+
+
+@both
+def test_start_values_that_the_user_of_the_exporter_has_set_are_no_formulas_any_more(fmi, native):
+    with Hosted(native(rig(), fmi=fmi, settings={"pivot.angle": 0.25, "mass": 3.0, "torque": 0.5})) as fmu:
+        variables = {variable.name: variable for variable in fmu.description.modelVariables}
+        assert (variables["pivot.angle"].initial, float(variables["pivot.angle"].start)) == ("exact", 0.25)
+        assert float(variables["mass"].start) == 3.0 and float(variables["torque"].start) == 0.5
+        fmu.initialize({"tilt": 1.0})
+        assert list(fmu.get(["pivot.angle", "mass", "torque"])) == [0.25, 3.0, 0.5]
+
+
+@both
+def test_parameters_can_be_changed_between_steps(fmi, native, plugins):
+    first = simulate(rig(), 0.2, plugins=plugins)
+    middle = {name: first[name][-1] for name in ("pivot.angle", "pivot.angle.rate")}
+    second = simulate(rig(), 0.5, t_start=0.2, settings={**middle, "length": 1.5, "mass": 0.5}, plugins=plugins)
+    with Hosted(native(rig(), fmi=fmi)) as fmu:
+        fmu.initialize()
+        fmu.steps(20, 0.01)
+        fmu.set({"length": 1.5, "mass": 0.5})
+        fmu.steps(30, 0.01, first=20)
+        assert fmu.get(fmu.outputs) == pytest.approx([second[name][-1] for name in fmu.outputs], rel=1e-9)
+
+
+def test_inputs_that_change_linearly_are_taken_to_second_order(native):
+    # torque = 1 + 3 t on 2 kg m^2: angle = t^2 / 4 + t^3 / 4
+    path, errors = native(flywheel(), step=1.0), {}
+    for linear in (True, False):
+        for count in (10, 20, 40):
+            with Hosted(path) as fmu:
+                fmu.initialize()
+                h = 1.0 / count
+                for i in range(count):
+                    fmu.set({"torque": 1 + 3 * i * h})
+                    if linear:
+                        fmu.raw.setRealInputDerivatives([fmu.references["torque"]], [1], [3.0])
+                    fmu.step(i * h, h)
+                    if linear:
+                        assert fmu.get("torque") == pytest.approx(1 + 3 * (i + 1) * h)
+                if linear:  # the speed is a sum over the middles of the steps, which is exact
+                    assert fmu.get("axle.angle.rate") == pytest.approx(1.25, rel=1e-14)
+                errors[linear, count] = abs(fmu.get("axle.angle") - 0.5)
+    for linear, order in ((True, 2), (False, 1)):
+        measured = math.log2(errors[linear, 20] / errors[linear, 40])
+        assert measured == pytest.approx(order, abs=0.1)
+    with Hosted(path) as fmu:
+        fmu.initialize()
+        torque = fmu.references["torque"]
+        refused(3, fmu.raw.setRealInputDerivatives, [torque], [2], [1.0])
+        assert fmu.said == "inputs are interpolated to first order; a derivative of order 2 cannot be used"
+        refused(3, fmu.raw.setRealInputDerivatives, [0], [1], [1.0])
+        assert fmu.said == "value reference 0 is not an input, so it has no derivative to set"
+        refused(3, fmu.raw.setRealInputDerivatives, [torque], [1], [math.nan])
+        assert fmu.said == "the derivative of 'torque' was set to nan; it must be finite"
+        # A new value is a new beginning: it holds unless it is given a rate of its own.
+        fmu.raw.setRealInputDerivatives([torque], [1], [1.0])
+        fmu.set({"torque": 2.0})
+        fmu.step(0.0, 0.1)
+        assert fmu.get("torque") == 2.0
+        refused(3, fmu.raw.getRealOutputDerivatives, [fmu.references["axle.angle"]], [1])
+
+
+@both
+def test_going_back_is_exact(fmi, native, machine):
+    for mechanism in (rig(), tumbling(), machine("double-pendulum")):
+        with Hosted(native(mechanism, fmi=fmi)) as fmu:
+            fmu.initialize()
+            fmu.steps(7, 0.01)
+            state, time = fmu.save(), fmu.get("time")
+            runs = []
+            for _ in range(3):
+                fmu.restore(state)
+                assert fmu.get("time") == time
+                fmu.steps(20, 0.01, first=7)
+                runs.append(fmu.get(fmu.outputs).tobytes())
+            assert len(set(runs)) == 1
+            later = fmu.save()
+            fmu.restore(state)
+            fmu.restore(later)
+            assert fmu.get(fmu.outputs).tobytes() == runs[0]
+            for kept in (state, later):
+                fmu.forget(kept)
+
+
+def test_going_back_takes_rates_and_parameters_along(native):
+    with Hosted(native(flywheel(), step=0.01)) as fmu:
+        fmu.initialize()
+        fmu.set({"torque": 1.0})
+        fmu.raw.setRealInputDerivatives([fmu.references["torque"]], [1], [5.0])
+        state = fmu.save()
+        fmu.step(0.0, 0.5)
+        first = fmu.get(fmu.outputs).tobytes()
+        fmu.set({"torque": -100.0})
+        fmu.restore(state)
+        fmu.step(0.0, 0.5)
+        assert fmu.get(fmu.outputs).tobytes() == first
+        fmu.forget(state)
+
+
+CONTINUE = """
+import sys
+from pathlib import Path
+from tests.fmu.hosting import Hosted
+with Hosted(Path(sys.argv[1])) as fmu:
+    state = fmu.from_bytes(bytes.fromhex(sys.stdin.read()))
+    fmu.restore(state)
+    fmu.steps(20, 0.01, first=7)
+    print(fmu.get(fmu.outputs).tobytes().hex())
+"""
+
+
+@both
+def test_a_state_can_go_on_in_another_process(fmi, native, root):
+    path = native(tumbling(), fmi=fmi)
+    with Hosted(path) as fmu:
+        fmu.initialize({"spin": 1.3})
+        fmu.set({"push": 3.0})
+        fmu.steps(7, 0.01)
+        state = fmu.save()
+        content = fmu.to_bytes(state)
+        fmu.steps(20, 0.01, first=7)
+        here = fmu.get(fmu.outputs).tobytes().hex()
+        refused(3, fmu.from_bytes, content[:-1])
+        assert fmu.said == f"these {len(content) - 1} bytes are not a state of this model"
+        refused(3, fmu.from_bytes, b"x" * len(content))
+        fmu.forget(state)
+    done = subprocess.run(
+        [sys.executable, "-c", CONTINUE, path], input=content.hex(), capture_output=True, text=True, cwd=root, check=True
+    )
+    assert done.stdout.strip() == here
+    with Hosted(native(rig(), fmi=fmi)) as other:
+        refused(3, other.from_bytes, content)
+        assert "are not a state of this model" in other.said
+
+
+@both
+def test_a_reset_instance_is_as_new(fmi, native):
+    with Hosted(native(rig(), fmi=fmi)) as fmu:
+        runs = []
+        for _ in range(2):
+            fmu.initialize()
+            runs.append(fmu.get(fmu.outputs).tobytes())
+            fmu.set({"torque": 3.0, "length": 2.0})
+            fmu.steps(10, 0.01)
+            runs.append(fmu.get(fmu.outputs).tobytes())
+            fmu.raw.reset()
+        assert runs[:2] == runs[2:]
+        assert list(fmu.get(["torque", "length"])) == [0.0, 1.0]
+
+
+@both
+def test_instances_do_not_see_each_other(fmi, native):
+    path = native(rig(), fmi=fmi)
+    with Hosted(path) as alone:
+        alone.initialize()
+        alone.steps(50, 0.01)
+        expected = alone.get(alone.outputs).tobytes()
+    several = [Hosted(path, name=f"number {i}") for i in range(20)]
+    for i, one in enumerate(several):
+        one.initialize({"torque": float(i)})
+    for k in range(50):
+        for one in several:
+            one.step(k * 0.01, 0.01)
+    assert several[0].get(several[0].outputs).tobytes() == expected
+    assert len({one.get(one.outputs).tobytes() for one in several}) == 20
+    for one in several:
+        one.__exit__()
+
+
+@both
+def test_instances_in_threads_of_python_do_not_either(fmi, native):
+    path, results = native(tumbling(), fmi=fmi), {}
+
+    def work(i):
+        with Hosted(path) as fmu:
+            fmu.initialize({"spin": 1.0 + i % 2})
+            fmu.steps(300, 0.01)
+            results[i] = fmu.get(fmu.outputs).tobytes()
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({results[0], results[2], results[4]}) == 1 == len({results[1], results[3], results[5]})
+    assert results[0] != results[1]
+
+
+@both
+def test_a_binary_with_another_description_is_refused(fmi, native):
+    said = []
+    original = Hosted._take
+    try:
+        Hosted._take = lambda self, status, text: said.append((status, text.decode()))
+        with pytest.raises(Exception, match="Failed to instantiate"):
+            Hosted(native(rig(), fmi=fmi), token="{11111111-2222}")
+    finally:
+        Hosted._take = original
+    ((status, text),) = said
+    assert status == 3
+    assert text.startswith("this binary belongs to another model description: it has {")
+    assert text.endswith("it was given {11111111-2222}")
+
+
+@both
+def test_an_instance_may_be_called_anything(fmi, native):
+    for name in ("", 'Ålesund "crane" 100 %s %n', "x" * 5000):
+        with Hosted(native(rig(), fmi=fmi), name=name) as fmu:
+            fmu.initialize()
+            refused(3, fmu.step, 9.0, 0.01)
+            assert fmu.said == "a step from t = 9 s was asked for, but the model is at t = 0 s"
+
+
+@both
+def test_derivatives_that_are_not_finite_are_named(fmi, native):
+    with Hosted(native(rig(), fmi=fmi, fmu="me")) as fmu:
+        fmu.initialize({"length": 0.0})
+        refused(3, fmu.get, "der(pivot.angle.rate)")
+        assert re.fullmatch(r"'der\(pivot.angle.rate\)' is -?(nan|inf) at t = 0 s", fmu.said)
+        fmu.set({"length": 1.0})
+        assert np.isfinite(fmu.get("der(pivot.angle.rate)"))
+    with Hosted(native(rig(), fmi=fmi)) as fmu:
+        fmu.initialize({"length": 0.0})
+        refused(2, fmu.step, 0.0, 0.01)
+        assert re.match(
+            r"'pivot.angle(.rate)?' becomes -?(nan|inf) in the step of 0.001 s from t = 0 s, where it was ", fmu.said
+        )
+        assert np.isfinite(fmu.get(["pivot.angle", "pivot.angle.rate"])).all()
