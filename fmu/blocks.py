@@ -103,6 +103,8 @@ class _Equations:
     all_externals = ()
     python_forces = ()
     loads = None
+    initial = None
+    lam = ca.SX(0, 1)
     nv = 0
 
     def __init__(self, block: Block) -> None:

@@ -196,7 +196,12 @@ def _formula_starts(model: ExportModel) -> set[int]:
 
 
 def _declared_starts(model: ExportModel) -> list[Scalar]:
-    """Return the start values of the state as the mechanism declares them: coordinates, then speeds."""
+    """Return the start values of the state as the mechanism declares them: coordinates, then speeds.
+
+    Those of closed loops, and of coordinates that are not the joints', have been fitted and are numbers.
+    """
+    if model.equations.lam.numel() or model.equations.initial is not None:
+        return [float(value) for value in model.x0]
     joints = model.mechanism.joints
     positions = [value for joint in joints for value in joint.start_values[: len(joint.positions)]]
     return positions + [value for joint in joints for value in joint.start_values[len(joint.positions) :]]
