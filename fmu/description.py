@@ -61,6 +61,7 @@ def _describe_2(interface: Interface, kind: Kind, capabilities: Capabilities) ->
     common: dict[str, str | None] = {
         "modelIdentifier": model_identifier(model.mechanism.name),
         "needsExecutionTool": _true(capabilities.needs_execution_tool),
+        "canNotUseMemoryManagementFunctions": "true",
         "canGetAndSetFMUstate": "true",
         "canSerializeFMUstate": "true",
         "providesDirectionalDerivative": _true(capabilities.directional_derivatives),

@@ -6,6 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import accumulate, pairwise
 from typing import Literal
 
 import casadi as ca
@@ -46,29 +47,23 @@ def tangent_functions(interface: Interface) -> list[ca.Function]:
     """Return (t, x, u, p, seed) -> change of [xdot; y] along a change ``seed`` of [t; x; u; p], and the same of the start."""
     model = interface.model
     equations = model.equations
-    symbols = [ca.MX.sym(name, size) for name, size in zip("txup", _sizes(interface), strict=True)]
-    seed = ca.MX.sym("seed", sum(_sizes(interface)))
+    sizes = [1, len(model.x0), equations.nu, equations.np]
+    symbols = [ca.MX.sym(name, size) for name, size in zip("txup", sizes, strict=True)]
     values = ca.vertcat(equations.rhs(*symbols), interface.outputs_function(*symbols))
-    tangent = ca.Function("kp_tangent", [*symbols, seed], [ca.densify(_along(values, symbols, seed))])
-    p, change = ca.MX.sym("p", equations.np), ca.MX.sym("change", equations.np)
-    start = ca.Function("kp_start_tangent", [p, change], [ca.densify(_along(start_function(model)(p), [p], change))])
+    tangent = _along("kp_tangent", ca.Function("values", symbols, [values]))
+    start = _along("kp_start_tangent", start_function(model))
     return [tangent if equations.all_externals or equations.nv > FUSED else fused(tangent), start]
 
 
-def _sizes(interface: Interface) -> tuple[int, int, int, int]:
-    """Return the numbers of t, x, u and p."""
-    equations = interface.model.equations
-    return 1, len(interface.model.x0), equations.nu, equations.np
-
-
-def _along(values: ca.MX, symbols: list[ca.MX], seed: ca.MX) -> ca.MX:
-    total, row = ca.MX(values.numel(), 1), 0
-    for symbol in symbols:
-        size = symbol.numel()
-        if size and values.numel():
-            total += ca.jtimes(values, symbol, seed[row : row + size])
-        row += size
-    return total
+def _along(name: str, function: ca.Function) -> ca.Function:
+    """Return (arguments of ``function``, seed) -> change of its result along a change ``seed`` of all arguments, stacked."""
+    symbols = function.mx_in()
+    sizes = [symbol.numel() for symbol in symbols]
+    seed = ca.MX.sym("seed", sum(sizes))
+    rows = [0, *accumulate(sizes)]
+    parts = [seed[first:last, :] for first, last in pairwise(rows)]
+    change = function.forward(1)(*symbols, ca.MX(*function.size_out(0)), *parts)
+    return ca.Function(name, [*symbols, seed], [ca.densify(change)])
 
 
 def native_sources(interface: Interface, token: str, version: Literal[2, 3]) -> NativeSources:

@@ -26,6 +26,7 @@ def test_every_example_is_tested_here():
         "A2_luffing_boom.toml",
         "A3_heavier_load.toml",
         "B1_vessel_crane_loads.py",
+        "B2_export_fmu.py",
         "B3_crane_with_controller.py",
         "C1_drop_in_integrator.py",
         "C2_plugin_package",  # tests/packaging/test_wheel.py installs and runs it
@@ -55,6 +56,20 @@ def test_b1_vessel_crane_loads(tmp_path):
     assert abs(largest["My"]) < 500
     for name in ("fig6.png", "fig7.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_b2_export_fmu(tmp_path):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "B2_export_fmu.py"], cwd=tmp_path, capture_output=True, text=True, env=os.environ, check=True
+    )
+    lines = done.stdout.splitlines()
+    assert "fmpy finds 0 problems in it" in lines
+    compared = next(line for line in lines if " outputs at " in line)
+    assert compared.startswith("49 outputs at 501 times")
+    assert float(compared.partition("differ by ")[2].split()[0]) < 1e-9
+    # Halfway between the first two set-points the booms' weight alone makes 1.4 kN m; the vessel rolls, which adds to it.
+    assert 1400 < float(lines[-1].split()[-3]) < 2000
+    assert (tmp_path / "vessel-crane.fmu").stat().st_size < 300_000
 
 
 def test_b3_crane_with_controller(tmp_path):

@@ -155,6 +155,22 @@ def test_derivatives_name_their_states(fmi, kind, tmp_path):
         assert known == {"der(pivot.angle)": ["pivot.angle.rate"], "der(pivot.angle.rate)": ["torque", "pivot.angle"]}
 
 
+def test_capabilities_are_those_of_the_code():
+    # What test_calls.py and test_derivatives.py show to be there; memory is the FMU's own business.
+    two = ElementTree.fromstring(described(rig(), 2)).find("CoSimulation").attrib
+    assert two == {
+        "modelIdentifier": "rig", "needsExecutionTool": "false", "canHandleVariableCommunicationStepSize": "true",
+        "canInterpolateInputs": "true", "maxOutputDerivativeOrder": "0", "canNotUseMemoryManagementFunctions": "true",
+        "canGetAndSetFMUstate": "true", "canSerializeFMUstate": "true", "providesDirectionalDerivative": "true",
+    }  # fmt: skip
+    three = ElementTree.fromstring(described(rig(), 3, step=0.004)).find("CoSimulation").attrib
+    assert three == {
+        "modelIdentifier": "rig", "needsExecutionTool": "false", "canHandleVariableCommunicationStepSize": "true",
+        "fixedInternalStepSize": "0.004", "canGetAndSetFMUState": "true", "canSerializeFMUState": "true",
+        "providesDirectionalDerivatives": "true",
+    }  # fmt: skip
+
+
 def names(text, causality):
     """Return the names of the variables with some causality."""
     root = ElementTree.fromstring(text)
