@@ -16,7 +16,7 @@ from kingpost.errors import MechanismError, PluginError, SolverError, closest, l
 from kingpost.grid import Grid, fixed_step_grid, output_grid
 from kingpost.history import History
 from kingpost.interfaces.formulation import Formulation
-from kingpost.interfaces.integrator import Integrator, StepMap
+from kingpost.interfaces.integrator import Integrator, Solver, StepMap
 from kingpost.interfaces.joint_loads import JointLoads
 from kingpost.kernel import Backend, Kernel
 from kingpost.linearize import find_equilibrium
@@ -248,7 +248,8 @@ def input_rows(mechanism: Mechanism, values: Values, inputs: Mapping[str, Signal
 
 def _functions(equations: Equations, integrator: Integrator) -> list[ca.Function]:
     if not isinstance(integrator, StepMap):
-        return [equations.rhs, equations.rhs_jacobian, equations.observe]
+        jacobian = [equations.rhs_jacobian] if isinstance(integrator, Solver) and integrator.needs_jacobian else []
+        return [equations.rhs, *jacobian, equations.observe]
     guard = [] if equations.guard is None else [equations.guard]
     extra = integrator.memory(equations)
     watching = (

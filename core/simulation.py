@@ -186,12 +186,16 @@ class Simulation:
             return
         assert isinstance(self.integrator, Solver)
         u, p = self.inputs[rows.start], self.p
-        evaluate, jacobian = self.kernel.evaluator("kp_rhs"), self.kernel.evaluator("kp_jacobian")
+        evaluate = self.kernel.evaluator("kp_rhs")
+        needed = self.integrator.needs_jacobian
+        jacobians: list[Evaluator] = [self.kernel.evaluator("kp_jacobian")] if needed else []
         if not np.isfinite(evaluate(times[0], x0, u, p)).all():
             self._refuse(float(times[0]), x0, "such that its rate is not finite", "at")
 
         def finite_jacobian(t: float, x: FloatArray) -> FloatArray:
-            matrix = jacobian.matrix(t, x, u, p)
+            if not jacobians:  # of a solver that said it would not ask
+                jacobians.append(Evaluator(self.equations.rhs_jacobian))
+            matrix = jacobians[0].matrix(t, x, u, p)
             if not np.isfinite(matrix).all():
                 self._refuse(t, x, "such that the Jacobian of its rate is not finite", "at")
             return matrix

@@ -72,6 +72,9 @@ class InitialValueProblem:
 class Solver(Integrator):
     """A method that advances numerically in Python, choosing its own steps."""
 
+    #: Whether it asks for the Jacobian, which is then compiled, too.
+    needs_jacobian: ClassVar[bool] = True
+
     @abstractmethod
     def march(self, problem: InitialValueProblem) -> Iterator[FloatArray]:
         """Yield the state at ``problem.times[1]``, ``problem.times[2]``, ... in turn.

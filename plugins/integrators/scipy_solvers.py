@@ -73,6 +73,7 @@ class DOP853(ScipySolver):
 
     name = "dop853"
     order = 8
+    needs_jacobian = False
     scipy_class = "DOP853"
 
 

@@ -60,7 +60,12 @@ def test_b1_vessel_crane_loads(tmp_path):
 
 def test_b2_export_fmu(tmp_path):
     done = subprocess.run(
-        [sys.executable, EXAMPLES / "B2_export_fmu.py"], cwd=tmp_path, capture_output=True, text=True, env=os.environ, check=True
+        [sys.executable, EXAMPLES / "B2_export_fmu.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=os.environ,
+        check=True,
     )
     lines = done.stdout.splitlines()
     assert "fmpy finds 0 problems in it" in lines
