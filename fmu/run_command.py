@@ -8,10 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kingpost.cli.output import ProgressBar, print_json, print_table
-from kingpost.cli.run import listed_files
+from kingpost.cli.results import check_folder, choose_writers, keep_results, listed_files, write_results
 from kingpost.errors import Interrupted, SolverError
 from kingpost.fmu.kinds import KINDS, add_kind_argument
-from kingpost.fmu.results import check_folder, choose_writers, keep_results, write_results
 from kingpost.fmu.running import FmuError, FmuRun, Message, prepare_fmu
 from kingpost.fmu.running.job import SOLVERS
 from kingpost.history import History

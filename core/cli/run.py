@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import os
 import sys
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kingpost.cli.output import ProgressBar, print_json, print_table
+from kingpost.cli.results import check_folder, choose_writers, keep_results, listed_files, write_results
 from kingpost.cli.source import Source, add_model_argument, open_source
-from kingpost.errors import FileError, Interrupted, KingpostError, MechanismError, PluginError, SolverError, listed
-from kingpost.files import write_json, write_whole
+from kingpost.errors import Interrupted, KingpostError, MechanismError, PluginError, SolverError, listed
 from kingpost.history import History
 from kingpost.interfaces.command import Command
 from kingpost.interfaces.integrator import StepMap
-from kingpost.interfaces.writer import Writer
 from kingpost.kernel import BACKENDS
 from kingpost.loads import LoadsWanted
 from kingpost.mechanism import Mechanism
@@ -28,7 +25,7 @@ from kingpost.modelfile import RunSettings
 from kingpost.monitors import with_monitors
 from kingpost.pluginset import PluginSet
 from kingpost.sections import cut
-from kingpost.selection import make, select, split_selection
+from kingpost.selection import select
 from kingpost.simulate import prepare
 from kingpost.simulation import Simulation
 
@@ -107,9 +104,9 @@ class Run(Command):
         source = open_source(arguments.model, plugins, arguments.set)
         choice = _choices(arguments, source)
         source = dataclasses.replace(source, mechanism=_with_cuts(source, choice.get("cut") or ()))
-        writers = _writers(choice.get("write"), source.plugins)
+        writers = choose_writers(choice.get("write"), source.plugins)
         out: Path = arguments.out or Path("results") / source.mechanism.name
-        _check_folder(out)
+        check_folder(out)
         simulation = _prepare(source, choice, arguments.close_loops)
         if arguments.verbose:
             backend = {"c": "machine code", "vm": "interpreter"}[simulation.kernel.backend]
@@ -122,14 +119,14 @@ class Run(Command):
         try:
             history = simulation.run(bar)
         except SolverError as error:
-            raise SolverError(f"{error}{_keep(error.history, out, writers)}") from None
+            raise SolverError(f"{error}{keep_results(error.history, out, writers)}") from None
         except Interrupted as interrupt:
-            raise KeyboardInterrupt(f"{interrupt}{_keep(interrupt.history, out, writers)}") from None
+            raise KeyboardInterrupt(f"{interrupt}{keep_results(interrupt.history, out, writers)}") from None
         finally:
             bar.close()
         if arguments.monitors:
             history = with_monitors(simulation, history)
-        files = _write(history, out, writers)
+        files = write_results(history, out, writers)
         if arguments.report:
             from kingpost.report import write_report  # brings SciPy's signal processing, which takes time to import
 
@@ -221,53 +218,6 @@ def _selected(registry: Any, chosen: str | Mapping[str, Any]) -> Any:
     return select(registry, options.pop("name"), options)
 
 
-def _writers(chosen: str | tuple[str, ...] | None, plugins: PluginSet) -> list[Writer]:
-    if chosen is None:
-        names = ["csv"] + [name for name in ("png",) if name in plugins.writers and not plugins.writers.get(name).missing()]
-    else:
-        names = chosen.split(",") if isinstance(chosen, str) else list(chosen)
-    writers = []
-    for text in names:
-        name, options = split_selection(text)
-        cls = plugins.writers.get(name)
-        if cls.missing():
-            raise PluginError(
-                f"writer '{name}' needs {', '.join(cls.missing())}; install it with: pip install 'kingpost[{cls.extra}]'"
-            )
-        writers.append(make(cls, options))
-    return writers
-
-
-def _check_folder(out: Path) -> None:
-    """Find out before a long run, not after it, that its results cannot be written."""
-    nearest = out
-    while not nearest.exists():
-        nearest = nearest.parent
-    if not nearest.is_dir():
-        raise FileError(f"--out {out}: '{nearest}' is a file, not a folder; choose another")
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        raise FileError(f"--out {out}: no permission to write in '{nearest}'; choose another folder")
-
-
-def _write(history: History, out: Path, writers: list[Writer], prefix: str = "") -> list[Path]:
-    files = []
-    for writer in writers:
-        path = out / f"{prefix}history{writer.suffix}"
-        write_whole(path, partial(writer.write, history))
-        files.append(path)
-    record = out / f"{prefix}run.json"
-    write_json(record, {**history.provenance, "files": [path.name for path in files]})
-    return [*files, record]
-
-
-def _keep(history: History | None, out: Path, writers: list[Writer]) -> str:
-    """Write what a stopped run had computed, beside the results of an earlier complete run, and say where."""
-    if history is None:
-        return ""
-    files = _write(history, out, writers, prefix=f"{history.provenance['outcome']}-")
-    return f"\nThe {len(history)} samples up to t = {history.time[-1]:g} s are in {listed_files(files)}"
-
-
 def _summary(simulation: Simulation, history: History, files: list[Path]) -> list[tuple[str, str]]:
     grid, record = simulation.grid, history.provenance
     method = f"{record['formulation']}, {record['integrator']['name']}"
@@ -322,8 +272,3 @@ def _load_summary(history: History, joint: str) -> str:
         most = int(size.argmax())
         words.append(f"{name} up to {size[most]:.6g} {unit} at {history.time[most]:g} s")
     return ", ".join(words)
-
-
-def listed_files(files: list[Path]) -> str:
-    """Return file paths in one line."""
-    return ", ".join(map(str, files))

@@ -33,6 +33,7 @@ from kingpost.fatigue.quality import (
     residuals,
     sampling,
     sampling_warning,
+    uniqueness_warnings,
 )
 from kingpost.fatigue.sn import VERIFY, CurveSet, SNCurve, curve_set, miner_damage
 from kingpost.history import History
@@ -259,7 +260,7 @@ def curve_of(spot: HotSpot, curves: CurveSet) -> SNCurve:
 def _checked(history: History, options: CountingOptions) -> tuple[Window, tuple[Residual, ...], list[str]]:
     window = counted_window(history.time, options.skip)
     found = residuals(history, window.rows)
-    return window, found, residual_warnings(found)
+    return window, found, [*residual_warnings(found), *uniqueness_warnings(history)]
 
 
 def _joint_signals(history: History, joint: str | LoadRequest, known: Sequence[str]) -> list[tuple[Channel, FloatArray]]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kingpost.equations import FloatArray
-from kingpost.errors import KingpostError
+from kingpost.errors import KingpostError, listed
 from kingpost.history import History
 from kingpost.loadframes import COMPONENTS
 
@@ -208,6 +208,17 @@ def residual_warnings(found: Sequence[Residual]) -> list[str]:
         f"load of {item.level:.3g} {item.unit} (more than {RESIDUAL_LIMIT:g}); check the run before counting its loads"
         for item in found
         if item.relative > RESIDUAL_LIMIT
+    ]
+
+
+def uniqueness_warnings(history: History) -> list[str]:
+    """Return a warning if the run found redundant constraints: statics does not tell the loads of their joints apart."""
+    closures = history.provenance.get("redundant_closures", [])
+    if not closures:
+        return []
+    return [
+        f"the constraints of closure {listed(closures)} follow in part from others, so loads in its loop are not unique; those "
+        "of minimum norm were taken. Give a joint of the loop more freedom, or compliance, before counting them"
     ]
 
 

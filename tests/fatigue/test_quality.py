@@ -1,5 +1,6 @@
 """What is refused and warned of before counting."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -259,3 +260,12 @@ def test_noise_between_two_loads():
     assert load_noise(a[:, 0], b[:, 0]).relative_rms == pytest.approx([0.025])
     with pytest.raises(KingpostError, match=r"loads of shape .2001, 3. and .2001,. cannot be compared"):
         load_noise(a, b[:, 0])
+
+
+def test_loads_that_redundant_constraints_leave_open_are_warned_of():
+    time, wave = cosine(5)
+    history = load_history(time, {"pin.Fx": wave})
+    assert assess_loads(history).warnings == ()
+    marked = dataclasses.replace(history, provenance={**history.provenance, "redundant_closures": ["pin"]})
+    (warning,) = assess_loads(marked).warnings
+    assert "closure pin follow in part from others, so loads in its loop are not unique" in warning

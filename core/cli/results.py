@@ -1,12 +1,12 @@
-"""The files of a run: as 'kingpost run' writes them, for histories that come from elsewhere."""
+"""The files of a run: which formats, whether they can be written, and what is kept of a run that stopped."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from kingpost.cli.run import listed_files
 from kingpost.errors import FileError
 from kingpost.files import write_json, write_whole
 from kingpost.history import History
@@ -15,12 +15,12 @@ from kingpost.pluginset import PluginSet
 from kingpost.selection import make, split_selection
 
 
-def choose_writers(chosen: str | None, plugins: PluginSet) -> list[Writer]:
-    """Return the writers of a list such as ``"csv,png"``; by default CSV, and a picture if that can be made."""
+def choose_writers(chosen: str | Sequence[str] | None, plugins: PluginSet) -> list[Writer]:
+    """Return the writers of ``"csv,png"`` or a list of names; by default CSV, and a picture if that can be made."""
     if chosen is None:
         names = ["csv"] + [name for name in ("png",) if name in plugins.writers and not plugins.writers.get(name).missing()]
     else:
-        names = [name.strip() for name in chosen.split(",")]
+        names = [name.strip() for name in (chosen.split(",") if isinstance(chosen, str) else chosen)]
     writers = []
     for text in names:
         name, options = split_selection(text)
@@ -59,3 +59,8 @@ def keep_results(history: History | None, out: Path, writers: list[Writer]) -> s
         return ""
     files = write_results(history, out, writers, prefix=f"{history.provenance['outcome']}-")
     return f"\nThe {len(history)} samples up to t = {history.time[-1]:g} s are in {listed_files(files)}"
+
+
+def listed_files(files: list[Path]) -> str:
+    """Return file paths in one line."""
+    return ", ".join(map(str, files))
