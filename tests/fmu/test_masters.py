@@ -182,6 +182,27 @@ def test_libcosim_survives_a_value_that_is_refused(native):
     assert np.isfinite(found["one"]).all()
 
 
+@pytest.mark.parametrize(("master", "module"), [("libcosim", "libcosimpy.CosimExecution"), ("ecos", "ecospy.lib")])
+def test_two_hundred_instances_come_to_the_same_numbers(master, module, native):
+    path = native(rig())
+    read = ["pivot.angle"] if master == "ecos" else [reference(path)["pivot.angle"]]
+    models = {f"m{i}": {"path": str(path), "read": read} for i in range(200)}
+    found = in_master(master, module, {"step": STEP, "stop": 0.1, "models": models})
+    values = {found[name][0] for name in models}
+    assert len(values) == 1
+    assert np.isfinite(values.pop())
+
+
+def test_unknown_references_never_reach_an_fmu_from_libcosim_or_ecos():
+    pytest.skip("libcosim refuses references that the description does not list, Ecos takes names; see test_calls.py for fmpy")
+
+
+def test_ecos_survives_a_value_that_is_refused(native):
+    model = {"path": str(native(rig())), "inputs": [("torque", float("nan"))], "read": ["pivot.angle"]}
+    found = in_master("ecos", "ecospy.lib", {"step": STEP, "stop": 0.1, "models": {"one": model}})
+    assert np.isfinite(found["one"]).all()
+
+
 @pytest.mark.parametrize("fmi", [2, 3])
 def test_a_folder_with_letters_of_many_languages(fmi, native, tmp_path):
     folder = tmp_path / "Ålesund kran № 1, 中文 %20 #"
