@@ -2,7 +2,7 @@
 
 from kingpost.batch import Batch, BatchHistory, prepare_batch, simulate_batch
 from kingpost.closures import Closure
-from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter
+from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter, Port
 from kingpost.errors import (
     ExportError,
     FileError,
@@ -75,6 +75,7 @@ __all__ = [
     "Parameter",
     "PluginError",
     "PluginSet",
+    "Port",
     "Scalar",
     "Simulation",
     "Solver",

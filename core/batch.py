@@ -9,15 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.consistency import consistent_start
-from kingpost.equations import Channel, FloatArray
-from kingpost.errors import KingpostError, SolverError
+from kingpost.assembly import assemble
+from kingpost.consistency import consistent_start, without_redundant_rows
+from kingpost.equations import Channel, Equations, FloatArray
+from kingpost.equilibrium import find_equilibrium
+from kingpost.errors import KingpostError, SolverError, listed
 from kingpost.geometry import geometry_record
 from kingpost.history import History
+from kingpost.interfaces.formulation import Formulation
 from kingpost.interfaces.integrator import StepMap
 from kingpost.kernel import OK
 from kingpost.mechanism import Mechanism
-from kingpost.simulate import input_rows, prepare, remembered, start_state
+from kingpost.selection import Selection, select
+from kingpost.simulate import default_formulation, input_rows, prepare, remembered, start_state
 from kingpost.simulation import Simulation, check_singularity
 from kingpost.values import resolve_values
 
@@ -47,7 +51,8 @@ class Batch:
             )
             if stop.status != OK:
                 values[k, 1 + stop.steps // grid.substeps :] = np.nan
-                failures[k] = f"stopped at t = {stop.t:.6g} s: the state or an output is not finite, or a joint locks"
+                why = "the state or an output is not finite, a joint locks, or a step has no solution"
+                failures[k] = f"stopped at t = {stop.t:.6g} s: {why}"
 
         done = 0
         with ThreadPoolExecutor(threads) as pool:
@@ -108,24 +113,52 @@ def prepare_batch(mechanism: Mechanism, t_end: float, scenarios: Sequence[Mappin
     simulation = prepare(mechanism, t_end, settings=scenarios[0], **arguments)
     if not isinstance(simulation.integrator, StepMap):
         raise SolverError(f"a batch needs a fixed-step integrator such as rk4; '{simulation.integrator.name}' is a solver")
+    equations, grid = simulation.equations, simulation.grid
+    every_row = _with_every_row(simulation, arguments.get("formulation")) if equations.redundant else equations
     rows, parameters, inputs = [], [], []
     for k, scenario in enumerate(scenarios):
         try:
             values = resolve_values(mechanism, scenario)
-            state = start_state(simulation.equations, values)
-            check_singularity(simulation.equations, state, simulation.grid.t_start)
+            state = start_state(equations, values)
+            check_singularity(equations, state, grid.t_start)
+            p = np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
+            u = input_rows(mechanism, values, arguments.get("inputs") or {}, grid)
+            _check_redundancy(equations, every_row, grid.t_start, state, p)
+            state = consistent_start(equations, grid.t_start, state, p, bool(arguments.get("close_loops"))).x
+            if arguments.get("start") == "equilibrium":
+                state = find_equilibrium(equations, state, u[0], p, grid.t_start).x
         except KingpostError as error:
             raise type(error)(f"scenario {k}: {error}") from None
-        p = np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
-        u = input_rows(mechanism, values, arguments.get("inputs") or {}, simulation.grid)
-        equations, grid = simulation.equations, simulation.grid
-        state = consistent_start(equations, grid.t_start, state, p, bool(arguments.get("close_loops"))).x
         memory = remembered(equations, simulation.integrator, grid.t_start, state, u[0], p, grid.step)
         rows.append(np.concatenate([state, memory]))
         parameters.append(p)
         inputs.append(u)
     table = np.array(parameters).reshape(len(scenarios), -1)
     return Batch(simulation, tuple(scenarios), np.array(rows), table, tuple(inputs))
+
+
+def _with_every_row(simulation: Simulation, formulation: Selection[Formulation] | None) -> Equations:
+    """Return the equations as they were before redundant rows of constraints were left out."""
+    mechanism, plugins = simulation.mechanism, simulation.plugins
+    writing = select(plugins.formulations, default_formulation(mechanism) if formulation is None else formulation)
+    return writing.derive(assemble(mechanism, plugins))
+
+
+def _check_redundancy(equations: Equations, every_row: Equations, t: float, x: FloatArray, p: FloatArray) -> None:
+    """Refuse numbers at which other rows are redundant than in the first scenario, for which the equations were made.
+
+    Rows that were left out must still follow from those that stay, and those must not depend on each other.
+    """
+    if not equations.lam.numel():
+        return
+    kept = without_redundant_rows(equations, t, x, p)
+    here = kept if every_row is equations else without_redundant_rows(every_row, t, x, p)
+    count = equations.lam.numel()
+    if not here.lam.numel() == kept.lam.numel() == count:
+        raise SolverError(
+            f"the equations were made for the first scenario, with {count} rows of constraints that do not follow from others; "
+            f"here there are {here.lam.numel()} (redundant: {listed(here.redundant)}). Run it in a batch of its own"
+        )
 
 
 def simulate_batch(

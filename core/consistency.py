@@ -8,11 +8,13 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from kingpost.equations import PROJECTIONS, Equations, FloatArray, solve_symmetric
 from kingpost.errors import MechanismError, listed
 from kingpost.joints import JOINT_KINDS
 from kingpost.mechanism import Mechanism
+from kingpost.partition import PartitionedEquations, with_partition
 
 #: Start values may be off by this much (rad or m) and are then corrected with a warning; more is refused.
 TOLERANCE = 0.01
@@ -34,6 +36,26 @@ class DriftingEquations(Equations):
         return x
 
 
+def solver_functions(equations: Equations, with_jacobian: bool) -> list[ca.Function]:
+    """Return what a solver needs: kp_rhs, kp_jacobian if asked for and, where there are constraints, kp_projected.
+
+    The rates are those at the projected state, F(P(x)), so that accelerations never see an error of the constraints. This is as
+    smooth as F: a solver keeps its order.
+    """
+    sizes = {"t": 1, "x": equations.nq + equations.nv, "u": equations.nu, "p": equations.np}
+    t, x, u, p = symbols = [ca.MX.sym(name, size) for name, size in sizes.items()]
+    state = equations.projected(t, x, p)
+    if state is x:
+        return [equations.rhs, *([equations.rhs_jacobian] if with_jacobian else [])]
+    projected = ca.Function("kp_projected", [t, x, p], [ca.densify(equations.normalised(state))])
+    # Those of partitioned equations are taken there by themselves.
+    rates = equations.rhs(t, x if isinstance(equations, PartitionedEquations) else state, u, p)
+    functions = [ca.Function("kp_rhs", symbols, [rates])]
+    if with_jacobian:
+        functions.append(ca.Function("kp_jacobian", symbols, [ca.densify(ca.jacobian(rates, x))]))
+    return [*functions, projected]
+
+
 @dataclass(frozen=True, eq=False)
 class ConsistentStart:
     """A start state that satisfies all constraints, and what had to be changed for it."""
@@ -53,8 +75,9 @@ def consistent_start(
     """Return the nearest state, in the mass metric, in which loops are closed and speeds fit.
 
     Coordinates that would have to move by more than 0.01 rad or m are refused, unless ``far`` allows it. Speeds are always
-    fitted, since those of dependent joints are seldom given: those that are zero, if that is enough, else all. All of this is
-    done in joint coordinates, so that a machine starts the same in every formulation.
+    fitted, since those of dependent joints are seldom given: those that are zero, if that is enough, else all; but not by more
+    than one per cent and 0.01 rad/s or m/s those that are given, unless ``far`` allows it. All of this is done in joint
+    coordinates, so that a machine starts the same in every formulation.
     """
     if equations.lam.numel() == 0:
         return ConsistentStart(x, {})
@@ -85,6 +108,8 @@ def consistent_start(
             f"position changes {listed(f'{name} by {change:+.4g}' for name, change in moved.items())}. Give start values "
             "nearer to it, or let the loops be closed from there (--close-loops)"
         )
+    if not far:
+        _refuse_contradicting_speeds(labels[len(q) :], v, v_fitted)
     return ConsistentStart(np.concatenate([own_q, own_v]), changes)
 
 
@@ -98,9 +123,10 @@ class _Space:
     enter: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 
-def _own_parts(equations: Equations) -> ca.Function:
+def _own_parts(equations: Equations, metric: Any = None) -> ca.Function:
     A = equations.A
-    expressions = [equations.phi, A[: equations.phi.numel(), :], A, equations.b, equations.M, equations.N]
+    M = equations.M if metric is None else metric
+    expressions = [equations.phi, A[: equations.phi.numel(), :], A, equations.b, M, equations.N]
     return ca.Function("parts", [equations.t, equations.q, equations.p], [ca.densify(item) for item in expressions])
 
 
@@ -171,7 +197,7 @@ def _fitted_speeds(parts: ca.Function, t: float, q: FloatArray, v: FloatArray, p
     error = A @ v + b.ravel()
     if np.abs(error).max(initial=0.0) <= CLOSED * (1 + np.abs(v).max(initial=0.0)):
         return v  # nothing to mend; of a tree in redundant coordinates A is rounding alone
-    given = np.abs(v) > 1e-12 * (1 + np.abs(v).max(initial=0.0))
+    given = _is_given(v)
     for free in (np.flatnonzero(~given), np.arange(len(v))):
         if not len(free):
             continue
@@ -182,6 +208,26 @@ def _fitted_speeds(parts: ca.Function, t: float, q: FloatArray, v: FloatArray, p
             v[free] += change
             break
     return v
+
+
+def _is_given(v: FloatArray) -> NDArray[np.bool_]:
+    """Say which speeds are given: those that are not zero, up to rounding on the way through other coordinates."""
+    return np.asarray(np.abs(v) > 1e-12 * (1 + np.abs(v).max(initial=0.0)))
+
+
+def _refuse_contradicting_speeds(names: Sequence[str], given: FloatArray, fitted: FloatArray) -> None:
+    """Refuse speeds that the loops do not let the machine have together."""
+    changed = [
+        f"{name} from {old:.6g} to {new:.6g}"
+        for name, old, new, known in zip(names, given, fitted, _is_given(given), strict=True)
+        if known and abs(new - old) > TOLERANCE * (1 + abs(old))
+    ]
+    if changed:
+        raise MechanismError(
+            "the start values of speeds contradict each other: the loops do not let the machine move like that. The nearest "
+            f"motion it can have changes {listed(changed)}. Give fewer of them (those that are 0 are fitted to the others), or "
+            "let all be changed (--close-loops)"
+        )
 
 
 def _refuse_open(equations: Equations, t: float, x: FloatArray, p: FloatArray, residual: FloatArray) -> None:
@@ -199,12 +245,13 @@ def without_redundant_rows(equations: Equations, t: float, x: FloatArray, p: Flo
 
     Rows that follow from the others, at the start and at neighbouring states, are left out: of plane loops in space, of twin
     cylinders. Their reactions cannot be told apart by statics; the multipliers of smallest length are taken, and ``redundant``
-    names the owners.
+    names the owners. Of the rows that stay, partitioned equations get their independent columns: see
+    :func:`kingpost.partition.with_partition`.
     """
     if equations.lam.numel() == 0:
         return equations
     jacobian = ca.Function("A", [equations.t, equations.q, equations.p], [ca.densify(equations.A)])
-    parts = _own_parts(equations)
+    parts = _own_parts(equations, equations.regular_mass)
     q = _closed(parts, t, equations.split(x)[0], p)
     residual = _residual(equations, t, q, p)
     if not np.isfinite(residual).all():
@@ -212,7 +259,7 @@ def without_redundant_rows(equations: Equations, t: float, x: FloatArray, p: Flo
     A = np.asarray(jacobian(t, q, p))
     kept = _independent_rows(A)
     if len(kept) == len(A):
-        return equations
+        return with_partition(equations, t, q, p)
     # Rows that depend on others but ask for something else can never be met.
     if np.abs(residual).max(initial=0.0) > OPEN:
         _refuse_open(equations, t, x, p, residual)
@@ -235,11 +282,12 @@ def without_redundant_rows(equations: Equations, t: float, x: FloatArray, p: Flo
     W = solve_symmetric(A_K @ A_K.T, A_K @ A_all.T).T
     lam_all = W @ solve_symmetric(W.T @ W, reduced.lam)
     values = ca.substitute(list(equations.reactions.values()), [equations.lam], [lam_all])
-    return replace(
+    reduced = replace(
         reduced,
         reactions=dict(zip(equations.reactions, values, strict=True)),
         redundant=tuple(dict.fromkeys(equations.owners[i] for i in left_out)),
     )
+    return with_partition(reduced, t, q, p)
 
 
 def _with_rows(equations: Equations, kept: Sequence[int]) -> Equations:
@@ -251,6 +299,7 @@ def _with_rows(equations: Equations, kept: Sequence[int]) -> Equations:
         b=equations.b[list(kept)],
         lam=type(equations.lam).sym("lam", len(kept)),
         owners=tuple(equations.owners[i] for i in kept),
+        discrete=None if equations.discrete is None else equations.discrete.with_rows(kept),
     )
 
 

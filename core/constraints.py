@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from kingpost.closures import CLOSURE_KINDS, Closure
+from kingpost.errors import MechanismError
 from kingpost.expressions import Scalar
 from kingpost.kinematics import TreeKinematics
 from kingpost.screws import Pose, rotation_rpy, twist_to
@@ -48,8 +49,7 @@ class ClosurePlace:
                     (closure.child_position, closure.child_rotation),
                 )
             )
-            X_WF, X_WM = tree.pose(closure.parent) @ X_PF, tree.pose(closure.child) @ self.X_BM
-            self.X_FM = X_WF.inverse() @ X_WM
+            self.X_FM = X_PF.inverse() @ tree.relative_pose(closure.parent, closure.child) @ self.X_BM
             # Of M against F: the child's twist less the parent's, both about the origin of M in M.
             to_M = twist_to(self.X_BM.inverse())
             from_parent = twist_to((X_PF @ self.X_FM).inverse())
@@ -84,10 +84,16 @@ class _FreePlace(ClosurePlace):
 def tree_constraints(tree: TreeKinematics, closures: Sequence[Closure]) -> Constraints:
     """Return the constraint equations of ``closures``."""
     N = tree.velocity_map()
+    signals = tree.assembly.u
     held: list[tuple[Closure, ca.SX, ca.SX]] = []
     for closure in closures:
         place, kind = ClosurePlace(tree, closure), CLOSURE_KINDS[closure.kind]
         held.append((closure, ca.densify(kind.positions(place)), ca.densify(kind.speeds(place))))
+        if signals.numel() and ca.depends_on(ca.vertcat(*held[-1][1:]), signals):
+            raise MechanismError(
+                f"closure '{closure.name}' ties bodies across a joint whose motion comes from inputs; nobody knows the rates of "
+                "inputs. Close the loop on one side of that joint, or give its motion by formulas of the time"
+            )
     phi = ca.vertcat(ca.SX(0, 1), *(positions for _, positions, _ in held))
     further = ca.vertcat(ca.SX(0, 1), *(speeds for _, _, speeds in held))
     A_phi, A_further = ca.jacobian(phi, tree.q) @ N, ca.jacobian(further, tree.v)

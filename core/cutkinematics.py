@@ -12,14 +12,16 @@ from typing import Any
 import casadi as ca
 
 from kingpost.assembly import Assembly
+from kingpost.elements import Joint
 from kingpost.externals import External, make_external
+from kingpost.joints import GivenMotion
 from kingpost.kinematics import JointSpace
 from kingpost.screws import Matrix, Pose
 
 
 def unpack_pose(X: ca.SX) -> Pose:
     """Return the pose in twelve numbers: the rotation matrix by columns, then the position."""
-    return Pose(ca.reshape(X[:9], 3, 3), X[9:])
+    return Pose(ca.reshape(X[:9], 3, 3), X[9:12])
 
 
 def pack_pose(X: Pose) -> Matrix:
@@ -30,11 +32,17 @@ def pack_pose(X: Pose) -> Matrix:
 class CutKinematics(JointSpace):
     """What forces see of a tree, and the way from their SX expressions to an MX graph with one function for each."""
 
+    joint_based = True
+
     def __init__(self, assembly: Assembly) -> None:
         super().__init__(assembly)
         #: Groups of SX symbols by name, and the MX expressions that stand for them.
         self.sx: dict[str, ca.SX] = {"t": assembly.t, "q": self.q, "v": self.v, "u": assembly.u, "p": assembly.p}
-        self.mx: dict[str, ca.MX] = {name: ca.MX.sym(name, group.numel()) for name, group in self.sx.items()}
+        #: The symbols of the equations of motion.
+        self.symbols: dict[str, ca.MX] = {name: ca.MX.sym(name, group.numel()) for name, group in self.sx.items()}
+        self.mx: dict[str, ca.MX] = dict(self.symbols)
+        self._given: dict[str, GivenMotion] = {}
+        self._give_motions()
         self._group: dict[int, str] = {}
         for name in self.sx:
             self._register(name)
@@ -45,6 +53,32 @@ class CutKinematics(JointSpace):
                 self._register(f"{quantity} {body.name}")
         self.traced: tuple[External, ...] = ()
         self._shared: dict[str, ca.Function] = {}
+
+    def _give_motions(self) -> None:
+        """Make the given motions of joints further parameters, known once for all links."""
+        values = []
+        for joint in self.mechanism.joints:
+            if joint.pose is not None:
+                motion = super().given_motion(joint)
+                values.append(ca.vertcat(pack_pose(motion.pose), ca.densify(motion.quaternion), motion.twist, motion.rate))
+                symbols = ca.SX.sym("given", 28)
+                self._given[joint.name] = GivenMotion(unpack_pose(symbols), symbols[12:16], symbols[16:22], symbols[22:])
+                self.sx["p"] = ca.vertcat(self.sx["p"], symbols)
+        if values:
+            known = [self.assembly.t, self.assembly.u, self.assembly.p]
+            motions = ca.Function("given", known, ca.cse([ca.vertcat(*values)]))
+            t, u, p = (self.symbols[name] for name in "tup")
+            self.mx["p"] = ca.vertcat(p, motions(t, u, p))
+
+    def disturb(self) -> dict[str, ca.MX]:
+        """Add symbols to the rates of all given twists, to see what depends on them, and return them by joint."""
+        added = {name: ca.MX.sym("added", 6) for name in self._given}
+        entries = [ca.vertcat(ca.MX.zeros(22), symbol) for symbol in added.values()]
+        self.mx["p"] = self.mx["p"] + ca.vertcat(ca.MX.zeros(self.symbols["p"].numel()), *entries)
+        return added
+
+    def given_motion(self, joint: Joint) -> GivenMotion:
+        return self._given[joint.name]
 
     def _register(self, name: str) -> None:
         for symbol in ca.vertsplit(self.sx[name]) if self.sx[name].numel() else []:

@@ -48,10 +48,16 @@ class JointFunctions:
 class TreeDynamics:
     """All bodies of a tree, from base to tips."""
 
-    def __init__(self, assembly: Assembly, multipliers: int = 0, joint_state: ca.Function | None = None) -> None:
+    def __init__(
+        self, assembly: Assembly, multipliers: int = 0, joint_state: ca.Function | None = None, disturbed: bool = False
+    ) -> None:
         self.assembly = assembly
         self.space = space = CutKinematics(assembly)
-        self.t, self.q, self.v, self.u, self.p = (space.mx[name] for name in "tqvup")
+        #: Symbols added to the rates of given twists, by joint.
+        self.disturbances: dict[str, ca.MX] = space.disturb() if disturbed else {}
+        self.t, self.q, self.v, self.u, self.p = (space.symbols[name] for name in "tqvup")
+        #: Parameters, and the motions of given joints: what the functions of links and joints take for parameters.
+        self.known = space.mx["p"]
         self.vdot = ca.MX.sym("vdot", space.v.numel())
         #: Joint coordinates, joint speeds and their rates, in these symbols.
         self.joint_motion: tuple[ca.MX, ca.MX, ca.MX] = (self.q, self.v, self.vdot)
@@ -100,11 +106,11 @@ class TreeDynamics:
         _, v, vdot = self.joint_motion
         for body, link in self.links.items():
             parent, q = link.joint.parent, self.own_q(link.joint)
-            x, twists[body], c, gyroscopic = link.move(q, v[link.rows, :], self.p, twists[parent])
-            poses[body] = link.place(poses[parent], x, self.p)
-            quaternions[body] = self.joints[link.joint.name].turn(quaternions[parent], q, self.p)
-            accelerations[body] = link.carry(x, q, self.p, accelerations[parent], vdot[link.rows, :]) + c
-            self.needed[body] = gyroscopic + link.resist(accelerations[body], self.p)
+            x, twists[body], c, gyroscopic = link.move(q, v[link.rows, :], self.known, twists[parent])
+            poses[body] = link.place(poses[parent], x, self.known)
+            quaternions[body] = self.joints[link.joint.name].turn(quaternions[parent], q, self.known)
+            accelerations[body] = link.carry(x, q, self.known, accelerations[parent], vdot[link.rows, :]) + c
+            self.needed[body] = gyroscopic + link.resist(accelerations[body], self.known)
             self._entries[body] = x
             self.space.place(body, poses[body], twists[body])
         self.poses, self.quaternions, self.twists, self.accelerations = poses, quaternions, twists, accelerations
@@ -113,11 +119,14 @@ class TreeDynamics:
         """Take the applied wrenches off, and sort the efforts by the part of the load that they are reported as."""
         space = self.space
         wrenches: dict[str, ca.SX] = {}
+        inertias: dict[str, ca.SX] = {}
         efforts = {part: ca.SX(space.v.numel(), 1) for part in ("actuator", "friction")}
         gravity = ca.SX(3, 1)
         for force, loads in zip(self.assembly.forces.values(), space.loads(), strict=True):
             for body, wrench in loads.wrenches.items():
                 wrenches[body] = wrenches.get(body, 0) + wrench
+            for body, inertia in loads.inertias.items():
+                inertias[body] = inertias.get(body, 0) + inertia
             for name, effort in loads.efforts.items():
                 efforts[force.part][space.effort_row(name)] += effort
             if loads.gravity is not None:
@@ -125,6 +134,8 @@ class TreeDynamics:
         space.resolve_externals()
         for body, wrench in wrenches.items():
             self.needed[body] = self.needed[body] - space.lower("wrench", wrench, space.mx)
+        for body, inertia in inertias.items():
+            self.needed[body] = self.needed[body] + space.lower("inertia", inertia, space.mx) @ self.accelerations[body]
         #: Efforts along v by part, and which of them are there at all.
         self.efforts = {part: space.lower("efforts", ca.densify(effort), space.mx) for part, effort in efforts.items()}
         self._driven = {part: {int(row) for row in ca.sparsify(effort).sparsity().row()} for part, effort in efforts.items()}
@@ -181,7 +192,7 @@ class TreeDynamics:
     def effort_wrench(self, joint: Joint, part: str) -> ca.MX:
         """Return the wrench on the child's joint frame that the efforts of one part amount to."""
         rows = self.space.rows(joint)[1]
-        return ca.MX(self.joints[joint.name].effort(self.efforts[part][rows, :], self.own_q(joint), self.p))
+        return ca.MX(self.joints[joint.name].effort(self.efforts[part][rows, :], self.own_q(joint), self.known))
 
     def transmitted(self, joint: Joint) -> ca.MX:
         """Return the whole wrench that a joint must transmit, by recursive Newton-Euler, about the origin of M, in M."""
@@ -189,13 +200,13 @@ class TreeDynamics:
             self._passed = dict(self.needed)
             for body, link in reversed(self.links.items()):
                 if link.joint.parent != WORLD:
-                    _, passed = link.pass_on(self._entries[body], self.own_q(link.joint), self.p, self._passed[body])
+                    _, passed = link.pass_on(self._entries[body], self.own_q(link.joint), self.known, self._passed[body])
                     self._passed[link.joint.parent] = self._passed[link.joint.parent] + passed
-        return ca.MX(self.joints[joint.name].to_joint(self._passed[joint.child], self.p))
+        return ca.MX(self.joints[joint.name].to_joint(self._passed[joint.child], self.known))
 
 
 def _joint_functions(space: CutKinematics, joint: Joint) -> JointFunctions:
-    kind, geometry, p = JOINT_KINDS[joint.kind], space.geometry(joint), space.assembly.p
+    kind, geometry, p = JOINT_KINDS[joint.kind], space.geometry(joint), space.sx["p"]
     q = ca.SX.sym("q", len(joint.positions))
     _, X_BM = space.placements(joint)
     S, T = kind.motion_subspace(q, geometry), kind.effort_wrenches(q, geometry)

@@ -132,6 +132,13 @@ class Joint:
         Initial coordinates, and initial generalized speeds (the rates of the coordinates, but for joints with quaternions).
     coordinates
         Own names for the coordinates; by default those of the kind.
+    pose, twist, twist_rate
+        Of a given joint: x, y, z (m) of M in F with roll, pitch, yaw (rad) or a quaternion w, x, y, z; the twist of M about its
+        origin in its own axes, wx, wy, wz (rad/s), vx, vy, vz (m/s); and the rates of these six numbers. They may be formulas
+        of parameters, inputs and the time; without inputs in the pose, the others follow from it.
+    since
+        Of a given joint whose motion comes from inputs: the time (s) at which they were true. The motion goes on from there
+        with a constant twist_rate until new ones come; without, pose and twist stand still between them.
 
     """
 
@@ -150,6 +157,10 @@ class Joint:
     start: Scalars = ()
     start_rate: Scalars = ()
     coordinates: tuple[str, ...] = ()
+    pose: tuple[Scalar, ...] | None = None
+    twist: tuple[Scalar, ...] | None = None
+    twist_rate: tuple[Scalar, ...] | None = None
+    since: Scalar | None = None
 
     def __post_init__(self) -> None:
         check_name("joint", self.name)
@@ -180,7 +191,13 @@ class Joint:
         self._check_geometry(what, kind)
 
     def _check_geometry(self, what: str, kind: JointKind) -> None:
-        examples = {"axis": "[0, 0, 1]", "axis2": "[1, 0, 0]", "pitch": "0.01", "sequence": '"zyx"'}
+        examples = {
+            "axis": "[0, 0, 1]",
+            "axis2": "[1, 0, 0]",
+            "pitch": "0.01",
+            "sequence": '"zyx"',
+            "pose": '[0, 0, "sin(t)", 0, 0, 0]',
+        }
         for name, example in examples.items():
             given = getattr(self, name) is not None
             if given and name not in kind.needs:
@@ -191,6 +208,7 @@ class Joint:
             value = getattr(self, name)
             if value is not None and all(component == 0.0 for component in value):
                 raise MechanismError(f"{what}: {name} is [0, 0, 0]; give a direction, e.g. [0, 0, 1]", path=(name,))
+        self._check_given(what)
         letters = self.sequence
         if letters is not None and (
             len(letters) != 3 or not set(letters) <= set("xyz") or letters[0] == letters[1] or letters[1] == letters[2]
@@ -198,6 +216,27 @@ class Joint:
             raise MechanismError(
                 f"{what}: sequence is '{letters}'; give three axes from x, y, z with no two equal in a row, e.g. 'zyx'",
                 path=("sequence",),
+            )
+
+    def _check_given(self, what: str) -> None:
+        sizes: dict[str, tuple[int, ...]] = {"pose": (6, 7), "twist": (6,), "twist_rate": (6,)}
+        for name, allowed in sizes.items():
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if self.kind != "given":
+                raise MechanismError(f"{what} is {self.kind} and has no '{name}'; remove it", path=(name,))
+            if len(value) not in allowed:
+                expected = (
+                    "x, y, z, roll, pitch, yaw, or x, y, z and a quaternion" if name == "pose" else "wx, wy, wz, vx, vy, vz"
+                )
+                raise MechanismError(f"{what}: {name} has {len(value)} entries; give {expected}", path=(name,))
+        if self.twist_rate is not None and self.twist is None:
+            raise MechanismError(f"{what} has a twist_rate without a twist; give both, or neither", path=("twist_rate",))
+        if self.since is not None and (self.kind != "given" or self.twist_rate is None):
+            raise MechanismError(
+                f"{what} has a 'since', which belongs to a given joint with pose, twist and twist_rate; remove it",
+                path=("since",),
             )
 
     @property
@@ -272,6 +311,35 @@ class Output:
     def unit(self) -> str:
         """The unit of the three channels."""
         return "m" if self.quantity == "position" else "m/s"
+
+
+@dataclass(frozen=True)
+class Port:
+    """Where a machine is coupled to another one: to what carries it, or to what it carries.
+
+    On a given ``joint``, motion comes in and loads go out. Channels: the wrench on the carrier about the origin of M in M,
+    ``name.Mx`` ... ``name.Fz``, its power ``name.power`` on it and, with ``inertia``, the interface inertia A (``name.A11`` ...
+    ``name.A66``, upper triangle, 1 to 3 angular) and the wrench ``name.free.Mx`` ... without acceleration: the wrench is
+    free - A a for any rate a of the twist.
+
+    On a ``body``, loads come in (by the force ``carried-load``) and motion goes out: that of a frame placed on it by
+    ``position`` and ``rotation`` as for joints. Channels: the time ``name.t``; its place in the world ``name.x`` ... and
+    orientation, a unit quaternion ``name.qw`` ... and ``name.roll``, ``name.pitch``, ``name.yaw``; its twist about its origin in
+    its axes, ``name.wx`` ... ``name.vz``; and the rates of these six, ``name.wx_rate`` ...
+    """
+
+    name: str
+    joint: str = ""
+    inertia: bool = True
+    body: str = ""
+    position: Vector3 = ZERO
+    rotation: Vector3 = ZERO
+
+    def __post_init__(self) -> None:
+        check_name("port", self.name)
+        convert_fields(self, f"port '{self.name}'")
+        if bool(self.joint) == bool(self.body):
+            raise MechanismError(f"port '{self.name}' is on a given joint or on a body; name one of them, not both")
 
 
 def check_name(what: str, name: Any) -> None:

@@ -13,17 +13,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from kingpost.discrete import DiscreteNullSpace
 from kingpost.errors import MechanismError
 from kingpost.expressions import evaluate
 from kingpost.externals import External, with_externals
 from kingpost.joints import JOINT_KINDS, Quantity
 from kingpost.mechanism import Mechanism
+from kingpost.saddle import Augmentation, check_motions, corrections, first_of
+
+if TYPE_CHECKING:
+    from kingpost.ports import PortExpressions
 
 FloatArray = NDArray[np.float64]
 ENERGIES = ("energy.kinetic", "energy.potential", "energy.total")
@@ -111,6 +116,14 @@ class Equations:
     redundant: tuple[str, ...] = ()
     #: What is observed beyond coordinates, speeds, outputs and energies.
     loads: LoadExpressions | None = None
+    ports: PortExpressions | None = None
+    #: The same equations for schemes that hold constraints between places, where q is redundant and v is not.
+    discrete: DiscreteNullSpace | None = None
+    #: The function (q, p) -> coordinates at the end of q that only say which of the angles that fit the others is meant, as the
+    #: others give them nearest to what they are: nothing else changes with them.
+    follow: ca.Function | None = None
+    #: How to solve with a mass matrix that is singular, where constraints make up for it.
+    augmentation: Augmentation | None = None
 
     @property
     def problem(self) -> Literal["ode", "index-3 dae"]:
@@ -130,6 +143,11 @@ class Equations:
         return int(self.u.numel())
 
     @property
+    def followers(self) -> int:
+        """The number of coordinates that :attr:`follow` gives."""
+        return 0 if self.follow is None else int(self.follow.numel_out(0))
+
+    @property
     def np(self) -> int:
         return int(self.p.numel())
 
@@ -142,7 +160,8 @@ class Equations:
     @property
     def all_externals(self) -> tuple[External, ...]:
         """Every function outside the expressions that some part of them calls."""
-        return (*self.externals, *self.traced, *(self.loads.traced if self.loads else ()))
+        further = [part.traced for part in (self.loads, self.ports) if part is not None]
+        return (*self.externals, *self.traced, *(external for traced in further for external in traced))
 
     def split(self, x: Any) -> tuple[Any, Any]:
         """Return the parts q and v of a state x = [q; v]."""
@@ -157,6 +176,8 @@ class Equations:
     @cached_property
     def accelerations(self) -> ca.Function:
         """The function (t, q, v, u, p) -> vdot; of a DAE, the one that keeps the constraints at acceleration level."""
+        if self.augmentation is not None:
+            return first_of(self._augmented("kp_accelerations", self.baumgarte), 0)
         if self.lam.numel():
             return self._function("kp_accelerations", [self._with_multipliers(self.baumgarte)[0]])
         vdot = self.vdot
@@ -167,20 +188,38 @@ class Equations:
     @cached_property
     def multipliers(self) -> ca.Function:
         """The function (t, q, v, u, p) -> lam, from the accelerations that keep the constraints, without stabilisation."""
+        if self.augmentation is not None:
+            return first_of(self._augmented("kp_multipliers", 0.0), 1)
         lam = self._with_multipliers(0.0)[1] if self.lam.numel() else type(self.q)(0, 1)
         return self._function("kp_multipliers", [lam])
 
     def _with_multipliers(self, rate: float) -> tuple[Any, Any]:
         """Return vdot and lam from M vdot = f - A' lam and the second derivative of the constraints."""
+        drift = self._drift(rate)
+        solved = solve_symmetric(self.M, ca.horzcat(self.A.T, self.f))
+        M_inverse_A, free = solved[:, :-1], solved[:, -1]
+        lam = solve_symmetric(self.A @ M_inverse_A, self.A @ free + drift)
+        return free - M_inverse_A @ lam, lam
+
+    def _augmented(self, name: str, rate: float) -> ca.Function:
+        """Return the function (t, q, v, u, p) -> vdot, lam of equations whose mass matrix is singular."""
+        assert self.augmentation is not None
+        system = self.augmentation.system(self.M, self.A, self.owners, self.f, -self._drift(rate))
+        return self.augmentation.solved(self._function(name, list(system)), self.nv, self.owners)
+
+    def _drift(self, rate: float) -> Any:
+        """Return what the second derivative of the constraints is without accelerations, with Baumgarte's terms."""
         speed = self.A @ self.v + self.b
         drift = ca.jtimes(speed, self.q, self.N @ self.v) + ca.jacobian(speed, self.t)
         if rate:
             errors = ca.vertcat(self.phi, type(self.q)(speed.numel() - self.phi.numel(), 1))
             drift = drift + 2 * rate * speed + rate**2 * errors
-        solved = solve_symmetric(self.M, ca.horzcat(self.A.T, self.f))
-        M_inverse_A, free = solved[:, :-1], solved[:, -1]
-        lam = solve_symmetric(self.A @ M_inverse_A, self.A @ free + drift)
-        return free - M_inverse_A @ lam, lam
+        return drift
+
+    @property
+    def regular_mass(self) -> Any:
+        """The mass matrix, with A' W A added where it is singular: a metric in which motions that A forbids are heavy, too."""
+        return self.M if self.augmentation is None else self.augmentation.mass(self.M, self.A)
 
     @cached_property
     def constraint_residuals(self) -> ca.Function:
@@ -192,6 +231,8 @@ class Equations:
         """The function (t, q, v, p) -> smallest changes, in the mass metric, of q along N and of v that mend constraints."""
         rows = self.phi.numel()
         G = self.A[:rows, :]
+        if self.augmentation is not None:
+            return corrections(self, self.augmentation)
         solved = solve_symmetric(self.M, self.A.T)
         moved = solve_symmetric(G @ solved[:, :rows], self.phi) if rows else type(self.q)(0, 1)
         dv = -solved @ solve_symmetric(self.A @ solved, self.A @ self.v + self.b)
@@ -241,8 +282,11 @@ class Equations:
             vdot = exact.accelerations(t, q, v, u, p)
             lam = self.multipliers(t, q, v, u, p) if self.lam.numel() else ca.MX(0, 1)
             values.append(self.loads.function(t, q, v, vdot, lam, u, p))
+        if self.ports is not None:
+            values.append(self.ports.values(self, t, q, v, u, p))
         observe = ca.Function("kp_observe", [t, x, u, p], [ca.densify(ca.vertcat(*values))])
-        return observe if self.loads is None or self.all_externals or self.nv > FUSED else fused(observe)
+        plain = self.loads is None and self.ports is None
+        return observe if plain or self.all_externals or self.nv > FUSED else fused(observe)
 
     @cached_property
     def observations(self) -> ca.Function:
@@ -330,6 +374,7 @@ class Equations:
             *self.output_channels,
             *(Channel(name, "J") for name in ENERGIES),
             *(self.loads.channels if self.loads else ()),
+            *(self.ports.channels if self.ports else ()),
         )
 
     def start(self, parameters: Mapping[str, float]) -> FloatArray:
@@ -345,6 +390,9 @@ class Equations:
     def check_mass_matrix(self, x: FloatArray, p: FloatArray) -> None:
         """Refuse a mass matrix that is not positive definite at the state ``x``, naming the speed to blame."""
         if self.nv == 0:
+            return
+        if self.augmentation is not None:
+            check_motions(self, self.augmentation, x, p)
             return
         # Of M alone: forces need not make sense at the time 0 and without inputs.
         M = np.asarray(self._function("kp_mass", [self.M])(0.0, *self.split(x), np.zeros(self.nu), p))
@@ -368,6 +416,12 @@ class Equations:
         sizes = {"t": 1, "x": self.nq + self.nv, "u": self.nu, "p": self.np}
         t, x, u, p = (ca.MX.sym(name, size) for name, size in sizes.items())
         return t, x, u, p
+
+
+def output_channels(mechanism: Mechanism, signals: Mapping[str, tuple[Any, str]]) -> tuple[Channel, ...]:
+    """Return the channels of a mechanism's outputs and of what its forces show."""
+    shown = [Channel(name, unit) for name, (_, unit) in signals.items()]
+    return (*(Channel(f"{output.name}.{axis}", output.unit, "world") for output in mechanism.outputs for axis in "xyz"), *shown)
 
 
 def fused(function: ca.Function) -> ca.Function:

@@ -56,8 +56,6 @@ class ExportModel:
         found = [f"force '{name}' calls plain Python" for name in self.equations.python_forces]
         if not isinstance(self.integrator, StepMap):
             found.append(f"integrator '{self.integrator.name}' is a solver that runs in Python, not a step map")
-        elif self.integrator.memory(self.equations):
-            found.append(f"integrator '{self.integrator.name}' carries numbers from step to step beside the state")
         return found
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from kingpost.equations import Channel, FloatArray
 from kingpost.errors import KingpostError, PluginError
 from kingpost.history import History
+from kingpost.monitorchannels import GROUP_OF, QUALITY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 WRENCH = ("Mx", "My", "Mz", "Fx", "Fy", "Fz")
 #: What is drawn when nobody asks for more; each role in this order.
-USUAL = ("coordinates", "rates", "outputs", "energies", "loads", "others")
+USUAL = ("coordinates", "rates", "outputs", "energies", "monitors", "loads", "others")
 #: What is left out then: the parts of loads, and what is recorded for inertia relief and as a measure of quality.
 FURTHER = ("parts", "positions", "orientations", "body motions", "gravity", "residuals")
 #: Lines that can still be told apart in one panel, and panels that can still be found in one picture.
@@ -32,6 +33,10 @@ STRETCHES = 2000
 FORMATS = (".png", ".svg", ".pdf")
 #: A load below this share of the largest in its panel is shown as zero.
 ROUNDING = 1e-12
+#: Where zeros are drawn on a logarithmic axis that has nothing else.
+ZERO = 1e-18
+#: A logarithmic axis is drawn for what spreads by at least this factor; for less it is harder to read than a linear one.
+DECADES = 30.0
 #: Units that take a prefix when numbers are large.
 PREFIXED = ("N", "N.m", "J")
 
@@ -44,10 +49,14 @@ class Panel:
     unit: str
     channels: tuple[Channel, ...]
     role: str
+    #: Whether the lines spread over powers of ten.
+    log: bool = False
 
 
 def role_of(channel: Channel) -> str:
     """Return what a channel is, one of ``USUAL`` and ``FURTHER``, told from its name, unit and frame."""
+    if channel.name in GROUP_OF:
+        return "monitors"
     owner, *rest = channel.name.split(".")
     last = rest[-1] if rest else ""
     if owner == "loads" and len(rest) == 2:
@@ -75,16 +84,19 @@ def make_panels(channels: Iterable[Channel], *, everything: bool = False) -> lis
     groups: dict[tuple[str, str, str], list[Channel]] = {}
     for channel in channels:
         role = role_of(channel)
-        owner = channel.name.rpartition(".")[0]
+        owner = GROUP_OF[channel.name].title if role == "monitors" else channel.name.rpartition(".")[0]
         apart = role not in ("coordinates", "rates", "energies", "residuals", "others")
         groups.setdefault((role, owner if apart else "", channel.unit), []).append(channel)
     order = (*USUAL, *FURTHER) if everything else USUAL
     chosen = sorted((key for key in groups if key[0] in order), key=lambda key: order.index(key[0]))
-    return [
-        Panel(_title(role, owner, lines[0]), unit, tuple(lines), role)
-        for role, owner, unit in chosen
-        for lines in _by_owner(groups[role, owner, unit])
-    ]
+    return [_panel(role, owner, unit, lines) for role, owner, unit in chosen for lines in _by_owner(groups[role, owner, unit])]
+
+
+def _panel(role: str, owner: str, unit: str, lines: list[Channel]) -> Panel:
+    group = GROUP_OF.get(lines[0].name)
+    if group is not None:
+        return Panel(group.title, group.unit or unit, tuple(lines), role, group.log)
+    return Panel(_title(role, owner, lines[0]), unit, tuple(lines), role)
 
 
 def draw(history: History, panels: list[Panel], size: tuple[float | None, float | None] = (None, None)) -> Figure:
@@ -187,8 +199,13 @@ def _draw_panel(axis: Axes, panel: Panel, history: History) -> None:
         (float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) for values in _lines(panel, history)), default=0.0
     )
     factor, prefix = _prefix(largest) if panel.unit in PREFIXED else (1.0, "")
+    smallest = min((float(sizes.min()) for sizes in _sizes(panel, history) if len(sizes)), default=ZERO) if panel.log else 0.0
+    log = panel.log and not largest < DECADES * smallest
     for channel, line in zip(panel.channels, _lines(panel, history), strict=True):
         values = line / factor
+        if log:
+            # Zero has no place on a logarithmic axis: it is drawn at the least that is not.
+            values = np.maximum(np.abs(values), smallest)
         shown = thinned(values)
         label = _plain(channel.name)
         finite = np.flatnonzero(np.isfinite(values))
@@ -198,7 +215,13 @@ def _draw_panel(axis: Axes, panel: Panel, history: History) -> None:
         drawn.set_label(label)
     axis.set_title(_plain(panel.title), fontsize=10, loc="left")
     axis.set_ylabel(f"[{prefix}{panel.unit}]")
-    axis.ticklabel_format(axis="y", useOffset=False, scilimits=(-4, 6))
+    if log:
+        axis.set_yscale("log")
+    elif panel.channels == QUALITY[:1]:
+        axis.set_ylim(0, largest + 1)
+        axis.locator_params(axis="y", integer=True)
+    else:
+        axis.ticklabel_format(axis="y", useOffset=False, scilimits=(-4, 6))
     axis.margins(x=0)
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.02), frameon=False)
@@ -222,6 +245,12 @@ def _plain(text: str) -> str:
 
 def _lines(panel: Panel, history: History) -> list[FloatArray]:
     return [history[channel.name] for channel in panel.channels]
+
+
+def _sizes(panel: Panel, history: History) -> list[FloatArray]:
+    """Return the sizes of all numbers of each line that are not zero."""
+    lines = (np.abs(values[np.isfinite(values)]) for values in _lines(panel, history))
+    return [sizes[sizes > 0] for sizes in lines]
 
 
 def _prefix(largest: float) -> tuple[float, str]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kingpost.interfaces.formulation import Formulation
     from kingpost.interfaces.integrator import Integrator
     from kingpost.interfaces.joint_loads import JointLoads
+    from kingpost.interfaces.master import Master
     from kingpost.interfaces.model import Model
     from kingpost.interfaces.writer import Writer
 
@@ -75,6 +76,11 @@ def kingpost_register_writers() -> list[type[Writer]]:  # type: ignore[empty-bod
 @hookspec
 def kingpost_register_exporters() -> list[type[Exporter]]:  # type: ignore[empty-body]  # a spec has no body
     """Return exporter classes: forms in which a model leaves Kingpost."""
+
+
+@hookspec
+def kingpost_register_masters() -> list[type[Master]]:  # type: ignore[empty-body]  # a spec has no body
+    """Return master classes: ways to advance coupled systems."""
 
 
 @hookspec

@@ -35,13 +35,25 @@ class Quantity:
 
 
 @dataclass(frozen=True, eq=False)
+class GivenMotion:
+    """How M moves against F where that is given: pose, its unit quaternion, and the twist of M about its origin, in M."""
+
+    pose: Pose
+    quaternion: ca.SX
+    twist: ca.SX
+    #: The rate of the components of the twist.
+    rate: ca.SX
+
+
+@dataclass(frozen=True, eq=False)
 class Geometry:
-    """The symbols of a joint's own fields: unit vectors, pitch (m/rad), and the letters of its rotation axes."""
+    """The symbols of a joint's own fields: unit vectors, pitch (m/rad), letters of its rotation axes, its given motion."""
 
     axis: ca.SX
     axis2: ca.SX
     pitch: ca.SX
     sequence: str
+    given: GivenMotion | None = None
 
 
 class JointKind:
@@ -367,6 +379,21 @@ class Weld(JointKind):
         return ca.SX(6, 1)
 
 
+class Given(Weld):
+    """No freedom: the motion is given, by formulas of the time or by inputs."""
+
+    kind = "given"
+    needs = ("pose",)
+
+    def pose_FM(self, q: ca.SX, geometry: Geometry) -> Pose:
+        assert geometry.given is not None
+        return geometry.given.pose
+
+    def rotation_FM(self, q: ca.SX, geometry: Geometry) -> ca.SX:
+        assert geometry.given is not None
+        return geometry.given.quaternion
+
+
 _KINDS: tuple[JointKind, ...] = (
     Revolute(),
     Prismatic(),
@@ -379,5 +406,6 @@ _KINDS: tuple[JointKind, ...] = (
     Spherical(),
     Free(),
     Weld(),
+    Given(),
 )
 JOINT_KINDS: dict[str, JointKind] = {joint.kind: joint for joint in _KINDS}

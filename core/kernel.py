@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 import casadi as ca
 import numpy as np
 
+from kingpost.codegen import generated
 from kingpost.compiler import CompilerError, build_cached, find_compiler
 from kingpost.equations import FloatArray
 from kingpost.errors import SolverError
@@ -78,8 +79,12 @@ class Evaluator:
             raise TypeError(f"'{self._function.name()}' takes {len(self._arguments)} arguments, got {len(arguments)}")
         for i, own in self._filled:
             own[:] = arguments[i]
-        self._trigger()
-        if self._buffer.ret():
+        try:
+            self._trigger()
+            failed = bool(self._buffer.ret())
+        except RuntimeError:  # CasADi's interpreter raises where its C code answers with a status
+            failed = True
+        if failed:
             raise SolverError("a compiled function could not be evaluated; its internal solver did not converge")
 
 
@@ -164,15 +169,13 @@ class Kernel:
         )
 
     def _source(self) -> str:
-        generator = ca.CodeGenerator("kernel", {"casadi_int": "long long int"})
-        for function in self._functions.values():
-            generator.add(function)
+        code = generated("kernel", self._functions.values())
         has = "".join(
             f"#define KP_HAS_{name.upper()} {self._functions[f'kp_{name}'].numel_out(0)}\n"
             for name in ("observe", "step", "guard")
             if f"kp_{name}" in self._functions
         )
-        return f"{generator.dump()}\n{has}{files('kingpost').joinpath('march.c').read_text()}"
+        return f"{code}\n{has}{files('kingpost').joinpath('march.c').read_text()}"
 
     def sample(self, t: FloatArray, x: FloatArray, u: FloatArray, p: FloatArray) -> FloatArray:
         """Return the outputs at ``t`` (n), states ``x`` (n, nx), inputs ``u`` (n, nu), parameters ``p`` (np) or (n, np)."""

@@ -8,19 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as ca
 
 from kingpost.assembly import Assembly
 from kingpost.elements import TIME, WORLD, Joint, Output
-from kingpost.errors import PluginError, closest, listed
+from kingpost.errors import MechanismError, PluginError, closest, listed
 from kingpost.expressions import Scalar
 from kingpost.externals import External, make_external
 from kingpost.interfaces.force import Loads
-from kingpost.joints import JOINT_KINDS, Geometry, JointKind
+from kingpost.joints import JOINT_KINDS, Geometry, GivenMotion, JointKind
 from kingpost.mechanism import Mechanism, expressions_in
-from kingpost.screws import Pose, rotation_rpy, twist_cross, twist_to
+from kingpost.screws import (
+    Pose,
+    quaternion_of_vector,
+    quaternion_product,
+    quaternion_rpy,
+    rotation_of_quaternion,
+    rotation_rpy,
+    twist_cross,
+    twist_to,
+)
 from kingpost.trajectories import Constant, Sampled, Trajectory
 
 #: Sampled data with more points than this become a table that generated code searches, instead of an expression.
@@ -30,6 +39,9 @@ TABLE = 32
 class JointSpace:
     """The symbols q and v of a tree, its joints' geometry, and the parts of what forces see that need no poses."""
 
+    #: Whether the equations are written in joint coordinates, where given motions and added inertias have their place.
+    joint_based: ClassVar[bool] = False
+
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
         self.mechanism: Mechanism = assembly.mechanism
@@ -38,7 +50,15 @@ class JointSpace:
         self.q = ca.vertcat(ca.SX(0, 1), *(ca.SX.sym(name) for name in self._q_row))
         self.v = ca.vertcat(ca.SX(0, 1), *(ca.SX.sym(name) for name in self._v_row))
         self.externals: list[External] = []
+        #: What forces show, by name, with units; known once :meth:`loads` has gone through all of them.
+        self.signals: dict[str, tuple[ca.SX, str]] = {}
         self._owner = ""
+        for joint in self.mechanism.joints:
+            if joint.pose is not None and not self.joint_based:
+                raise MechanismError(
+                    f"joint '{joint.name}' is given, which natural coordinates and quaternions of bodies cannot express; use "
+                    "formulation 'kane' or 'recursive'"
+                )
 
     def value(self, scalar: Scalar) -> ca.SX:
         return self.assembly.value(scalar)
@@ -96,13 +116,24 @@ class JointSpace:
         for name, force in self.assembly.forces.items():
             self._owner = name
             loads = force.loads(self)
-            for word, given, known in (("body", loads.wrenches, bodies), ("coordinate", loads.efforts, efforts)):
+            if loads.inertias and not self.joint_based:
+                raise MechanismError(
+                    f"force '{name}' ({force.name}) adds inertia to body '{next(iter(loads.inertias))}', which natural "
+                    "coordinates and quaternions of bodies cannot express; use formulation 'kane' or 'recursive'"
+                )
+            named = (
+                ("body", loads.wrenches, bodies),
+                ("body", loads.inertias, bodies),
+                ("coordinate", loads.efforts, efforts),
+            )
+            for word, given, known in named:
                 for key in given:
                     if key not in known:
                         raise PluginError(
                             f"force '{name}' ({force.name}) acts on {word} '{key}', which is not there"
                             f"{closest(key, known)} Known: {listed(sorted(known))}."
                         )
+            self.signals |= {f"{name}.{signal}": shown for signal, shown in loads.signals.items()}
             yield loads
 
     def rows(self, joint: Joint) -> tuple[slice, slice]:
@@ -115,7 +146,41 @@ class JointSpace:
         """Return the symbols of a joint's own fields."""
         axis, axis2 = (ca.SX(3, 1) if field is None else self._unit(field) for field in (joint.axis, joint.axis2))
         pitch = ca.SX(0) if joint.pitch is None else self.value(joint.pitch)
-        return Geometry(axis, axis2, pitch, joint.sequence or "")
+        return Geometry(axis, axis2, pitch, joint.sequence or "", self.given_motion(joint) if joint.pose else None)
+
+    def given_motion(self, joint: Joint) -> GivenMotion:
+        """Return how a given joint moves, in the symbols of time, inputs and parameters."""
+        assert joint.pose is not None
+        pose = self.vector(joint.pose)
+        p, angles = pose[:3], pose[3:]
+        e = quaternion_rpy(*ca.vertsplit(angles)) if angles.numel() == 3 else angles / ca.norm_2(angles)
+        R = rotation_rpy(*ca.vertsplit(angles)) if angles.numel() == 3 else rotation_of_quaternion(angles)
+        signals = ca.vertcat(ca.SX(0, 1), self.assembly.u)
+        if joint.twist is None:
+            if signals.numel() and ca.depends_on(pose, signals):
+                raise MechanismError(
+                    f"joint '{joint.name}': its pose comes from inputs, so its twist and twist_rate must be given, too: nobody "
+                    "knows the rates of inputs"
+                )
+            R_rate = ca.reshape(ca.jacobian(ca.vec(ca.densify(R)), self.t), 3, 3)
+            twist = ca.vertcat(ca.inv_skew(R.T @ R_rate), R.T @ ca.jacobian(p, self.t))
+        else:
+            twist = self.vector(joint.twist)
+        if joint.twist_rate is None:
+            if signals.numel() and ca.depends_on(twist, signals):
+                raise MechanismError(f"joint '{joint.name}': its twist comes from inputs, so its twist_rate must be given, too")
+            rate = ca.jacobian(twist, self.t)
+        else:
+            rate = self.vector(joint.twist_rate)
+        if joint.since is not None:
+            ago = self.t - self.value(joint.since)
+            w, v = twist[:3], twist[3:]
+            turned = w * ago + rate[:3] * ago**2 / 2
+            p = p + R @ (v * ago + (rate[3:] + ca.cross(w, v)) * ago**2 / 2)
+            further = quaternion_of_vector(turned)
+            R, e = R @ rotation_of_quaternion(further), quaternion_product(e, further)
+            twist = twist + rate * ago
+        return GivenMotion(Pose(R, p), e, ca.densify(twist), ca.densify(rate))
 
     def _unit(self, direction: tuple[Scalar, ...]) -> ca.SX:
         vector = self.vector(direction)
@@ -158,9 +223,11 @@ class JointMotion:
     """The motion of a body against its parent, as a joint allows it."""
 
     X_PB: Pose
-    #: Motion subspace about the body origin, in body axes, and its rate times v.
+    #: Motion subspace about the body origin, in body axes.
     S_B: ca.SX
-    Sdot_v: ca.SX
+    #: The relative twist about the body origin, in body axes, and the part of its rate that holds no accelerations.
+    relative: ca.SX
+    relative_rate: ca.SX
 
 
 def joint_motion(space: JointSpace, joint: Joint) -> JointMotion:
@@ -170,11 +237,12 @@ def joint_motion(space: JointSpace, joint: Joint) -> JointMotion:
     q, v, geometry = space.q[q_rows, :], space.v[v_rows, :], space.geometry(joint)
     X_PF, X_BM = space.placements(joint)
     to_B = twist_to(X_BM)
-    return JointMotion(
-        X_PF @ kind.pose_FM(q, geometry) @ X_BM.inverse(),
-        to_B @ kind.motion_subspace(q, geometry),
-        ca.sparsify(to_B @ kind.subspace_rate(q, v, geometry)),
-    )
+    S = to_B @ kind.motion_subspace(q, geometry)
+    if geometry.given is None:
+        relative, rate = S @ v, ca.sparsify(to_B @ kind.subspace_rate(q, v, geometry))
+    else:
+        relative, rate = to_B @ geometry.given.twist, to_B @ geometry.given.rate
+    return JointMotion(X_PF @ kind.pose_FM(q, geometry) @ X_BM.inverse(), S, relative, rate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +256,7 @@ class Link:
     V_BP: ca.SX
     #: Motion subspace of the joint about the body origin, in body axes.
     S_B: ca.SX
-    Sdot_v: ca.SX
+    X_PB: Pose
     X_WB: Pose
     #: Twist of the body against the world, about the body origin, in body axes.
     t_WB_B: ca.SX
@@ -198,6 +266,8 @@ class Link:
 
 class TreeKinematics(JointSpace):
     """Poses and twists of all bodies as expressions in q and v; what forces see (:class:`kingpost.Kinematics`)."""
+
+    joint_based = True
 
     def __init__(self, assembly: Assembly) -> None:
         super().__init__(assembly)
@@ -209,13 +279,31 @@ class TreeKinematics(JointSpace):
         motion = joint_motion(self, joint)
         _, rows = self.rows(joint)
         V_BP = twist_to(motion.X_PB.inverse())
-        relative = motion.S_B @ self.v[rows, :]
+        relative, X_PB = motion.relative, motion.X_PB
         if parent is None:
-            return Link(joint, rows, V_BP, motion.S_B, motion.Sdot_v, motion.X_PB, relative, motion.Sdot_v)
+            return Link(joint, rows, V_BP, motion.S_B, X_PB, X_PB, relative, motion.relative_rate)
         t_WB_B = V_BP @ parent.t_WB_B + relative
         # The rate of a twist that is fixed in B while B moves with t is the bracket t x (S v).
-        bias_B = V_BP @ parent.bias_B + twist_cross(t_WB_B) @ relative + motion.Sdot_v
-        return Link(joint, rows, V_BP, motion.S_B, motion.Sdot_v, parent.X_WB @ motion.X_PB, t_WB_B, bias_B)
+        bias_B = V_BP @ parent.bias_B + twist_cross(t_WB_B) @ relative + motion.relative_rate
+        return Link(joint, rows, V_BP, motion.S_B, X_PB, parent.X_WB @ X_PB, t_WB_B, bias_B)
+
+    def relative_pose(self, body: str, other: str) -> Pose:
+        """Return the pose of ``other`` in ``body``, by way of the nearest body that carries both."""
+        carriers = self._carriers(body)
+        X = Pose.identity()
+        while other not in carriers:
+            X, other = self.links[other].X_PB @ X, self.links[other].joint.parent
+        down = Pose.identity()
+        for link in (self.links[name] for name in reversed(carriers[: carriers.index(other)])):
+            down = down @ link.X_PB
+        return down.inverse() @ X
+
+    def _carriers(self, body: str) -> list[str]:
+        """Return a body and all that carry it, to the world."""
+        names = [body]
+        while names[-1] != WORLD:
+            names.append(self.links[names[-1]].joint.parent)
+        return names
 
     def _pose(self, body: str) -> Pose:
         return self.links[body].X_WB

@@ -1,4 +1,4 @@
-"""Statics and small motions: equilibria, and the linear system around a state."""
+"""Small motions: the linear system around a state, on the constraints of closed loops if there are any."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from kingpost.consistency import OPEN, without_redundant_rows
 from kingpost.equations import Equations, FloatArray
 from kingpost.errors import SolverError
 
-#: A step of Newton's method moves no coordinate by more than this (rad or m).
-LONGEST_MOVE = 0.2
-#: An eigenvalue with a real part above this (1/s) is called unstable; cubic springs at rest are neutral to rounding.
-UNSTABLE = 1e-6
+#: A coordinate is taken as an independent one if it shares in the motions that are left by at least this part of the one that
+#: shares most: so the first coordinates of a model describe it wherever they can.
+SHARE = 0.1
 #: Growth of an error in one step that is taken for instability: far above the errors of finite differences, and a factor of
 #: 10^4 in a thousand steps.
 AMPLIFICATION = 1.01
@@ -25,7 +25,10 @@ AMPLIFICATION = 1.01
 
 @dataclass(frozen=True, eq=False)
 class Mode:
-    """One eigenvalue and its shape: the complex amplitudes of the generalized speeds' displacements, the largest being 1."""
+    """One eigenvalue and its shape: the complex amplitudes of the generalized speeds' displacements, the largest being 1.
+
+    Of closed loops the shape has the displacements of all joints, not of the independent ones alone.
+    """
 
     eigenvalue: complex
     shape: NDArray[np.complex128]
@@ -46,7 +49,9 @@ class Linearisation:
     """xi' = A xi + B du, dy = C xi + D du around a state; xi = small displacements along the speeds, and speeds.
 
     A displacement is what a speed integrates to: the change of a coordinate for most joints, a small rotation about the
-    child's joint axes where the coordinates are a quaternion. So A has two rows for each degree of freedom.
+    child's joint axes where the coordinates are a quaternion. So A has two rows for each degree of freedom. Closed loops leave
+    only some displacements and speeds independent of each other: xi holds those, and the others follow from them by
+    ``displacement_map`` and ``speed_map``. Rolling holds speeds but not displacements, of which there are then more.
     """
 
     A: FloatArray
@@ -56,54 +61,145 @@ class Linearisation:
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    #: What the displacements of ``shape_names``, of all joints, are by those in xi; and the speeds by the speeds in xi.
+    displacement_map: FloatArray
+    speed_map: FloatArray
+    shape_names: tuple[str, ...]
 
     @property
     def modes(self) -> list[Mode]:
         """The eigenvalues with non-negative imaginary part, the least stable first."""
         values, vectors = np.linalg.eig(self.A)
-        n = len(self.A) // 2
+        n = self.displacement_map.shape[1]
         modes = []
         for value, vector in zip(values, vectors.T, strict=True):
             if value.imag < 0:
                 continue
-            shape = vector[:n] if np.abs(vector[:n]).max(initial=0.0) > 0 else vector[n:]
+            moving = np.abs(vector[:n]).max(initial=0.0) > 0
+            shape = self.displacement_map @ vector[:n] if moving else self.speed_map @ vector[n:]
             modes.append(Mode(complex(value), shape / shape[np.argmax(np.abs(shape))]))
         return sorted(modes, key=lambda mode: (-mode.eigenvalue.real, abs(mode.eigenvalue.imag)))
 
 
-def _refuse_closed_loops(equations: Equations, what: str) -> None:
-    """Say that statics knows trees in joint coordinates only, before a wrong answer is given."""
-    if equations.lam.numel() or not equations.joint_coordinates:
+def refuse_other_coordinates(equations: Equations, what: str) -> None:
+    """Say that statics is done in joint coordinates, before a wrong answer is given."""
+    if not equations.joint_coordinates:
         raise SolverError(
-            f"{what} of '{equations.mechanism.name}' with closed loops or redundant coordinates cannot be found yet; simulate "
-            "it with damping until it rests, or take formulation 'kane' for a machine without closures"
+            f"{what} of '{equations.mechanism.name}' is found in joint coordinates, and formulation '{equations.formulation}' "
+            "has others; take formulation 'kane' or 'recursive', which give the same motion"
         )
 
 
 def linearize(equations: Equations, t: float, x: FloatArray, u: FloatArray, p: FloatArray) -> Linearisation:
-    """Return the linear system around the state ``x`` = [q; v], by automatic differentiation."""
-    _refuse_closed_loops(equations, "a linear system")
-    mechanism = equations.mechanism
+    """Return the linear system around the state ``x`` = [q; v], by automatic differentiation.
+
+    The state must satisfy the constraints. Displacements and speeds are those of joint coordinates that the constraints leave
+    independent, so A is that of the equations of motion in these coordinates; around an equilibrium its eigenvalues are the
+    same for any choice of them.
+    """
+    refuse_other_coordinates(equations, "a linear system")
+    equations = without_redundant_rows(equations, t, x, p)
+    _refuse_open_state(equations, t, x, p)
     q, v = equations.split(x)
     parts = {name: _matrix(result) for name, result in zip(_PARTS, _derivatives(equations)(t, q, v, u, p), strict=True)}
     n = equations.nv
     N = parts["N"]
     # q moves by N theta, so N theta' = N dv + (d(N v)/dq N - Ndot) theta; the bracket vanishes where N is constant.
     turning = np.linalg.pinv(N) @ (parts["qdot_q"] @ N - parts["Ndot"]) if n else np.zeros((0, 0))
-    top = np.hstack([turning, np.eye(n)])
-    bottom = np.hstack([parts["vdot_q"] @ N, parts["vdot_v"]])
+    free = _free_motions(equations, t, q, v, p, N)
+    theta, follow, across = free.displacements, free.following_speeds, free.speeds
+    top = np.hstack([turning @ theta + follow, across])[free.positions, :]
+    bottom = np.hstack([parts["vdot_q"] @ N @ theta + parts["vdot_v"] @ follow, parts["vdot_v"] @ across])[free.rates, :]
+    speeds = tuple(speed.name for speed in equations.mechanism.speeds)
+    names = tuple(speed.removesuffix(".rate") for speed in speeds)
     return Linearisation(
         A=np.vstack([top, bottom]),
-        B=np.vstack([np.zeros((n, equations.nu)), parts["vdot_u"]]),
-        C=np.hstack([parts["y_q"] @ N, parts["y_v"]]),
+        B=np.vstack([np.zeros((len(free.positions), equations.nu)), parts["vdot_u"][free.rates, :]]),
+        C=np.hstack([parts["y_q"] @ N @ theta + parts["y_v"] @ follow, parts["y_v"] @ across]),
         D=parts["y_u"],
-        states=(
-            *(f"displacement of {speed.name.removesuffix('.rate')}" for speed in mechanism.speeds),
-            *(speed.name for speed in mechanism.speeds),
-        ),
-        inputs=tuple(signal.name for signal in mechanism.inputs),
+        states=(*(f"displacement of {names[i]}" for i in free.positions), *(speeds[i] for i in free.rates)),
+        inputs=tuple(signal.name for signal in equations.mechanism.inputs),
         outputs=tuple(channel.name for channel in equations.output_channels),
+        displacement_map=theta,
+        speed_map=across,
+        shape_names=names,
     )
+
+
+def _refuse_open_state(equations: Equations, t: float, x: FloatArray, p: FloatArray) -> None:
+    """Refuse a state in which loops are open or speeds do not fit, beyond rounding."""
+    if not equations.lam.numel():
+        return
+    for level, errors, unit in zip(
+        ("open by", "run apart by"), equations.constraint_residuals(t, *equations.split(x), p), ("m or rad", "m/s or rad/s"),
+        strict=True,
+    ):  # fmt: skip
+        sizes = np.abs(_matrix(errors)).ravel()
+        if not sizes.max(initial=0.0) <= OPEN * (1 + np.abs(x).max(initial=0.0)):
+            worst = int(np.argmax(np.where(np.isfinite(sizes), sizes, np.inf)))
+            raise SolverError(
+                f"'{equations.mechanism.name}' cannot be linearised around a state in which closure "
+                f"'{equations.owners[worst]}' is {level} {sizes[worst]:.4g} {unit}; close its loops first "
+                "(kingpost.consistency.consistent_start)"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _FreeMotions:
+    """Small motions that the constraints allow: displacements theta z and speeds follow z + across w.
+
+    z are the displacements of the joint speeds number ``positions``, w the speeds number ``rates``.
+    """
+
+    positions: list[int]
+    rates: list[int]
+    displacements: FloatArray
+    following_speeds: FloatArray
+    speeds: FloatArray
+
+
+def _free_motions(equations: Equations, t: float, q: FloatArray, v: FloatArray, p: FloatArray, N: FloatArray) -> _FreeMotions:
+    n = equations.nv
+    if not equations.lam.numel():
+        everything = list(range(n))
+        return _FreeMotions(everything, everything, np.eye(n), np.zeros((n, n)), np.eye(n))
+    residual = equations.A @ equations.v + equations.b
+    function = ca.Function(
+        "constraints",
+        [equations.t, equations.q, equations.v, equations.p],
+        [ca.densify(item) for item in (equations.A, ca.jacobian(residual, equations.q), equations.M)],
+    )
+    A, changing, M = (_matrix(item) for item in function(t, q, v, p))
+    positions, theta = independent_motions(A[: equations.phi.numel()], M)
+    rates, across = independent_motions(A, M)
+    # 0 = A dv + d(A v + b)/dq N theta, with the independent speeds held: what a displacement asks of the others.
+    held = np.vstack([A, np.eye(n)[rates]])
+    asked = np.vstack([-changing @ N @ theta, np.zeros((len(rates), len(positions)))])
+    return _FreeMotions(positions, rates, theta, np.asarray(np.linalg.solve(held, asked), dtype=float), across)
+
+
+def tangent_basis(A: FloatArray, M: FloatArray) -> FloatArray:
+    """Return motions T with A T = 0 and T' M T = 1, for rows A that do not depend on each other."""
+    L = np.linalg.cholesky(M)
+    Q, _ = np.linalg.qr(np.linalg.solve(L, A.T), mode="complete")
+    return np.asarray(np.linalg.solve(L.T, Q[:, len(A) :]))
+
+
+def independent_motions(A: FloatArray, M: FloatArray) -> tuple[list[int], FloatArray]:
+    """Return coordinates that the rows ``A`` leave independent, and all motions by those: A T = 0, T[chosen] = 1."""
+    T = tangent_basis(A, M)
+    # Shares in the kinetic energy of a motion, so that angles and lengths can be compared.
+    left = np.sqrt(np.diag(M))[:, None] * T
+    chosen: list[int] = []
+    for _ in range(T.shape[1]):
+        sizes = np.linalg.norm(left, axis=1)
+        best = int(np.argmax(sizes >= SHARE * sizes.max()))
+        direction = left[best] / sizes[best]
+        left = left - np.outer(left @ direction, direction)
+        left[best] = 0.0
+        chosen.append(best)
+    chosen.sort()
+    return chosen, T @ np.linalg.inv(T[chosen])
 
 
 _PARTS = ("N", "qdot_q", "Ndot", "vdot_q", "vdot_v", "vdot_u", "y_q", "y_v", "y_u")
@@ -133,133 +229,6 @@ def _derivatives(equations: Equations) -> ca.Function:
 
 def _matrix(result: Any) -> FloatArray:
     return np.asarray(ca.DM(result).full())
-
-
-@dataclass(frozen=True, eq=False)
-class Equilibrium:
-    """A state at rest: the coordinates, the largest generalized force left over, and how small motions around it behave."""
-
-    x: FloatArray
-    #: Largest entry of the generalized force that is left, in N m or N, and the coordinate it acts along.
-    residual: float
-    residual_at: str
-    iterations: int
-    linearisation: Linearisation
-    #: Unstable equilibria that the search came past, as coordinates.
-    passed: tuple[FloatArray, ...]
-
-    @property
-    def stable(self) -> bool:
-        """Whether no small motion grows."""
-        modes = self.linearisation.modes
-        return not modes or modes[0].eigenvalue.real <= UNSTABLE
-
-
-def find_equilibrium(
-    equations: Equations, x: FloatArray, u: FloatArray, p: FloatArray, t: float = 0.0, *, stable: bool = True
-) -> Equilibrium:
-    """Return an equilibrium near ``x``, by Newton's method with the exact Jacobian of the generalized forces.
-
-    With ``stable`` the search goes downhill: along directions in which the forces push away it moves with them, as a motion
-    would, and it leaves an unstable equilibrium that it meets (a symmetric position, say). Without, the nearest one is taken.
-    Set-points and other functions of time are frozen at ``t``.
-    """
-    _refuse_closed_loops(equations, "an equilibrium")
-    search = _Search(equations, t, u, p)
-    q = equations.split(x)[0].copy()
-    passed: list[FloatArray] = []
-    for _ in range(20):
-        q, iterations = search.descend(q, downhill=stable)
-        state = np.concatenate([q, np.zeros(equations.nv)])
-        linearisation = linearize(equations, t, state, u, p)
-        force, _, _, _ = search.evaluate(q)
-        worst = int(np.argmax(np.abs(force))) if force.size else 0
-        name = equations.mechanism.speeds[worst].name.removesuffix(".rate") if force.size else ""
-        found = Equilibrium(state, float(np.abs(force).max(initial=0.0)), name, iterations, linearisation, tuple(passed))
-        if found.stable or not stable:
-            return found
-        shape = linearisation.modes[0].shape.real
-        passed.append(q)
-        # Far enough to leave the saddle, in the direction in which the first entry of the mode is positive.
-        q = search.moved(q, 0.01 * shape * (1 if shape[np.argmax(np.abs(shape))] > 0 else -1))
-    raise SolverError(
-        f"'{equations.mechanism.name}': {len(passed)} unstable equilibria were found and none that is stable; the last is at "
-        f"{_coordinates(equations, q)}. Ask for any equilibrium (stable=False, --any), or start elsewhere"
-    )
-
-
-class _Search:
-    def __init__(self, equations: Equations, t: float, u: FloatArray, p: FloatArray) -> None:
-        self.equations, self.t, self.u, self.p = equations, t, u, p
-        symbols = _, q, v, _, p_ = _symbols(equations)
-        M, f, _ = equations.descriptor(*symbols)
-        N = ca.jacobian(equations.kinematics(q, v, p_), v)
-        stiffness = -ca.jacobian(f, q) @ N
-        self._function = ca.Function("statics", symbols, [f, ca.densify(stiffness), ca.densify(M), ca.densify(N)])
-
-    def evaluate(self, q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return generalized force, stiffness, mass matrix and N at rest."""
-        f, K, M, N = (_matrix(item) for item in self._function(self.t, q, np.zeros(self.equations.nv), self.u, self.p))
-        return f.ravel(), K, M, N
-
-    def moved(self, q: FloatArray, theta: FloatArray) -> FloatArray:
-        """Return the coordinates after a small displacement along the speeds."""
-        state = np.concatenate([q + self.evaluate(q)[3] @ theta, np.zeros(self.equations.nv)])
-        return np.asarray(ca.DM(self.equations.normalised(ca.DM(state)))).ravel()[: self.equations.nq]
-
-    def descend(self, q: FloatArray, *, downhill: bool) -> tuple[FloatArray, int]:
-        """Return where the forces vanish, and the number of iterations."""
-        if self.equations.nv == 0:
-            return q, 0
-        history: list[float] = []
-        for iteration in range(200):
-            f, K, M, _ = self.evaluate(q)
-            if not np.isfinite(f).all():
-                break
-            history.append(float(np.abs(f).max()))
-            step = _newton_step(f, K, M, downhill)
-            longest = float(np.abs(step).max())
-            # Newton's method has converged when its next step is lost in the rounding of the coordinates.
-            if longest < 1e-13 * max(1.0, float(np.abs(q).max())):
-                return q, iteration
-            if longest > LONGEST_MOVE:
-                step *= LONGEST_MOVE / longest
-            q = self.moved(q, step)
-        names = [speed.name.removesuffix(".rate") for speed in self.equations.mechanism.speeds]
-        f = self.evaluate(q)[0]
-        worst = int(np.argmax(np.abs(f)))
-        raise SolverError(
-            f"'{self.equations.mechanism.name}': no equilibrium was found in {len(history)} steps of Newton's method; a force "
-            f"of {f[worst]:.3g} is left along '{names[worst]}', after {history[0]:.3g} at the start. Nothing may hold it there "
-            "(add a spring or weld it), or start closer"
-        )
-
-
-def _newton_step(f: FloatArray, K: FloatArray, M: FloatArray, downhill: bool) -> FloatArray:
-    """Return the solution of K step = f, or, going downhill, that with the negative stiffnesses turned positive.
-
-    Stiffnesses are compared in the metric of the mass matrix, as squares of frequencies. Directions without stiffness and
-    without force are left alone.
-    """
-    L = np.linalg.cholesky(M)
-    scaled = np.linalg.solve(L, np.linalg.solve(L, K.T).T)
-    force = np.linalg.solve(L, f)
-    symmetric = (scaled + scaled.T) / 2
-    values, vectors = np.linalg.eigh(symmetric)
-    floor = max(1e-10 * float(np.abs(values).max()), 1e-12)
-    if not downhill or (values > floor).all():
-        step, *_ = np.linalg.lstsq(scaled, force, rcond=1e-12)
-    else:
-        amounts = vectors.T @ force
-        step = vectors @ np.where(
-            np.abs(values) > floor, amounts / np.maximum(np.abs(values), floor), amounts / max(floor, 1.0)
-        )
-    return np.linalg.solve(L.T, step)
-
-
-def _coordinates(equations: Equations, q: FloatArray) -> str:
-    names = [coordinate.name for coordinate in equations.mechanism.coordinates]
-    return ", ".join(f"{name} = {value:.6g}" for name, value in zip(names, q, strict=True))
 
 
 def longest_stable_step(

@@ -42,7 +42,8 @@ class Link:
     inertia: ca.Function
 
 
-def _pack(matrix: ca.SX) -> ca.SX:
+def pack_symmetric(matrix: Matrix) -> Matrix:
+    """Return the upper triangle of a symmetric 6 x 6 matrix, row by row."""
     return ca.vertcat(*(matrix[i, j] for i in range(6) for j in range(i, 6)))
 
 
@@ -85,7 +86,7 @@ def _named_entries(X: Pose, q: ca.SX) -> tuple[ca.SX, ca.SX, Pose]:
 def make_link(space: CutKinematics, joint: Joint) -> Link:
     """Return the functions of the link that ``joint`` carries."""
     q_rows, v_rows = space.rows(joint)
-    q, v, p = ca.SX.sym("q", len(joint.positions)), ca.SX.sym("v", len(joint.speeds)), space.assembly.p
+    q, v, p = ca.SX.sym("q", len(joint.positions)), ca.SX.sym("v", len(joint.speeds)), space.sx["p"]
     own = joint_motion(space, joint)
 
     def localised(expression: ca.SX) -> ca.SX:
@@ -94,7 +95,7 @@ def make_link(space: CutKinematics, joint: Joint) -> Link:
         return ca.sparsify(ca.substitute(expression, given, ca.vertcat(q, v))) if given.numel() else expression
 
     X_PB = Pose(localised(own.X_PB.R), localised(own.X_PB.p))
-    S, Sdot_v = localised(own.S_B), localised(own.Sdot_v)
+    S, relative, relative_rate = localised(own.S_B), localised(own.relative), localised(own.relative_rate)
     n = v.numel()
     body = space.mechanism.body(joint.child)
     com, mass = space.vector(body.com), space.value(body.mass)
@@ -107,9 +108,8 @@ def make_link(space: CutKinematics, joint: Joint) -> Link:
     t_P, t_B, a_P, a_B, f_B, c = (ca.SX.sym(name, 6) for name in ("t_P", "t_B", "a_P", "a_B", "f_B", "c"))
     entries, x, X = _named_entries(X_PB, q)
     V_BP = twist_to(X.inverse())
-    relative = S @ v
     moving = twist_to(X_PB.inverse()) @ t_P + relative
-    bias = twist_cross(moving) @ relative + Sdot_v
+    bias = twist_cross(moving) @ relative + relative_rate
     gyroscopic = -twist_cross(moving).T @ (inertia @ moving)
 
     IA_entries, pA, tau = ca.SX.sym("IA", 21), ca.SX.sym("pA", 6), ca.SX.sym("tau", n)
@@ -135,7 +135,7 @@ def make_link(space: CutKinematics, joint: Joint) -> Link:
         gather=space.share(
             "gather",
             [x, q, p, c, IA_entries, pA, tau],
-            [_pack(V_BP.T @ Ia @ V_BP), V_BP.T @ pa, ca.vec(ca.densify(U)), ca.vec(ca.densify(Dinv)), u],
+            [pack_symmetric(V_BP.T @ Ia @ V_BP), V_BP.T @ pa, ca.vec(ca.densify(U)), ca.vec(ca.densify(Dinv)), u],
         ),
         accelerate=space.share(
             "accelerate", [x, q, p, c, a_P, U_symbols, Dinv_symbols, u_symbols], [vdot, arriving + S @ vdot]
@@ -144,5 +144,5 @@ def make_link(space: CutKinematics, joint: Joint) -> Link:
         resist=space.share("resist", [a_B, p], [inertia @ a_B]),
         pass_on=space.share("pass_on", [x, q, p, f_B], [S.T @ f_B, V_BP.T @ f_B]),
         energy=space.share("energy", [t_B, p], [ca.dot(t_B, inertia @ t_B) / 2]),
-        inertia=space.share("inertia", [p], [_pack(ca.densify(inertia))]),
+        inertia=space.share("inertia", [p], [pack_symmetric(ca.densify(inertia))]),
     )

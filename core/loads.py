@@ -123,7 +123,7 @@ def derive_loads(
     mechanism = assembly.mechanism
     dynamics = TreeDynamics(assembly, equations.lam.numel(), equations.joint_state)
     closures = _between_bodies(mechanism)
-    reactions = _closure_reactions(dynamics, equations)
+    reactions = closure_reactions(dynamics, equations)
     if mechanism.closures:
         dynamics.close(reactions)
     joints = {joint.name: joint for joint in mechanism.joints}
@@ -186,7 +186,7 @@ def _between_bodies(mechanism: Mechanism) -> dict[str, Closure]:
     return {closure.name: closure for closure in mechanism.closures if closure.child}
 
 
-def _closure_reactions(dynamics: TreeDynamics, equations: Equations) -> dict[str, ca.MX]:
+def closure_reactions(dynamics: TreeDynamics, equations: Equations) -> dict[str, ca.MX]:
     """Return the wrenches and efforts of all closures in the symbols of ``dynamics``."""
     wanted = []
     for closure in dynamics.assembly.mechanism.closures:
@@ -263,9 +263,9 @@ def _frame_function(dynamics: TreeDynamics, joint: Joint, request: LoadRequest) 
     wrench = ca.SX.sym("w", 6)
     force = sign * (R_AM @ wrench[3:])
     moment = sign * (R_AM @ wrench[:3]) + ca.cross(arm, force)
-    function = space.share("in_frame", [wrench, q, space.assembly.p, R_WB], [ca.vertcat(moment, force)])
+    function = space.share("in_frame", [wrench, q, space.sx["p"], R_WB], [ca.vertcat(moment, force)])
     rotation = ca.reshape(dynamics.poses[joint.child][:9], 3, 3)
-    return lambda wrench: function(wrench, dynamics.own_q(joint), dynamics.p, rotation)
+    return lambda wrench: function(wrench, dynamics.own_q(joint), dynamics.known, rotation)
 
 
 def _closure_frame_function(dynamics: TreeDynamics, closure: Closure, request: LoadRequest) -> Any:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kingpost.closures import Closure
-from kingpost.elements import WORLD, Body, ForceElement, Input, Joint, Output, Parameter, check_name
+from kingpost.elements import TIME, WORLD, Body, ForceElement, Input, Joint, Output, Parameter, Port, check_name
 from kingpost.errors import MechanismError, closest, listed
 from kingpost.expressions import Expression
 from kingpost.joints import Quantity
@@ -33,6 +33,7 @@ class Mechanism:
     inputs: Sequence[Input] = ()
     outputs: Sequence[Output] = ()
     closures: Sequence[Closure] = ()
+    ports: Sequence[Port] = ()
     description: str = ""
     _tree: tuple[Joint, ...] = field(init=False, repr=False, compare=False, default=())
 
@@ -85,7 +86,7 @@ class Mechanism:
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()[:16]
 
     def _check_unique_names(self) -> None:
-        for group in (("bodies",), ("joints", "closures"), ("forces",), ("outputs",), ("parameters", "inputs")):
+        for group in (("bodies",), ("joints", "closures"), ("forces",), ("outputs", "ports"), ("parameters", "inputs")):
             seen: set[str] = set()
             for kind in group:
                 for i, entry in enumerate(getattr(self, kind)):
@@ -127,6 +128,7 @@ class Mechanism:
                     path=("bodies", i),
                 )
         self._check_closures(known)
+        self._check_ports()
         for i, output in enumerate(self.outputs):
             if output.body not in known:
                 raise MechanismError(
@@ -157,6 +159,24 @@ class Mechanism:
                         path=("closures", i, "coordinates"),
                     )
 
+    def _check_ports(self) -> None:
+        given = [joint.name for joint in self.joints if joint.kind == "given"]
+        bodies = [body.name for body in self.bodies]
+        for i, port in enumerate(self.ports):
+            if port.body and port.body not in bodies:
+                raise MechanismError(
+                    f"port '{port.name}': '{port.body}' is not a body{closest(port.body, bodies)} Bodies: {listed(bodies)}.",
+                    path=("ports", i, "body"),
+                )
+            if port.joint and port.joint not in given:
+                raise MechanismError(
+                    f"port '{port.name}': '{port.joint}' is not a given joint{closest(port.joint, given)} "
+                    f"Given joints: {listed(given) or 'none'}.",
+                    path=("ports", i, "joint"),
+                )
+            if port.name in {joint.name for joint in self.joints}:
+                raise MechanismError(f"port '{port.name}' has the name of a joint; choose another", path=("ports", i, "name"))
+
     def _base_to_tip(self) -> Iterator[Joint]:
         placed = {WORLD}
         waiting = list(self.joints)
@@ -184,10 +204,18 @@ class Mechanism:
 
     def _check_formulas(self) -> None:
         known = {parameter.name for parameter in self.parameters}
-        for kind, singular in (("bodies", "body"), ("joints", "joint"), ("closures", "closure"), ("outputs", "output")):
+        signals = {signal.name for signal in self.inputs}
+        for kind, singular in (
+            ("bodies", "body"),
+            ("joints", "joint"),
+            ("closures", "closure"),
+            ("outputs", "output"),
+            ("ports", "port"),
+        ):
             for i, entry in enumerate(getattr(self, kind)):
+                moving = kind == "joints" and entry.kind == "given"
                 try:
-                    check_formulas(entry, f"{singular} '{entry.name}'", known)
+                    check_formulas(entry, f"{singular} '{entry.name}'", known | signals | {TIME} if moving else known)
                 except MechanismError as error:
                     raise error.within(kind, i) from None
 
@@ -200,6 +228,7 @@ _ENTRIES: dict[str, type] = {
     "closures": Closure,
     "forces": ForceElement,
     "outputs": Output,
+    "ports": Port,
 }
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from kingpost.assembly import make_forces
 from kingpost.closures import Closure
-from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter
+from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter, Port
 from kingpost.errors import FileError, MechanismError, PluginError, closest, listed
 from kingpost.fields import Table, fill
 from kingpost.mechanism import Mechanism
@@ -28,7 +28,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-MECHANISM_KEYS = ("name", "description", "parameters", "inputs", "bodies", "joints", "closures", "forces", "outputs")
+MECHANISM_KEYS = ("name", "description", "parameters", "inputs", "bodies", "joints", "closures", "forces", "outputs", "ports")
 RUN_KEYS = ("model", "plugins", "set", "run")
 
 
@@ -44,9 +44,11 @@ class RunSettings:
     integrator: str | Table | None = None
     backend: Literal["auto", "c", "vm"] | None = None
     start: Literal["start", "equilibrium"] | None = None
+    close_loops: bool | None = None
     loads: tuple[str, ...] | None = None
     load_method: str | Table | None = None
     cut: tuple[str, ...] | None = None
+    monitors: bool | None = None
     write: tuple[str, ...] | None = None
 
 
@@ -119,6 +121,7 @@ def mechanism_from_dict(data: Mapping[str, Any], base: Path = Path()) -> Mechani
         joints=_listed(data, "joints", Joint),
         forces=_forces(data, base),
         outputs=_listed(data, "outputs", Output),
+        ports=_listed(data, "ports", Port),
         closures=_listed(data, "closures", Closure),
     )
 

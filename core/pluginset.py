@@ -25,6 +25,7 @@ from kingpost.interfaces.force import Force
 from kingpost.interfaces.formulation import Formulation
 from kingpost.interfaces.integrator import Integrator
 from kingpost.interfaces.joint_loads import JointLoads
+from kingpost.interfaces.master import Master
 from kingpost.interfaces.model import Model
 from kingpost.interfaces.writer import Writer
 from kingpost.registry import Broken, Registry, Source
@@ -69,6 +70,7 @@ class PluginSet:
         self.models = self._collect("kingpost_register_models", Model)
         self.writers = self._collect("kingpost_register_writers", Writer)
         self.exporters = self._collect("kingpost_register_exporters", Exporter)
+        self.masters = self._collect("kingpost_register_masters", Master)
         self.commands = self._collect("kingpost_register_commands", Command)
         for broken in self.broken[first_of_files:]:
             if broken.source.origin == "file":
@@ -85,6 +87,7 @@ class PluginSet:
             self.models,
             self.writers,
             self.exporters,
+            self.masters,
             self.commands,
         )
 

@@ -7,7 +7,7 @@ import types
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from kingpost.closures import CLOSURE_KINDS, Closure
-from kingpost.elements import Body, Input, Joint, Output, Parameter
+from kingpost.elements import Body, Input, Joint, Output, Parameter, Port
 from kingpost.expressions import Scalar, Scalars
 from kingpost.fields import Table, default, required
 from kingpost.joints import JOINT_KINDS
@@ -39,6 +39,7 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
             "closures": {"type": "array", "items": closure},
             "forces": {"type": "array", "items": {"oneOf": _forces(plugins)}},
             "outputs": {"type": "array", "items": _table(Output)},
+            "ports": {"type": "array", "items": _table(Port)},
             "model": {"type": "string", "description": "name of a model, or path of a model file"},
             "plugins": {"type": "array", "items": {"type": "string"}},
             "set": {"type": "object", "additionalProperties": {"type": "number"}},

@@ -144,6 +144,13 @@ def quaternion_about(axis: Matrix, angle: Matrix) -> Matrix:
     return ca.vertcat(ca.cos(angle / 2), ca.sin(angle / 2) * axis)
 
 
+def quaternion_of_vector(turn: Matrix) -> Matrix:
+    """Return the unit quaternion of a rotation vector: its length is the angle, its direction the axis."""
+    # The small number leaves all digits as they are and makes the limit of no rotation the right one.
+    angle = ca.sqrt(ca.dot(turn, turn) + 1e-300)
+    return ca.vertcat(ca.cos(angle / 2), ca.sin(angle / 2) / angle * turn)
+
+
 def quaternion_product(a: Matrix, b: Matrix) -> Matrix:
     """Return the quaternion of the rotation ``a`` followed, in the rotated frame, by ``b``: R(ab) = R(a) R(b)."""
     v, w = a[1:4], b[1:4]

@@ -10,8 +10,9 @@ import casadi as ca
 import numpy as np
 
 from kingpost.assembly import Assembly, assemble
-from kingpost.consistency import consistent_start, without_redundant_rows
+from kingpost.consistency import consistent_start, solver_functions, without_redundant_rows
 from kingpost.equations import Equations, FloatArray, quaternion_rows
+from kingpost.equilibrium import find_equilibrium
 from kingpost.errors import MechanismError, PluginError, SolverError, closest, listed
 from kingpost.grid import Grid, fixed_step_grid, output_grid
 from kingpost.history import History
@@ -19,11 +20,12 @@ from kingpost.interfaces.formulation import Formulation
 from kingpost.interfaces.integrator import Integrator, Solver, StepMap
 from kingpost.interfaces.joint_loads import JointLoads
 from kingpost.kernel import Backend, Kernel
-from kingpost.linearize import find_equilibrium
 from kingpost.loads import LoadsWanted, derive_loads, load_requests
 from kingpost.mechanism import Mechanism
-from kingpost.monitors import with_monitors
+from kingpost.monitors import monitored_run
+from kingpost.partition import PartitionedEquations
 from kingpost.pluginset import PluginSet
+from kingpost.ports import with_ports
 from kingpost.selection import Selection, select
 from kingpost.simulation import Progress, Simulation, check_singularity
 from kingpost.values import Values, resolve_values
@@ -86,7 +88,8 @@ def simulate(
     load_method
         How they are found; by default ``auxiliary-speeds`` for ``kane``, ``recursive`` for any other formulation.
     monitors
-        Whether momentum, constraint errors, rank and condition are added to the channels (docs/closed-loops.md).
+        Whether energy balance, momentum, constraint errors, rank and condition are added to the channels
+        (docs/closed-loops.md).
     plugins
         The plugins to choose from; by default all built-in and installed ones.
     progress
@@ -115,8 +118,7 @@ def simulate(
         load_method=load_method,
         plugins=plugins,
     )
-    history = simulation.run(progress)
-    return with_monitors(simulation, history) if monitors else history
+    return monitored_run(simulation, progress) if monitors else simulation.run(progress)
 
 
 def prepare(
@@ -184,7 +186,8 @@ def with_loads(
     method: Selection[JointLoads] | None,
     plugins: PluginSet,
 ) -> Equations:
-    """Return the equations with the joint loads that are wanted among their channels."""
+    """Return the equations with their ports and the joint loads that are wanted among their channels."""
+    equations = with_ports(assembly, equations)
     requests = load_requests(assembly.mechanism, wanted)
     if not requests:
         return equations
@@ -196,6 +199,12 @@ def with_loads(
 def check_pairing(equations: Equations, integrator: Integrator, plugins: PluginSet) -> None:
     """Refuse an integrator that cannot advance the problem a formulation makes, naming those that can."""
     # A method for ODEs advances a DAE in its accelerations, and errors of the constraints are projected away.
+    if isinstance(equations, PartitionedEquations) and "index-3 dae" in integrator.problems:
+        others = [cls.name for cls, _ in plugins.integrators.entries() if "index-3 dae" not in cls.problems]
+        raise SolverError(
+            f"integrator '{integrator.name}' imposes the constraints itself and advances all coordinates, so that independent "
+            f"ones mean nothing to it; leave 'independent' out, or take one of {listed(others)}"
+        )
     if equations.problem in integrator.problems or "ode" in integrator.problems:
         return
     able = [cls.name for cls, _ in plugins.integrators.entries() if equations.problem in cls.problems]
@@ -248,18 +257,20 @@ def input_rows(mechanism: Mechanism, values: Values, inputs: Mapping[str, Signal
 
 def _functions(equations: Equations, integrator: Integrator) -> list[ca.Function]:
     if not isinstance(integrator, StepMap):
-        jacobian = [equations.rhs_jacobian] if isinstance(integrator, Solver) and integrator.needs_jacobian else []
-        return [equations.rhs, *jacobian, equations.observe]
+        with_jacobian = isinstance(integrator, Solver) and integrator.needs_jacobian
+        return [*solver_functions(equations, with_jacobian), equations.observe]
     guard = [] if equations.guard is None else [equations.guard]
     extra = integrator.memory(equations)
-    watching = (
-        [_without_memory(function, extra) for function in (equations.observe, *guard)] if extra else [equations.observe, *guard]
-    )
+    observe, size = integrator.observe(equations), equations.nq + equations.nv
+    watching = [observe if observe.numel_in(1) > size else _without_memory(observe, extra)]
+    watching += [_without_memory(function, extra) for function in guard]
     return [step_function(equations, integrator), *watching]
 
 
 def _without_memory(function: ca.Function, extra: int) -> ca.Function:
     """Return a function of the state as one of the state followed by what an integrator remembers."""
+    if not extra:
+        return function
     place = 0 if function.n_in() == 1 else 1
     arguments = [ca.MX.sym(f"i{k}", function.numel_in(k) + (extra if k == place else 0)) for k in range(function.n_in())]
     given = [item[: function.numel_in(k)] if k == place else item for k, item in enumerate(arguments)]
@@ -272,9 +283,15 @@ def remembered(
     """Return what an integrator remembers at the start of a run."""
     if not integrator.memory(equations):
         return np.zeros(0)
-    symbols = [ca.MX.sym("t"), ca.MX.sym("x", len(x)), ca.MX.sym("u", len(u)), ca.MX.sym("p", len(p)), ca.MX.sym("h")]
-    start = ca.Function("start", symbols, [integrator.start_memory(equations, *symbols)])
-    return np.asarray(start(t, x, u, p, h)).ravel()
+    return np.asarray(memory_function(equations, integrator)(t, x, u, p, h)).ravel()
+
+
+def memory_function(equations: Equations, integrator: StepMap) -> ca.Function:
+    """Return the CasADi function (t, x, u, p, h) -> what an integrator remembers when it begins at state x."""
+    sizes = {"t": 1, "x": equations.nq + equations.nv, "u": equations.nu, "p": equations.np, "h": 1}
+    symbols = [ca.MX.sym(name, size) for name, size in sizes.items()]
+    found = integrator.start_memory(equations, *symbols) if integrator.memory(equations) else ca.MX(0, 1)
+    return ca.Function("kp_memory", symbols, [ca.densify(found)])
 
 
 def step_function(equations: Equations, integrator: StepMap) -> ca.Function:

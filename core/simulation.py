@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import casadi as ca
 import numpy as np
 
+from kingpost.consistency import solver_functions
 from kingpost.equations import SINGULAR, Equations, FloatArray
 from kingpost.errors import Interrupted, PluginError, SolverError
 from kingpost.externals import python_error
@@ -26,7 +27,8 @@ from kingpost.kernel import NOT_FINITE, OK, OUTPUT_NOT_FINITE, Evaluator, Kernel
 from kingpost.kernel import SINGULAR as SINGULAR_JOINT
 from kingpost.linearize import longest_stable_step
 from kingpost.mechanism import Mechanism
-from kingpost.newton import ImplicitStepMap, repeat_newton
+from kingpost.newton import ImplicitStepMap, iteration_statistics, repeat_newton
+from kingpost.partition import PartitionedEquations, explain_partition
 from kingpost.pluginset import PluginSet
 from kingpost.values import Values
 from kingpost.version import __version__
@@ -98,6 +100,8 @@ class Simulation:
         def so_far(outcome: str) -> History:
             seconds = time.perf_counter() - started
             rows = slice(0, finished + 1)
+            if outcome == "complete" and self.states <= 2 * MANY:
+                statistics.update(self._newton_iterations(y))
             provenance = self.provenance(outcome, seconds, statistics)
             if outcome != "interrupted":
                 provenance["warnings"] = self._step_warnings(self.grid.times[rows], y[rows, : self.states])
@@ -120,6 +124,22 @@ class Simulation:
             message = " ".join([explanation, *(f"Note: {note}." for note in history.provenance["warnings"])])
             raise SolverError(message, history=history) from None
         return so_far("complete")
+
+    def _newton_iterations(self, y: FloatArray) -> dict[str, Any]:
+        """Return how many Newton iterations the steps take, from some that are repeated."""
+        # A force in Python may count its calls, or write them down.
+        if not isinstance(self.integrator, ImplicitStepMap) or self.equations.all_externals:
+            return {}
+        times, size = self.grid.times, self.states
+        found = iteration_statistics(
+            self.integrator,
+            self.equations,
+            lambda k: (float(times[k]), y[k, :size], self.inputs[k]),
+            self.grid.samples,
+            self.p,
+            self.grid.step,
+        )
+        return {"newton_iterations": found} if found else {}
 
     def _step_warnings(self, times: FloatArray, states: FloatArray) -> list[str]:
         """Return a warning if the step is too long for the fastest small motions anywhere along the run."""
@@ -165,6 +185,10 @@ class Simulation:
         if stop.status == OUTPUT_NOT_FINITE:
             self._check_outputs(stop.t, y[stop.steps // grid.substeps])
         if stop.status != OK:
+            if isinstance(self.equations, PartitionedEquations):
+                x, u = stop.x[: self.states], self.inputs[stop.steps // grid.substeps]
+                rate = np.asarray(self.equations.plain.rhs(stop.t, x, u, self.p)).ravel()
+                self._refuse_dead_centre(stop.t, [x, x + grid.step / 2 * rate, x + grid.step * rate])
             self._refuse_unsolved(stop)
             self._refuse(stop.t, stop.x, "not finite" if stop.status == NOT_FINITE else "not found by the step's own solver")
 
@@ -194,21 +218,33 @@ class Simulation:
 
         def finite_jacobian(t: float, x: FloatArray) -> FloatArray:
             if not jacobians:  # of a solver that said it would not ask
-                jacobians.append(Evaluator(self.equations.rhs_jacobian))
+                functions = {function.name(): function for function in solver_functions(self.equations, with_jacobian=True)}
+                jacobians.append(Evaluator(functions["kp_jacobian"]))
             matrix = jacobians[0].matrix(t, x, u, p)
             if not np.isfinite(matrix).all():
                 self._refuse(t, x, "such that the Jacobian of its rate is not finite", "at")
             return matrix
 
-        problem = InitialValueProblem(times, x0.copy(), lambda t, x: evaluate(t, x, u, p), finite_jacobian)
+        projected = self._projection()
+        lost: list[tuple[float, FloatArray]] = []
+
+        def rhs(t: float, x: FloatArray) -> FloatArray:
+            rates = evaluate(t, x, u, p)
+            if not np.isfinite(rates).all() and np.isfinite(x).all():
+                lost[:] = [(t, x.copy())]
+            return rates
+
+        problem = InitialValueProblem(times, x0.copy(), rhs, finite_jacobian, projected=projected)
         last, count = x0, 0
-        for x in self.integrator.march(problem):
+        for x in self._marched(problem, lost):
             if count == len(times) - 1:
                 raise PluginError(f"integrator '{self.integrator.name}' gave more states than the {count} it was asked for")
             count += 1
             if np.shape(x) != x0.shape or not np.isfinite(x).all():
                 self._refuse(float(times[count - 1]), last, "not finite")
-            last = np.array(x, dtype=float)
+            last = np.array(x, dtype=float) if projected is None else projected(float(times[count]), x)
+            if not np.isfinite(last).all():
+                self._refuse(float(times[count]), x, "such that its loops cannot be closed", "at")
             yield last
         if count < len(times) - 1:
             raise PluginError(
@@ -216,6 +252,33 @@ class Simulation:
             )
         for name, number in problem.statistics.items():
             statistics[name] = statistics.get(name, 0) + int(number)
+
+    def _marched(self, problem: InitialValueProblem, lost: list[tuple[float, FloatArray]]) -> Iterator[FloatArray]:
+        """Let a solver go; if it cannot go on from where rates are ``lost`` at a dead centre, say so."""
+        assert isinstance(self.integrator, Solver)
+        try:
+            yield from self.integrator.march(problem)
+        except SolverError:
+            for t, x in lost:
+                self._refuse_dead_centre(t, [x])
+            raise
+
+    def _projection(self) -> Callable[[float, FloatArray], FloatArray] | None:
+        """Return the function (t, x) -> x without errors of the constraints, if the equations have one."""
+        try:
+            evaluate = self.kernel.evaluator("kp_projected")
+        except KeyError:  # no constraints, or none that are to be kept
+            return None
+
+        def projected(t: float, x: FloatArray) -> FloatArray:
+            # Two Newton steps leave the fourth power of an error; loose tolerances may need a third and fourth.
+            for _ in range(3):
+                before, x = x, evaluate(t, x, self.p)
+                if not np.abs(x - before).max() > 1e-6:
+                    break
+            return x
+
+        return projected
 
     def _held_segments(self) -> Iterator[range]:
         """Yield the stretches of samples over which the inputs stay the same."""
@@ -240,6 +303,12 @@ class Simulation:
         following = self.kernel.evaluator("kp_step")(t, x, self.inputs[0], self.p, self.grid.step)
         check_singularity(self.equations, following, t + self.grid.step)
 
+    def _refuse_dead_centre(self, t: float, states: list[FloatArray]) -> None:
+        """Say which independent coordinate of a closed loop has lost the others at one of ``states``, if that is so."""
+        why = explain_partition(self.equations, t, states, self.p)
+        if why:
+            raise SolverError(f"'{self.mechanism.name}' with {self.integrator.name}: {why}")
+
     def _refuse_unsolved(self, stop: Stop) -> None:
         """Say how Newton's method went in an implicit step that failed, if that is why it failed."""
         if not isinstance(self.integrator, ImplicitStepMap):
@@ -250,6 +319,8 @@ class Simulation:
             return
         name, iterations = self.integrator.name, self.integrator.options.iterations
         advice = f"try a step smaller than {self.grid.step:g} s, or more iterations ({name}:iterations={2 * iterations})"
+        if not self.integrator.options.halvings:
+            advice += f", or let such steps be halved ({name}:halvings=4)"
         if self.equations.owners:
             advice += "; at a dead centre of a closed loop no step helps"
         self._refuse(stop.t, stop.x, f"not found: {record.explain()}", advice=advice)
@@ -300,6 +371,7 @@ class Simulation:
             **({"fitted_start": dict(self.fitted)} if self.fitted else {}),
             **({"redundant_closures": list(self.equations.redundant)} if self.equations.redundant else {}),
             "formulation": self.equations.formulation,
+            **({"independent": list(self.equations.independent)} if isinstance(self.equations, PartitionedEquations) else {}),
             "integrator": {"name": self.integrator.name, "options": _plain_options(self.integrator.options)},
             "time": {
                 "start_s": self.grid.t_start,

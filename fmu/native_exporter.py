@@ -16,6 +16,7 @@ from kingpost.fmu.description import Capabilities, describe_model, model_identif
 from kingpost.fmu.documentation import documentation_files, record
 from kingpost.fmu.interface import Interface, build_interface
 from kingpost.fmu.nativecode import NativeSources, marked, native_sources
+from kingpost.fmu.ports import port_members, terminals
 from kingpost.interfaces.exporter import Exported, Exporter, ExportSelection
 
 
@@ -60,6 +61,9 @@ class NativeFmu(Exporter):
             "resources/kingpost.json": (json.dumps(record(interface, self.name), indent=1, sort_keys=True) + "\n").encode(),
             **{f"sources/{name}": text.encode() for name, text in sources.texts.items()},
         }
+        ports = port_members(model.mechanism.to_dict(), {variable.name for variable in interface.variables})
+        if options.fmi == 3 and ports:
+            files["terminalsAndIcons/terminalsAndIcons.xml"] = terminals(ports).encode()
         if options.fmi == 3:
             files["sources/buildDescription.xml"] = _build_description(identifier, sources).encode()
         for target in platforms_named(options.platforms):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import accumulate, pairwise
@@ -11,14 +10,16 @@ from typing import Literal
 
 import casadi as ca
 
+from kingpost.codegen import generated
+from kingpost.compiler import CompilerError
 from kingpost.equations import FUSED, fused
 from kingpost.errors import ExportError
 from kingpost.fmu.interface import Interface, start_function
 from kingpost.interfaces.integrator import StepMap
-from kingpost.simulate import step_function
+from kingpost.simulate import memory_function, step_function
 
 #: The functions that the sources in native/ call.
-FUNCTIONS = ("kp_step", "kp_outputs", "kp_rhs", "kp_start", "kp_guard", "kp_tangent", "kp_start_tangent")
+FUNCTIONS = ("kp_step", "kp_outputs", "kp_rhs", "kp_start", "kp_memory", "kp_guard", "kp_tangent", "kp_start_tangent")
 SHARED = ("core.c", "motion.c", "snapshot.c")
 
 
@@ -39,8 +40,8 @@ def motion_functions(interface: Interface) -> list[ca.Function]:
     if guard is None:
         x = ca.SX.sym("x", len(model.x0))
         guard = ca.Function("kp_guard", [x], [ca.SX(0, 1)])
-    step = step_function(equations, model.integrator)
-    return [step, interface.outputs_function, equations.rhs, start_function(model), guard]
+    step, memory = step_function(equations, model.integrator), memory_function(equations, model.integrator)
+    return [step, interface.outputs_function, equations.rhs, start_function(model), memory, guard]
 
 
 def tangent_functions(interface: Interface) -> list[ca.Function]:
@@ -83,28 +84,10 @@ def marked(sources: NativeSources, interface: Interface, token: str) -> NativeSo
 
 
 def _generated(name: str, functions: list[ca.Function]) -> str:
-    generator = ca.CodeGenerator(name, {"casadi_int": "long long int"})
-    for function in functions:
-        generator.add(function)
-    return f"{_HIDDEN}\n{_with_newton_failures(generator.dump())}"
-
-
-#: The loop of CasADi's 'fast_newton'.
-_NEWTON = re.compile(r"for \(iter=0; iter<(\d+); \+\+iter\) \{.*?if \(casadi_newton\(&m\)\) break;\n *\}\n", re.DOTALL)
-
-
-def _with_newton_failures(code: str) -> str:
-    """Return the code with a failure where Newton's method has not converged.
-
-    CasADi's C code, unlike its interpreter, goes on with what it has then.
-    """
-    code, found = _NEWTON.subn(lambda loop: f"{loop[0]}  if (iter == {loop[1]}) return 1;\n", code)
-    if found != code.count("casadi_newton(&m)"):
-        raise ExportError(
-            f"CasADi {ca.CasadiMeta.version()} writes Newton's method in a way in which its failures cannot be seen; export an "
-            "explicit integrator such as rk4"
-        )
-    return code
+    try:
+        return f"{_HIDDEN}\n{generated(name, functions)}"
+    except CompilerError as error:
+        raise ExportError(f"{error}; export an explicit integrator such as rk4") from None
 
 
 #: Two FMUs in one process must not see each other's functions.
@@ -141,6 +124,7 @@ def _header(interface: Interface, token: str) -> str:
 #define KP_NU {counts["u"]}
 #define KP_NX {counts["x"]}
 #define KP_NY {counts["y"]}
+#define KP_NM {_memory(interface)}
 #define KP_NG {guarded}
 #define KP_NE {len(model.equations.quaternions)}
 
@@ -159,6 +143,11 @@ KP_HIDDEN extern const int kp_quaternions[];
 
 #endif
 """
+
+
+def _memory(interface: Interface) -> int:
+    model = interface.model
+    return model.integrator.memory(model.equations) if isinstance(model.integrator, StepMap) else 0
 
 
 def _tables(interface: Interface) -> str:

@@ -19,6 +19,7 @@ from xml.sax.saxutils import quoteattr
 
 from kingpost.errors import FileError, closest, listed
 from kingpost.files import write_whole
+from kingpost.fmu.ports import port_members
 from kingpost.fmu.units import parse_unit
 
 SYSTEM_NAMESPACE = "http://opensimulationplatform.com/MSMI/OSPSystemStructure"
@@ -79,7 +80,22 @@ def write_osp_description(fmu: Path) -> Path:
 
 
 def find_ports(units: Mapping[str, str], record: Mapping[str, Any]) -> Iterator[Port]:
-    """Yield a port for each input that is an effort on a joint coordinate whose rate is shown."""
+    """Yield the ports of the model, and one for each input that is an effort on a joint coordinate whose rate is shown."""
+    definition = record["model"]["definition"]
+    for name, members in port_members(definition, set(units)).items():
+        # The whole wrench is the effort; a carrier that takes the interface inertia knows only the part without acceleration.
+        free = "" if "Fx" in members else "free."
+        for letter, flow in (("F", "v"), ("M", "w")):
+            efforts, flows = ([members.get(f"{stem}{axis}", "") for axis in "xyz"] for stem in (f"{free}{letter}", flow))
+            if all(efforts) and all(flows):
+                kinds = KINDS[units[efforts[0]]], KINDS[units[flows[0]]]
+                label = f"{name} {free.replace('.', ' ')}{'linear' if letter == 'F' else 'angular'}"
+                yield Port(
+                    label,
+                    PORTS[kinds],
+                    Group(f"{label} effort", kinds[0], tuple(efforts)),
+                    Group(f"{label} flow", kinds[1], tuple(flows)),
+                )
     for force in record["model"]["definition"].get("forces", []):
         effort, coordinate = force.get("effort"), force.get("coordinate")
         if effort not in units or f"{coordinate}.rate" not in units:

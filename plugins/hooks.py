@@ -10,18 +10,27 @@ from kingpost.interfaces.joint_loads import JointLoads
 from kingpost.interfaces.model import Model
 from kingpost.interfaces.writer import Writer
 from kingpost.plugins.forces.bodies import BodyWrench, Hydrostatic, PointSpring
+from kingpost.plugins.forces.carried import CarriedLoad
+from kingpost.plugins.forces.contact import PlaneContact
 from kingpost.plugins.forces.gravity import Gravity
 from kingpost.plugins.forces.joint import JointActuator, JointEffort, JointFriction, JointSpring
+from kingpost.plugins.forces.rope import Rope
+from kingpost.plugins.forces.water import AddedMass, BodyDamping
+from kingpost.plugins.forces.waves import WaveExcitation
 from kingpost.plugins.formulations.directors import Directors
 from kingpost.plugins.formulations.kane import Kane
 from kingpost.plugins.formulations.nullspace import Nullspace
+from kingpost.plugins.formulations.quaternions import Quaternions
 from kingpost.plugins.formulations.recursive import Recursive
 from kingpost.plugins.integrators.backward_euler import BackwardEuler
 from kingpost.plugins.integrators.bdf2 import BDF2
 from kingpost.plugins.integrators.energy_momentum import EnergyMomentum
 from kingpost.plugins.integrators.euler_symplectic import EulerSymplectic
 from kingpost.plugins.integrators.generalized_alpha import GeneralizedAlpha
+from kingpost.plugins.integrators.lie_midpoint import LieMidpoint
+from kingpost.plugins.integrators.lie_rk4 import LieRK4
 from kingpost.plugins.integrators.midpoint import Midpoint
+from kingpost.plugins.integrators.quaternion_energy_momentum import QuaternionEnergyMomentum
 from kingpost.plugins.integrators.radau2 import Radau2
 from kingpost.plugins.integrators.rk4 import RK4
 from kingpost.plugins.integrators.scipy_solvers import BDF, DOP853, LSODA, Radau
@@ -34,6 +43,17 @@ from kingpost.plugins.models.double_pendulum import DoublePendulum
 from kingpost.plugins.models.four_bar import FourBar
 from kingpost.plugins.models.heavy_top import HeavyTop
 from kingpost.plugins.models.luffing_crane import LuffingCrane
+from kingpost.plugins.models.offshore_crane import (
+    OffshoreCrane,
+    OffshoreCraneCylinder,
+    OffshoreCraneOnBase,
+    OffshoreCraneOnBaseNED,
+    SmallCrane,
+    SmallCraneOnBase,
+    SmallCraneParked,
+    SmallCraneParkedOnBase,
+)
+from kingpost.plugins.models.offshore_vessel import OffshoreVessel, OffshoreVesselPlain, SmallVessel, SmallVesselPlain
 from kingpost.plugins.models.rotary_crane import RotaryCrane
 from kingpost.plugins.models.satellite import Satellite
 from kingpost.plugins.models.slider_crank import SliderCrank
@@ -52,17 +72,20 @@ from kingpost.plugins.writers.png import PngWriter
 
 @hookimpl
 def kingpost_register_formulations() -> list[type[Formulation]]:
-    return [Kane, Recursive, Directors, Nullspace]
+    return [Kane, Recursive, Directors, Nullspace, Quaternions]
 
 
 @hookimpl
 def kingpost_register_integrators() -> list[type[Integrator]]:
     return [
         RK4,
+        LieRK4,
         EulerSymplectic,
         BackwardEuler,
         Midpoint,
+        LieMidpoint,
         EnergyMomentum,
+        QuaternionEnergyMomentum,
         Variational,
         GeneralizedAlpha,
         BDF2,
@@ -81,7 +104,22 @@ def kingpost_register_joint_loads() -> list[type[JointLoads]]:
 
 @hookimpl
 def kingpost_register_forces() -> list[type[Force]]:
-    return [Gravity, JointSpring, JointEffort, JointActuator, JointFriction, PointSpring, BodyWrench, Hydrostatic]
+    return [
+        Gravity,
+        JointSpring,
+        JointEffort,
+        JointActuator,
+        JointFriction,
+        PointSpring,
+        BodyWrench,
+        CarriedLoad,
+        Hydrostatic,
+        AddedMass,
+        BodyDamping,
+        WaveExcitation,
+        Rope,
+        PlaneContact,
+    ]
 
 
 @hookimpl
@@ -102,6 +140,18 @@ def kingpost_register_models() -> list[type[Model]]:
         ThreeLinkManipulator,
         Satellite,
         HeavyTop,
+        OffshoreCrane,
+        OffshoreCraneCylinder,
+        OffshoreCraneOnBase,
+        OffshoreCraneOnBaseNED,
+        OffshoreVessel,
+        OffshoreVesselPlain,
+        SmallCrane,
+        SmallCraneOnBase,
+        SmallCraneParked,
+        SmallCraneParkedOnBase,
+        SmallVessel,
+        SmallVesselPlain,
     ]
 
 

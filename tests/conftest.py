@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,41 @@ from kingpost import PluginSet
 pytest_plugins = ["kingpost.testing.fixtures"]
 
 ROOT = Path(__file__).parent.parent
+#: Tests that share something expensive, so that one worker process runs them one after the other: a pattern for the start of
+#: their names, of which those with the same groups belong together.
+TOGETHER = (
+    r"(tests/packaging/test_wheel)\.py",
+    r"(tests/report/test_browser)\.py",
+    r"(tests/fmu/test_check)\.py",
+    r"(tests/fmu/test_run)\.py",
+    r"(tests/validation/test_vessel_crane\.py::test_twenty)",
+    r"(tests/validation/test_directors\.py)::test_(?:random|the_start|the_null_space_is)\w+\[(\d+)",
+    r"(tests/validation/test_joint_loads\.py)::test_(?:loads_|the_residual)",
+    r"(tests/validation/test_dae_integrators\.py::test_a_four_bar_moves)",
+    r"(tests/validation/test_formulation_matrix\.py)::test_(?:accelerations|motion)\w*\[([\w:=-]+?)-(?:\w+)\]",
+    r"(tests/plugins/test_conformance\.py::test_(?:joint_loads|formulation))\[check_\w+-(.+)\]",
+)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):  # type: ignore[no-untyped-def]
+    """Keep tests that share something in one process.
+
+    The mark ``xdist_group`` is meant for that, but pytest 9.2 and pytest-xdist 3.8 together ignore it.
+    """
+    from xdist.scheduler import LoadGroupScheduling
+
+    if config.getvalue("dist") != "loadgroup":
+        return None
+
+    class ByWhatTheyShare(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            for pattern in TOGETHER:
+                if found := re.match(pattern, nodeid):
+                    return " ".join(found.groups())
+            return super()._split_scope(nodeid)
+
+    return ByWhatTheyShare(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 import numpy as np
 
 from kingpost.cli.output import print_json
 from kingpost.cli.source import add_model_argument, open_source
-from kingpost.cli.state import add_state_arguments, open_situation
+from kingpost.cli.state import Situation, add_state_arguments, open_situation, warn_of_fitted_start
+from kingpost.consistency import OPEN, consistent_start
 from kingpost.equations import ENERGIES, Equations, FloatArray
+from kingpost.errors import listed
 from kingpost.interfaces.command import Command
 from kingpost.kernel import Evaluator
 from kingpost.loadframes import COMPONENTS
@@ -23,7 +26,9 @@ class Evaluate(Command):
     """Print mass matrix, accelerations, joint loads, energies and outputs at one state, as JSON.
 
     STATE.json holds {"t": 0, "q": [...], "v": [...], "u": [...], "parameters": {...}}; what is left out keeps the
-    model's own start value. Coordinates come in the order that the answer names.
+    model's own start value. Coordinates come in the order that the answer names. Of closed loops also errors and multipliers
+    of the constraints are printed: a state that is given is taken as it is, with a warning if it does not fit; what is left
+    out is fitted as in a run.
     """
 
     name = "eval"
@@ -38,12 +43,65 @@ class Evaluate(Command):
             help="how joint loads are found (default: auxiliary-speeds with kane, else recursive)",
         )
 
+        parser.add_argument(
+            "--close-loops",
+            action="store_true",
+            help="let a state that leaves loops open be changed until they close",
+        )
+
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         source = open_source(arguments.model, plugins, arguments.set)
         place = open_situation(source, arguments)
         equations = with_loads(place.assembly, place.equations, "all", arguments.load_method, source.plugins)
-        print_json(_answer(equations, place.t, *equations.split(place.x), place.u, place.p))
+        x = _fitted(place, arguments.close_loops)
+        answer = _answer(equations, place.t, *equations.split(x), place.u, place.p)
+        for sentence in _misfits(answer.get("constraints", {})):
+            print(f"kingpost: warning: {sentence}", file=sys.stderr)
+        print_json(answer)
         return 0
+
+
+def _fitted(place: Situation, close_loops: bool) -> FloatArray:
+    """Return the state with what was not given fitted to the loops, as a run would begin; or all of it, if that is wanted."""
+    equations = place.equations
+    if not equations.lam.numel() or ("v" in place.given and not close_loops):
+        return place.x
+    if "q" in place.given and not close_loops:
+        position = equations.constraint_residuals(place.t, *equations.split(place.x), place.p)[0]
+        if not np.abs(np.asarray(position)).max(initial=0.0) <= OPEN:
+            return place.x
+    begin = consistent_start(equations, place.t, place.x, place.p, close_loops)
+    warn_of_fitted_start(begin.changes, place.names[: equations.nq])
+    return begin.x
+
+
+def _constraints(equations: Equations, t: float, q: FloatArray, v: FloatArray, u: FloatArray, p: FloatArray) -> dict[str, Any]:
+    """Return errors and multipliers of the constraints, row by row."""
+    position, speed = (np.asarray(part).ravel() for part in equations.constraint_residuals(t, q, v, p))
+    return {
+        "owners": list(equations.owners),
+        "position": position.tolist(),
+        "speed": speed.tolist(),
+        "multipliers": np.asarray(equations.multipliers(t, q, v, u, p)).ravel().tolist(),
+        "redundant_closures": list(equations.redundant),
+    }
+
+
+def _misfits(constraints: dict[str, Any]) -> list[str]:
+    """Say which closures a state does not satisfy."""
+    found = []
+    for level, what, unit in (("position", "is open by", "m or rad"), ("speed", "runs apart at", "m/s or rad/s")):
+        worst: dict[str, float] = {}
+        # Rows of rolling have speeds alone; they come last.
+        for owner, error in zip(constraints.get("owners", ()), constraints.get(level, ()), strict=False):
+            worst[owner] = max(worst.get(owner, 0.0), abs(error))
+        found += [f"'{owner}' {what} {error:.4g} {unit}" for owner, error in worst.items() if not error <= OPEN]
+    if not found:
+        return []
+    return [
+        f"the state does not satisfy the loops: {listed(found)}. What is printed holds for the equations there, not for the "
+        "machine; --close-loops takes the nearest state that fits"
+    ]
 
 
 def _answer(equations: Equations, t: float, q: FloatArray, v: FloatArray, u: FloatArray, p: FloatArray) -> dict[str, Any]:
@@ -51,7 +109,7 @@ def _answer(equations: Equations, t: float, q: FloatArray, v: FloatArray, u: Flo
     M, f, vdot = (np.asarray(result) for result in equations.descriptor(t, q, v, u, p))
     y = Evaluator(equations.observe)(t, np.concatenate([q, v]), u, p)
     observed = {channel.name: float(value) for channel, value in zip(equations.channels, y, strict=True)}
-    coordinates = mechanism.coordinates
+    coordinates, speeds = equations.position_quantities, equations.speed_quantities
     return {
         "model": mechanism.name,
         "formulation": equations.formulation,
@@ -65,15 +123,16 @@ def _answer(equations: Equations, t: float, q: FloatArray, v: FloatArray, u: Flo
         "energy": {name.partition(".")[2]: observed[name] for name in ENERGIES},
         "outputs": {channel.name: observed[channel.name] for channel in equations.output_channels},
         "loads": _loads(equations, observed),
+        **({"constraints": _constraints(equations, t, q, v, u, p)} if equations.lam.numel() else {}),
         "names": {
             "q": [coordinate.name for coordinate in coordinates],
-            "v": [speed.name for speed in mechanism.speeds],
+            "v": [speed.name for speed in speeds],
             "u": [signal.name for signal in mechanism.inputs],
         },
         "units": {
             "q": [coordinate.unit for coordinate in coordinates],
-            "v": [speed.unit for speed in mechanism.speeds],
-            "vdot": [f"{speed.unit.removesuffix('/s')}/s2" for speed in mechanism.speeds],
+            "v": [speed.unit for speed in speeds],
+            "vdot": [f"{speed.unit.removesuffix('/s')}/s2" for speed in speeds],
             "u": [signal.unit for signal in mechanism.inputs],
             "energy": "J",
             "outputs": {channel.name: channel.unit for channel in equations.output_channels},

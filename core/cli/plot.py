@@ -24,8 +24,9 @@ CENTIMETRES = 2.54
 class Plot(Command):
     """Draw the history of a run over time.
 
-    Without --channels and --joint: coordinates, rates, outputs, energies and the total load of every joint; with --joint also
-    the parts of its load. Extremes of loads are marked, and their values stand beside the names. Needs the 'viz' extra.
+    Without --channels and --joint: coordinates, rates, outputs, energies, monitors and the total load of every joint; with
+    --joint also the parts of its load. Extremes of loads are marked, and their values stand beside the names. Needs the 'viz'
+    extra.
     """
 
     name = "plot"

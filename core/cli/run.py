@@ -14,6 +14,7 @@ import numpy as np
 from kingpost.cli.output import ProgressBar, print_json, print_table
 from kingpost.cli.results import check_folder, choose_writers, keep_results, listed_files, write_results
 from kingpost.cli.source import Source, add_model_argument, open_source
+from kingpost.cli.state import warn_of_fitted_start
 from kingpost.errors import Interrupted, KingpostError, MechanismError, PluginError, SolverError, listed
 from kingpost.history import History
 from kingpost.interfaces.command import Command
@@ -22,7 +23,7 @@ from kingpost.kernel import BACKENDS
 from kingpost.loads import LoadsWanted
 from kingpost.mechanism import Mechanism
 from kingpost.modelfile import RunSettings
-from kingpost.monitors import with_monitors
+from kingpost.monitors import monitored_run
 from kingpost.pluginset import PluginSet
 from kingpost.sections import cut
 from kingpost.selection import select
@@ -81,13 +82,13 @@ class Run(Command):
         )
         parser.add_argument(
             "--close-loops",
-            action="store_true",
+            action=argparse.BooleanOptionalAction,
             help="let start values that leave loops open by more than 0.01 rad or m be changed until they close",
         )
         parser.add_argument(
             "--monitors",
-            action="store_true",
-            help="also write momentum, and errors, rank and condition of the constraints of closed loops",
+            action=argparse.BooleanOptionalAction,
+            help="also write energy balance, momentum, and errors, rank and condition of the constraints of closed loops",
         )
         parser.add_argument("--report", action="store_true", help="also write report.html: plots, loads, animation in one file")
         parser.add_argument("--backend", choices=BACKENDS, help="machine code (c), interpreter (vm), or what can be had (auto)")
@@ -107,7 +108,7 @@ class Run(Command):
         writers = choose_writers(choice.get("write"), source.plugins)
         out: Path = arguments.out or Path("results") / source.mechanism.name
         check_folder(out)
-        simulation = _prepare(source, choice, arguments.close_loops)
+        simulation = _prepare(source, choice)
         if arguments.verbose:
             backend = {"c": "machine code", "vm": "interpreter"}[simulation.kernel.backend]
             print(f"kernel: {backend}; {simulation.kernel.note}", file=sys.stderr)
@@ -117,24 +118,20 @@ class Run(Command):
             print(f"loop: '{simulation.integrator.name}' chooses its steps in Python", file=sys.stderr)
         bar = ProgressBar(source.mechanism.name)
         try:
-            history = simulation.run(bar)
+            history = monitored_run(simulation, bar) if choice.get("monitors") else simulation.run(bar)
         except SolverError as error:
             raise SolverError(f"{error}{keep_results(error.history, out, writers)}") from None
         except Interrupted as interrupt:
             raise KeyboardInterrupt(f"{interrupt}{keep_results(interrupt.history, out, writers)}") from None
         finally:
             bar.close()
-        if arguments.monitors:
-            history = with_monitors(simulation, history)
         files = write_results(history, out, writers)
         if arguments.report:
             from kingpost.report import write_report  # brings SciPy's signal processing, which takes time to import
 
             files.append(out / "report.html")
             write_report(history, files[-1])
-        for name, change in simulation.fitted.items():
-            if name in [quantity.name for quantity in simulation.equations.position_quantities]:
-                print(f"kingpost: warning: '{name}' starts {change:+.4g} from its start value, to close loops", file=sys.stderr)
+        warn_of_fitted_start(simulation.fitted, (quantity.name for quantity in simulation.mechanism.coordinates))
         for warning in history.provenance["warnings"]:
             print(f"kingpost: warning: {warning}", file=sys.stderr)
         if arguments.json:
@@ -169,15 +166,14 @@ def _last_with(name: str, layers: list[dict[str, Any]]) -> int:
     return max((i for i, layer in enumerate(layers) if name in layer), default=-1)
 
 
-def _prepare(source: Source, choice: dict[str, Any], close_loops: bool) -> Simulation:
-    names = ("t_start", "step", "output_step", "formulation", "integrator", "backend", "start", "load_method")
+def _prepare(source: Source, choice: dict[str, Any]) -> Simulation:
+    names = ("t_start", "step", "output_step", "formulation", "integrator", "backend", "start", "close_loops", "load_method")
     return prepare(
         source.mechanism,
         choice["t_end"],
         settings=source.settings,
         plugins=source.plugins,
         loads=_wanted_loads(choice.get("loads"), source.mechanism),
-        close_loops=close_loops,
         **{name: choice[name] for name in names if name in choice},
     )
 

@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 
 from kingpost.assembly import Assembly, assemble
 from kingpost.cli.source import Source
+from kingpost.consistency import without_redundant_rows
 from kingpost.equations import Equations, FloatArray
 from kingpost.errors import FileError, closest, listed
 from kingpost.selection import select
@@ -34,18 +36,20 @@ class Situation:
     x: FloatArray
     u: FloatArray
     p: FloatArray
+    #: What --at gives, the rest being the model's own start values.
+    given: frozenset[str] = frozenset()
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the entries of ``x``."""
-        mechanism = self.equations.mechanism
-        return tuple(quantity.name for quantity in (*mechanism.coordinates, *mechanism.speeds))
+        quantities = (*self.equations.position_quantities, *self.equations.speed_quantities)
+        return tuple(quantity.name for quantity in quantities)
 
     @property
     def units(self) -> tuple[str, ...]:
         """The units of the entries of ``x``."""
-        mechanism = self.equations.mechanism
-        return tuple(quantity.unit for quantity in (*mechanism.coordinates, *mechanism.speeds))
+        quantities = (*self.equations.position_quantities, *self.equations.speed_quantities)
+        return tuple(quantity.unit for quantity in quantities)
 
 
 def add_state_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,8 +70,8 @@ def open_situation(source: Source, arguments: argparse.Namespace) -> Situation:
     inputs = np.array([values.inputs[signal.name] for signal in mechanism.inputs])
     p = np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
     names = {
-        "q": [coordinate.name for coordinate in mechanism.coordinates],
-        "v": [speed.name for speed in mechanism.speeds],
+        "q": [coordinate.name for coordinate in equations.position_quantities],
+        "v": [speed.name for speed in equations.speed_quantities],
         "u": [signal.name for signal in mechanism.inputs],
     }
     q, v, u = (_vector(state, key, start, names[key]) for key, start in (("q", q), ("v", v), ("u", inputs)))
@@ -75,7 +79,16 @@ def open_situation(source: Source, arguments: argparse.Namespace) -> Situation:
     t = float(state.get("t", 0.0))
     check_singularity(equations, x, t)
     equations.check_mass_matrix(x, p)
-    return Situation(assembly, equations, t, x, u, p)
+    equations = without_redundant_rows(equations, t, x, p)
+    return Situation(assembly, equations, t, x, u, p, frozenset(state))
+
+
+def warn_of_fitted_start(changes: Mapping[str, float], coordinates: Iterable[str]) -> None:
+    """Say on standard error which coordinates do not start where they were asked to, so that loops are closed."""
+    known = set(coordinates)
+    for name, change in changes.items():
+        if name in known:
+            print(f"kingpost: warning: '{name}' starts {change:+.4g} from its start value, to close loops", file=sys.stderr)
 
 
 def _read_state(name: str | None) -> dict[str, Any]:

@@ -9,9 +9,13 @@ import numpy as np
 
 from kingpost.cli.output import print_json, print_table
 from kingpost.cli.source import add_model_argument, open_source
-from kingpost.cli.state import Situation, add_state_arguments, open_situation
+from kingpost.cli.state import Situation, add_state_arguments, open_situation, warn_of_fitted_start
+from kingpost.consistency import consistent_start
+from kingpost.constraints import efforts_of
+from kingpost.equilibrium import Equilibrium, find_equilibrium
+from kingpost.errors import listed
 from kingpost.interfaces.command import Command
-from kingpost.linearize import Equilibrium, Linearisation, find_equilibrium, linearize
+from kingpost.linearize import Linearisation, linearize
 from kingpost.pluginset import PluginSet
 
 
@@ -20,6 +24,7 @@ class FindEquilibrium(Command):
 
     Newton's method with the exact Jacobian starts from the model's start values (or --at). By default it looks for a stable
     equilibrium and leaves unstable ones that it meets; --any takes the nearest. Set-points are frozen at the time of the state.
+    Closed loops are closed first, and what their closures carry is printed, too.
     """
 
     name = "equilibrium"
@@ -41,8 +46,10 @@ class FindEquilibrium(Command):
         rows = [
             ("coordinate", name, f"{value:.9g} {unit}") for name, value, unit in zip(names, found.x, place.units, strict=False)
         ]
-        print_table(rows[: place.equations.nq])
+        print_table([*rows[: place.equations.nq], *_closure_rows(place, found)])
         print(f"\nforce left over: {found.residual:.2e} along {found.residual_at}, after {found.iterations} iterations")
+        if found.redundant:
+            print(f"loads of redundant closures ({listed(found.redundant)}) are those of smallest multipliers")
         for q in found.passed:
             shown = ", ".join(f"{name} = {value:.6g}" for name, value in zip(names, q, strict=False))
             print(f"came past an unstable equilibrium at {shown}")
@@ -56,7 +63,7 @@ class Linearize(Command):
     """Print the small motions of a machine around a state: eigenvalues, frequencies, damping and mode shapes.
 
     With --json also the matrices A, B, C, D of xi' = A xi + B du, dy = C xi + D du, where xi holds a small displacement along
-    every generalized speed, then the speeds, and y the model's outputs.
+    every generalized speed, then the speeds, and y the model's outputs. Of closed loops, xi holds those of independent joints.
     """
 
     name = "linearize"
@@ -68,6 +75,11 @@ class Linearize(Command):
         parser.add_argument(
             "--from", dest="start", choices=["start", "equilibrium"], default="start", help="around which state"
         )
+        parser.add_argument(
+            "--close-loops",
+            action="store_true",
+            help="let a state that leaves loops open by more than 0.01 rad or m be changed until they close",
+        )
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
@@ -75,6 +87,10 @@ class Linearize(Command):
         x = place.x
         if arguments.start == "equilibrium":
             x = find_equilibrium(place.equations, x, place.u, place.p, place.t).x
+        elif place.equations.joint_coordinates:
+            begin = consistent_start(place.equations, place.t, x, place.p, arguments.close_loops)
+            warn_of_fitted_start(begin.changes, place.names[: place.equations.nq])
+            x = begin.x
         result = linearize(place.equations, place.t, x, place.u, place.p)
         if arguments.json:
             print_json({**_state_record(place, x), **_linear_record(result)})
@@ -84,16 +100,29 @@ class Linearize(Command):
 
 
 def _print_modes(result: Linearisation) -> None:
-    n = len(result.A) // 2
-    names = [state.removeprefix("displacement of ") for state in result.states[:n]]
+    names = result.shape_names
     rows = []
     for mode in result.modes:
         largest = np.argsort(-np.abs(mode.shape), kind="stable")[:3]
         parts = [f"{names[i]} {mode.shape[i].real:+.2f}" for i in largest if abs(mode.shape[i]) > 0.05]
         value = mode.eigenvalue
         shown = f"{value.real:.4g}" + (f" +- {value.imag:.4g}i" if value.imag else "")
-        rows.append((shown, f"{mode.frequency:.4g}", f"{mode.damping:.4g}", ", ".join(parts)))
+        rows.append((shown, f"{mode.frequency:.4g}", f"{mode.damping + 0.0:.4g}", ", ".join(parts)))
     print_table(rows, ("EIGENVALUE [1/s]", "FREQUENCY [Hz]", "DAMPING", "LARGEST PARTS OF THE SHAPE"))
+
+
+def _closure_rows(place: Situation, found: Equilibrium) -> list[tuple[str, str, str]]:
+    """Return what each closure carries, in words: the resultants of its wrench, or the efforts along what it ties."""
+    rows = []
+    for closure in place.equations.mechanism.closures:
+        words = []
+        if closure.name in found.closures:
+            moment, force = found.closures[closure.name][:3], found.closures[closure.name][3:]
+            words += [f"force {np.linalg.norm(force):.9g} N", f"moment {np.linalg.norm(moment):.9g} N.m"]
+        efforts = found.closures.get(efforts_of(closure.name), ())
+        words += [f"{effort:.9g} along {name}" for name, effort in zip(closure.coordinates, efforts, strict=bool(len(efforts)))]
+        rows.append(("closure", closure.name, ", ".join(words)))
+    return rows
 
 
 def _state_record(place: Situation, x: np.ndarray[Any, Any]) -> dict[str, Any]:
@@ -113,6 +142,7 @@ def _linear_record(result: Linearisation) -> dict[str, Any]:
         "states": list(result.states),
         "inputs": list(result.inputs),
         "outputs": list(result.outputs),
+        "shape_names": list(result.shape_names),
         "A": result.A.tolist(),
         "B": result.B.tolist(),
         "C": result.C.tolist(),
@@ -138,5 +168,8 @@ def _equilibrium_record(place: Situation, found: Equilibrium) -> dict[str, Any]:
         "residual_at": found.residual_at,
         "iterations": found.iterations,
         "passed_unstable": [q.tolist() for q in found.passed],
+        "closures": {name: wrench.tolist() for name, wrench in found.closures.items()},
+        "redundant_closures": list(found.redundant),
+        "shape_names": list(found.linearisation.shape_names),
         "modes": _linear_record(found.linearisation)["modes"],
     }

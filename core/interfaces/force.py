@@ -81,12 +81,21 @@ class Loads:
     coordinate, or a generalized speed, to a generalized force (N m or N); ``potential`` is the potential energy (J) of
     whatever part of these derives from one, so that the energy balance of a run is right. A force that is gravity also says
     what acceleration (m/s^2, world axes) it gives to everything, so that load histories can state it.
+
+    A wrench that depends on the acceleration of a body, such as that of the water around a hull, is split: its part
+    ``- A a`` is given by ``inertias``, the symmetric 6 x 6 matrix A for the rate a of the body's twist (about its origin, in
+    body axes), the rest by ``wrenches``. ``kinetic`` is the kinetic energy (J) of what is moved along.
+
+    ``signals`` are numbers to watch, with their units: ``{"tension": (tension, "N")}`` becomes the channel ``name.tension``.
     """
 
     wrenches: Mapping[str, ca.SX] = field(default_factory=dict)
     efforts: Mapping[str, ca.SX] = field(default_factory=dict)
     potential: Any = 0.0
     gravity: ca.SX | None = None
+    inertias: Mapping[str, ca.SX] = field(default_factory=dict)
+    kinetic: Any = 0.0
+    signals: Mapping[str, tuple[ca.SX, str]] = field(default_factory=dict)
 
 
 class Force(Plugin):

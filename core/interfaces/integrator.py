@@ -47,6 +47,10 @@ class StepMap(Integrator):
         """Return these numbers at the start of a run."""
         raise NotImplementedError
 
+    def observe(self, equations: Equations) -> ca.Function:
+        """Return the function (t, x, u, p) -> values of ``equations.channels``, with or without the memory behind x."""
+        return equations.observe
+
     @abstractmethod
     def step(self, equations: Equations, t: ca.MX, x: ca.MX, u: ca.MX, p: ca.MX, h: ca.MX) -> ca.MX:
         """Return the state after one step of length ``h`` from time ``t`` and state ``x`` = [q; v], followed by the memory.
@@ -67,6 +71,9 @@ class InitialValueProblem:
     jacobian: Callable[[float, FloatArray], FloatArray]
     #: Filled by the solver with counts of what it did, e.g. ``{"steps": 120}``; reported with the run.
     statistics: dict[str, int] = field(default_factory=dict)
+    #: The function (t, x) -> x on the constraints, if the rates are taken there: ``rhs`` gives the same at both. A solver that
+    #: goes on from it after each step lets no error of the constraints grow. Samples are brought there in any case.
+    projected: Callable[[float, FloatArray], FloatArray] | None = None
 
 
 class Solver(Integrator):

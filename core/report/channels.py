@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kingpost.equations import Channel
 from kingpost.history import History
 from kingpost.loadframes import COMPONENTS
+from kingpost.monitorchannels import GROUP_OF, MONITOR_GROUPS
 
 POSE = ("px", "py", "pz", "ew", "ex", "ey", "ez")
 MOTION = ("wx", "wy", "wz", "alphax", "alphay", "alphaz", "ax", "ay", "az")
@@ -42,6 +43,8 @@ class Panel:
     unit: str
     names: tuple[str, ...]
     role: str
+    #: Whether its lines spread over powers of ten.
+    log: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,8 @@ class Inventory:
     posed: tuple[str, ...]
     moving: tuple[str, ...]
     residuals: tuple[str, ...]
+    #: What ``--monitors`` adds: energy balance, momentum, errors and quality of constraints.
+    monitors: tuple[str, ...]
     panels: tuple[Panel, ...]
 
     @property
@@ -78,10 +83,13 @@ def take_inventory(history: History) -> Inventory:
     used = {name for load in loads for name in load.names} | set(residuals)
     used |= {f"{body}.pose.{part}" for body in posed for part in POSE}
     used |= {f"{body}.motion.{part}" for body in moving for part in MOTION}
+    monitors = [name for name in names if name in GROUP_OF]
+    used |= set(monitors)
     if all(name in known and (history[name] == history[name][0]).all() for name in GRAVITY):
         used |= set(GRAVITY)
     rest = [channel for channel in history.channels if channel.name not in used]
-    return Inventory(loads, posed, moving, residuals, (*_panels(rest), *_motion_panels(history, moving)))
+    panels = (*_panels(rest), *_motion_panels(history, moving), *_monitor_panels(history, monitors))
+    return Inventory(loads, posed, moving, residuals, tuple(monitors), panels)
 
 
 def _joint_loads(names: Iterable[str], known: set[str]) -> tuple[JointLoad, ...]:
@@ -143,4 +151,14 @@ def _motion_panels(history: History, bodies: tuple[str, ...]) -> list[Panel]:
         for start, what in ((0, "angular velocity"), (3, "angular acceleration"), (6, "acceleration of the origin")):
             names = tuple(f"{body}.motion.{part}" for part in MOTION[start : start + 3])
             panels.append(Panel(f"{body}: {what}", history.unit(names[0]), names, "Bodies"))
+    return panels
+
+
+def _monitor_panels(history: History, names: list[str]) -> list[Panel]:
+    """One plot for each group of monitors that a history has."""
+    panels = []
+    for group in MONITOR_GROUPS:
+        own = tuple(channel.name for channel in group.channels if channel.name in names)
+        if own:
+            panels.append(Panel(group.title, group.unit or history.unit(own[0]), own, "Monitors", group.log))
     return panels

@@ -18,6 +18,7 @@ from kingpost.loadframes import COMPONENTS
 from kingpost.report.channels import Inventory, JointLoad, is_load_unit, take_inventory
 from kingpost.report.cycles import counting_rules, describe_cycles
 from kingpost.report.geometry import Geometry
+from kingpost.report.monitors import describe_monitors
 from kingpost.report.packing import Buckets, packed, packed_time
 from kingpost.report.scene import make_scene
 from kingpost.report.statistics import Spectra, extremes, rose
@@ -57,6 +58,7 @@ def make_content(history: History, options: Options) -> dict[str, Any]:
     buckets = Buckets(history.time, points)
     units = {channel.name: channel.unit for channel in history.channels}
     numbers = {name: extremes(history.time[first:], history[name][first:]) for name in shown}
+    logarithmic = {name for panel in inventory.panels if panel.log for name in panel.names}
     content: dict[str, Any] = {
         "title": options.title or _title(history),
         "facts": _facts(history, options),
@@ -67,18 +69,21 @@ def make_content(history: History, options: Options) -> dict[str, Any]:
         "counted": {"from": float(history.time[first]), "skip": options.skip, "duration": duration},
         "reduction": {"samples": len(history), "points": len(buckets.time), "bucket": buckets.size},
         "series": [
-            {"name": name, "unit": units[name], **numbers[name], **packed(buckets.reduce(history[name]))} for name in shown
+            {"name": name, "unit": units[name], **numbers[name], **_packed(buckets.reduce(history[name]), name in logarithmic)}
+            for name in shown
         ],
         "panels": [
-            {"title": panel.title, "unit": panel.unit, "role": panel.role, "names": list(panel.names)}
+            {"title": panel.title, "unit": panel.unit, "role": panel.role, "names": list(panel.names), "log": panel.log}
             for panel in inventory.panels
         ],
+        "monitors": describe_monitors(history, inventory.monitors),
         "scene": make_scene(history, inventory, loads),
         "joints": [_joint(history, load, first) for load in loads],
         "notes": [],
         "quality": _quality(history, inventory, numbers),
     }
-    content |= _analysis(history, shown, first, options, numbers)
+    moving = [name for name in shown if name not in inventory.monitors]
+    content |= _analysis(history, moving, first, options, numbers)
     if not inventory.loads:
         content["notes"].append(NO_LOADS)
     content["provenance"] = plain({k: v for k, v in history.provenance.items() if k != "channels"})
@@ -87,6 +92,16 @@ def make_content(history: History, options: Options) -> dict[str, Any]:
         for channel in history.channels
     ]
     return content
+
+
+def _packed(values: FloatArray, logarithmic: bool) -> dict[str, Any]:
+    """Return a packed column; of what spreads over powers of ten, sizes as powers of ten, so that small ones are not lost."""
+    if not logarithmic:
+        return packed(values)
+    sizes = np.abs(values)
+    # Zero has no logarithm: it is drawn at the least that is not.
+    least = float(np.min(sizes, initial=1.0, where=sizes > 0))
+    return {**packed(np.log10(np.maximum(sizes, least))), "log": True}
 
 
 def _check(history: History, options: Options) -> None:
@@ -164,8 +179,7 @@ def _facts(history: History, options: Options) -> list[list[str]]:
 
 def _joint(history: History, load: JointLoad, first: int) -> dict[str, Any]:
     channel = next(channel for channel in history.channels if channel.name == load.total[0])
-    joints = Geometry.read(history.provenance.get("geometry") or {}, _bodies(history)).joints
-    joint = next((joint for joint in joints if joint.name == load.joint), None)
+    joint = Geometry.read(history.provenance.get("geometry") or {}, _bodies(history)).named(load.joint)
     letters = _plane(channel.frame, None if joint is None or joint.axis is None else [float(x) for x in joint.axis])
 
     def across(kind: str, i: int) -> FloatArray:

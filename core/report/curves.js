@@ -1,8 +1,11 @@
 // Channels over time. All plots of a page show the same stretch of time and the same cursor.
 
 class TimePlot extends Chart {
-  constructor(names, { extremes = false, height = 210, label = "" } = {}) {
+  constructor(names, { extremes = false, height = 210, label = "", log = false, whole = false, unit = "" } = {}) {
     super(height, "");
+    this.log = log;
+    this.whole = whole; // counts, shown from 0
+    this.unit = unit; // words at the axis, where the channels have no unit in common
     this.names = names;
     this.label = label;
     this.extremes = extremes;
@@ -30,7 +33,7 @@ class TimePlot extends Chart {
     this.scale = scaleFor(unit, magnitudeOf(this.names));
     this.title.replaceChildren(
       this.label + " ",
-      element("span", { class: "unit" }, `[${prettyUnit(this.scale.unit)}]`),
+      element("span", { class: "unit" }, `[${prettyUnit(this.unit || this.scale.unit)}]`),
     );
     const said = this.names.map((name) => this.extremeWords(name)).join("; ");
     this.canvas.setAttribute("aria-label", `Plot over time, ${this.label}: ${said}`);
@@ -139,7 +142,8 @@ class TimePlot extends Chart {
         if (values[i] > high) high = values[i];
       }
     }
-    const y = padded(low * factor, high * factor, this.extremes ? 0.13 : 0.07);
+    const air = this.extremes ? 0.13 : 0.07;
+    const y = this.log ? decades(low, high) : this.whole ? { low: 0, high: high + 1 } : padded(low * factor, high * factor, air);
     this.axes = new Axes(this, { low: clock.range[0], high: clock.range[1] }, y);
     this.drawSkipped(context);
     this.axes.draw(context);
@@ -231,7 +235,9 @@ class TimePlot extends Chart {
     const resolution = 10 ** Math.floor(Math.log10((this.axes.y.high - this.axes.y.low) / 2000));
     this.names.forEach((name, k) => {
       const value = seriesOf.get(name).values[i] * factor;
-      this.legend.children[k].lastChild.textContent = withResolution(value, resolution);
+      this.legend.children[k].lastChild.textContent = this.log
+        ? significant(value, 3)
+        : withResolution(value, this.whole ? 1 : resolution);
     });
     if (clock.time < clock.range[0] || clock.time > clock.range[1]) return;
     const x = this.axes.px(clock.time);

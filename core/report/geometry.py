@@ -38,31 +38,36 @@ class JointGeometry:
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """Bodies (mass, centre of mass), joints and the points of outputs."""
+    """Bodies (mass, centre of mass), joints, the points of outputs, and closures between bodies."""
 
     masses: Mapping[str, float]
     centres: Mapping[str, FloatArray]
     joints: tuple[JointGeometry, ...]
     outputs: tuple[tuple[str, str, FloatArray], ...]
+    #: What closes loops, in the words of joints.
+    closures: tuple[JointGeometry, ...] = ()
 
     @staticmethod
     def read(record: Mapping[str, Any], bodies: tuple[str, ...]) -> Geometry:
         """Return what ``record`` (provenance["geometry"]) says about ``bodies``, the ones whose poses are known."""
         there = {*bodies, WORLD}
         entries = {name: entry for name, entry in record.get("bodies", {}).items() if name in there}
-        joints = [
-            JointGeometry(
-                name,
-                joint["kind"],
-                joint["parent"],
-                joint["child"],
-                _frame(joint["parent_frame"]),
-                _frame(joint["child_frame"]),
-                None if joint.get("axis") is None else np.array(joint["axis"], dtype=float),
+        joints, closures = (
+            tuple(
+                JointGeometry(
+                    name,
+                    joint["kind"],
+                    joint["parent"],
+                    joint["child"],
+                    _frame(joint["parent_frame"]),
+                    _frame(joint["child_frame"]),
+                    None if joint.get("axis") is None else np.array(joint["axis"], dtype=float),
+                )
+                for name, joint in record.get(kind, {}).items()
+                if {joint["parent"], joint["child"]} <= there
             )
-            for name, joint in record.get("joints", {}).items()
-            if {joint["parent"], joint["child"]} <= there
-        ]
+            for kind in ("joints", "closures")
+        )
         outputs = [
             (output["name"], output["body"], np.array(output["at"], dtype=float))
             for output in record.get("outputs", [])
@@ -71,9 +76,20 @@ class Geometry:
         return Geometry(
             {name: float(entry["mass"]) for name, entry in entries.items()},
             {name: np.array(entry["com"], dtype=float) for name, entry in entries.items()},
-            tuple(joints),
+            joints,
             tuple(outputs),
+            closures,
         )
+
+    def named(self, name: str) -> JointGeometry | None:
+        """Return a joint or a closure by its name, if it is known."""
+        return next((joint for joint in (*self.joints, *self.closures) if joint.name == name), None)
+
+    def closed_at(self, body: str) -> list[FloatArray]:
+        """Return the points of a body at which loops are closed."""
+        places = [(closure.parent, closure.parent_frame) for closure in self.closures]
+        places += [(closure.child, closure.child_frame) for closure in self.closures]
+        return [frame.position for owner, frame in places if owner == body]
 
     def inbound(self, body: str) -> JointGeometry | None:
         """Return the joint that carries a body, if it is known."""
@@ -89,6 +105,7 @@ class Geometry:
         points = [carried.child_frame.position] if carried else []
         points += [joint.parent_frame.position for joint in self.outbound(body)]
         points += [at for _, owner, at in self.outputs if owner == body]
+        points += self.closed_at(body)
         if body in self.centres:
             points.append(self.centres[body])
         return points or [np.zeros(3)]

@@ -6,6 +6,7 @@ if (report.scene.bodies) document.getElementById("contents").append(element("a",
 buildMachine();
 buildMotion();
 buildLoads();
+buildMonitors();
 buildRoses();
 buildAnalysis();
 const extremesTable = buildTable();

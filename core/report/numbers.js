@@ -42,7 +42,8 @@ function lazily(object, name, make) {
 const plotTime = unpackTime(report.time);
 const seriesOf = new Map();
 for (const series of report.series) {
-  lazily(series, "values", () => unpack(series));
+  // What spreads over powers of ten is stored as powers of ten.
+  lazily(series, "values", () => (series.log ? unpack(series).map((power) => 10 ** power) : unpack(series)));
   seriesOf.set(series.name, series);
 }
 

@@ -197,3 +197,10 @@ function padded(low, high, share = 0.07) {
   const air = share * (high - low);
   return { low: low - air, high: high + air };
 }
+
+// Whole powers of ten around a range; at least one of them.
+function decades(low, high) {
+  if (!(low <= high)) return { low: 0.1, high: 10, log: true };
+  const [first, last] = [Math.floor(Math.log10(low) + 1e-9), Math.ceil(Math.log10(high) - 1e-9)];
+  return { low: 10 ** first, high: 10 ** Math.max(last, first + 1), log: true };
+}

@@ -97,7 +97,7 @@ def _path(output: tuple[str, str, FloatArray], poses: Poses) -> dict[str, Any] |
 
 def _arrow(history: History, load: JointLoad, geometry: Geometry, rows: Any) -> dict[str, Any] | None:
     """Return moment (about the joint origin) and force of a joint in world axes, and the point of the body it acts on."""
-    joint = next((joint for joint in geometry.joints if joint.name == load.joint), None)
+    joint = geometry.named(load.joint)
     if joint is None:
         return None
     try:

@@ -44,7 +44,7 @@ function buildHead() {
 }
 
 function buildMotion() {
-  const shown = report.panels.filter(({ role }) => role !== "Bodies");
+  const shown = report.panels.filter(({ role }) => role !== "Bodies" && role !== "Monitors");
   const bodies = report.panels.filter(({ role }) => role === "Bodies");
   const { samples, bucket } = report.reduction;
   const grid = (panels) =>
@@ -179,6 +179,32 @@ function qualityLine() {
       element("span", { class: `badge ${verdict[0]}` }, verdict[1]),
       ` ${words.join("; ")}`,
     ),
+    element("div", { class: "plots" }, figures),
+  );
+}
+
+// What physics says about the run: energy balance, momentum, and how well constraints are kept.
+function buildMonitors() {
+  const panels = report.panels.filter(({ role }) => role === "Monitors");
+  if (!panels.length) return;
+  const lines = report.monitors.map(({ what, text, verdict }) =>
+    element(
+      "li",
+      {},
+      element("b", {}, `${what} `),
+      element("span", { class: `badge ${verdict === "check" ? "bad" : "good"}` }, verdict),
+      ` ${text}`,
+    ),
+  );
+  const figures = panels.map(({ names, title, log, unit }) => {
+    const common = unit === seriesOf.get(names[0]).unit;
+    return timePlot(names, { label: title, log, whole: names[0] === "constraints.rank", unit: common ? "" : unit }).element;
+  });
+  section(
+    main,
+    "monitors",
+    "Monitors",
+    lines.length ? element("ul", { class: "small" }, lines) : "",
     element("div", { class: "plots" }, figures),
   );
 }

@@ -18,6 +18,9 @@ from kingpost.report.geometry import Geometry, JointGeometry, Poses
 #: Joints to the world that let a body float or swing freely: what hangs there and carries others is drawn as a hull.
 FLOATING = ("free", "cardan", "gimbal", "spherical", "universal", "planar")
 SHIP_WORDS = ("vessel", "hull", "ship", "boat", "barge")
+#: Closures that are drawn as a pin, and as a ball.
+PINS = ("revolute", "cylindrical", "point-on-line")
+BALLS = ("spherical", "universal", "weld")
 #: Radius of a bar as a share of the machine's size.
 THICKNESS = 0.016
 
@@ -40,6 +43,9 @@ def body_shapes(geometry: Geometry, poses: Poses) -> dict[str, list[dict[str, An
     for joint in geometry.joints:
         for owner, shape in _of_joint(joint, geometry, poses, size):
             shapes[owner].append(shape)
+    for closure in geometry.closures:
+        if closure.child != WORLD and (pin := _of_closure(closure, size)) is not None:
+            shapes[closure.child].append(pin)
     return shapes
 
 
@@ -55,6 +61,7 @@ def _of_body(body: str, geometry: Geometry, poses: Poses, size: float) -> Iterat
     root = joint.child_frame.position if joint else np.zeros(3)
     ends = [out.parent_frame.position for out in geometry.outbound(body)]
     ends += [at for _, owner, at in geometry.outputs if owner == body]
+    ends += geometry.closed_at(body)
     centre = geometry.centres.get(body, root)
     if is_hull(body, geometry):
         hull = _hull(body, centre, ends, geometry, poses, size)
@@ -99,6 +106,15 @@ def _of_joint(joint: JointGeometry, geometry: Geometry, poses: Poses, size: floa
     if joint.parent == WORLD and not is_hull(joint.child, geometry) and joint.kind != "prismatic":
         at = frame_F.position - np.array([0.0, 0.0, 2.2 * radius])
         yield WORLD, {"kind": "box", "at": at.tolist(), "size": [8 * radius, 8 * radius, 1.2 * radius]}
+
+
+def _of_closure(closure: JointGeometry, size: float) -> dict[str, Any] | None:
+    """Return a pin or a ball where a closure holds two bodies together; wheels and ropes touch elsewhere."""
+    radius, at = THICKNESS * size, closure.child_frame.position.tolist()
+    if closure.kind in PINS and closure.axis is not None:
+        axis = _unit(closure.child_frame.rotation @ closure.axis)
+        return {"kind": "drum", "at": at, "axis": axis.tolist(), "radius": 1.6 * radius, "length": 3 * radius}
+    return {"kind": "ball", "at": at, "radius": 1.5 * radius} if closure.kind in BALLS else None
 
 
 def _hull(

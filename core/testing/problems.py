@@ -126,7 +126,11 @@ def welded() -> Mechanism:
     )
 
 
-def random_tree(seed: int, bodies: int = 5, kinds: Sequence[str] = tuple(JOINT_KINDS)) -> Mechanism:
+#: Joint kinds with coordinates of their own, or none.
+FREE_KINDS = tuple(kind for kind in JOINT_KINDS if kind != "given")
+
+
+def random_tree(seed: int, bodies: int = 5, kinds: Sequence[str] = FREE_KINDS) -> Mechanism:
     """Return a tree of rigid bodies with random shape, joints, inertias and springs, and gravity in a random direction.
 
     Conservative by construction; its joints are of the given ``kinds``. The parameter ``scale`` multiplies all masses and

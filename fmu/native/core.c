@@ -74,6 +74,7 @@ kp_instance *kp_create(const char *name, const char *token, kp_logger logger, vo
   ready = allocate(&self->outputs, kp_outputs_work) && ready;
   ready = allocate(&self->rhs, kp_rhs_work) && ready;
   ready = allocate(&self->start, kp_start_work) && ready;
+  ready = allocate(&self->memory, kp_memory_work) && ready;
   ready = allocate(&self->tangent, kp_tangent_work) && ready;
   ready = allocate(&self->start_tangent, kp_start_tangent_work) && ready;
   ready = allocate(&self->guard, kp_guard_work) && ready;
@@ -97,6 +98,7 @@ void kp_destroy(kp_instance *self) {
   release(&self->outputs);
   release(&self->rhs);
   release(&self->start);
+  release(&self->memory);
   release(&self->tangent);
   release(&self->start_tangent);
   release(&self->guard);
@@ -220,6 +222,7 @@ kp_status kp_exit_initialization(kp_instance *self) {
   if (self->now.phase != KP_INITIALIZING)
     return kp_say(self, KP_ERROR, "there is no initialization to end: the model is %s", kp_phase_name(self));
   if (kp_settle(self) != KP_OK || normalize(self) != KP_OK) return KP_ERROR;
+  self->now.memory_step = 0;
   kp_stale(self);
   joint = kp_singular_joint(self, self->now.x);
   if (joint >= 0)
@@ -282,14 +285,17 @@ kp_status kp_set(kp_instance *self, const unsigned references[], size_t count, c
   }
   for (i = 0; i < count; ++i) {
     r = references[i];
-    if (r < KP_FIRST_U)
+    if (r < KP_FIRST_U) {
+      /* What the integrator remembers was found with the old value. */
+      if (self->now.p[r - KP_FIRST_P] != values[i]) self->now.memory_step = 0;
       self->now.p[r - KP_FIRST_P] = values[i];
-    else if (r < KP_FIRST_X) {
+    } else if (r < KP_FIRST_X) {
       self->now.u[r - KP_FIRST_U] = values[i];
       self->now.u_rate[r - KP_FIRST_U] = 0;
     } else {
       self->now.x[r - KP_FIRST_X] = values[i];
       self->now.x_given[r - KP_FIRST_X] = 1;
+      self->now.memory_step = 0;
     }
   }
   kp_stale(self);

@@ -46,6 +46,9 @@ typedef struct {
   double stop_defined;
   /* Which start values the importer has set, so that they are not computed from parameters. */
   double x_given[KP_ROOM(KP_NX)];
+  /* What the integrator carries from step to step beside the state, and the step length that it is for; 0: begin anew. */
+  double memory[KP_ROOM(KP_NM)];
+  double memory_step;
 } kp_state;
 
 typedef struct {
@@ -64,8 +67,10 @@ typedef struct {
   bool y_fresh;
   bool dx_fresh;
   double last_successful_time;
-  kp_workspace step, outputs, rhs, guard, start, tangent, start_tangent;
-  double following[KP_ROOM(KP_NX)];
+  kp_workspace step, outputs, rhs, guard, start, memory, tangent, start_tangent;
+  /* The state, followed by the integrator's memory, before and after a step. */
+  double before[KP_ROOM(KP_NX + KP_NM)];
+  double following[KP_ROOM(KP_NX + KP_NM)];
   double seed[1 + KP_NX + KP_NU + KP_NP];
   double sensitivity[KP_ROOM(KP_NX + KP_NY)];
   char *name;

@@ -5,13 +5,46 @@
 #include <math.h>
 #include <string.h>
 
+/* Let the integrator begin anew where its memory does not belong to the state and to steps of length h. Lengths that differ by
+   rounding, as those of an importer that subtracts times, are the same. */
+static kp_status remember(kp_instance *self, double t, double h, const double *u) {
+#if KP_NM > 0
+  kp_workspace *ws = &self->memory;
+  size_t i;
+  if (self->now.memory_step > 0 && fabs(h - self->now.memory_step) <= 1e-6 * h) return KP_OK;
+  ws->arg[0] = &t;
+  ws->arg[1] = self->now.x;
+  ws->arg[2] = u;
+  ws->arg[3] = self->now.p;
+  ws->arg[4] = &h;
+  ws->res[0] = self->now.memory;
+  self->now.memory_step = 0;
+  if (kp_memory(ws->arg, ws->res, ws->iw, ws->w, 0))
+    return kp_say(self, KP_DISCARD, "the integrator cannot begin at t = %.9g s: what it needs there cannot be evaluated", t);
+  for (i = 0; i < KP_NM; ++i)
+    if (!isfinite(self->now.memory[i]))
+      return kp_say(self, KP_DISCARD, "the integrator cannot begin at t = %.9g s: what it needs there is %g", t,
+                    self->now.memory[i]);
+  self->now.memory_step = h;
+#else
+  (void)self;
+  (void)t;
+  (void)h;
+  (void)u;
+#endif
+  return KP_OK;
+}
+
 /* One internal step from time t, with the inputs in u; the state changes only if all went well. */
 static kp_status advance(kp_instance *self, double t, double h, const double *u) {
   kp_workspace *ws = &self->step;
   size_t i;
   int joint;
+  if (remember(self, t, h, u) != KP_OK) return KP_DISCARD;
+  memcpy(self->before, self->now.x, KP_NX * sizeof *self->before);
+  memcpy(self->before + KP_NX, self->now.memory, KP_NM * sizeof *self->before);
   ws->arg[0] = &t;
-  ws->arg[1] = self->now.x;
+  ws->arg[1] = self->before;
   ws->arg[2] = u;
   ws->arg[3] = self->now.p;
   ws->arg[4] = &h;
@@ -26,7 +59,12 @@ static kp_status advance(kp_instance *self, double t, double h, const double *u)
   if (joint >= 0)
     return kp_say(self, KP_DISCARD, "joint '%s' is about to lock at t = %.9g s: its coordinates become singular",
                   kp_guarded[joint], t + h);
-  memcpy(self->now.x, self->following, sizeof self->now.x);
+  for (i = KP_NX; i < KP_NX + KP_NM; ++i)
+    if (!isfinite(self->following[i]))
+      return kp_say(self, KP_DISCARD, "what the integrator remembers becomes %g in the step of %g s from t = %.9g s; try a shorter step",
+                    self->following[i], h, t);
+  memcpy(self->now.x, self->following, KP_NX * sizeof *self->following);
+  memcpy(self->now.memory, self->following + KP_NX, KP_NM * sizeof *self->following);
   return KP_OK;
 }
 
@@ -107,6 +145,7 @@ kp_status kp_set_states(kp_instance *self, const double x[], size_t count) {
     if (!isfinite(x[i]))
       return kp_say(self, KP_DISCARD, "'%s' was set to %g at t = %.9g s", kp_names[KP_FIRST_X + i], x[i], self->now.time);
   memcpy(self->now.x, x, count * sizeof *x);
+  self->now.memory_step = 0;
   kp_stale(self);
   return KP_OK;
 }

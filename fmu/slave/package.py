@@ -62,7 +62,9 @@ class PackageEngine(Engine):
         self._nx, self._nu, self._np = len(model.x0), equations.nu, equations.np
         evaluators = {name: Evaluator(function) for name, function in rebuilt.functions.items()}
         self._rhs, self._outputs, self._start = (evaluators[f"kp_{name}"] for name in ("rhs", "outputs", "start"))
-        self._guard, self._step, self._jacobian = (evaluators.get(f"kp_{name}") for name in ("guard", "step", "jacobian"))
+        self._guard, self._step, self._jacobian, self._begin, self._projected = (
+            evaluators.get(f"kp_{name}") for name in ("guard", "step", "jacobian", "memory", "projected")
+        )
         first, by_reference = self._first["x"], {variable.reference: variable for variable in interface.variables}
         self._calculated = [
             first + i in by_reference and by_reference[first + i].initial == "calculated" for i in range(self._nx)
@@ -70,6 +72,10 @@ class PackageEngine(Engine):
         self._time, self._stop, self._phase = 0.0, None, INSTANTIATED  # type: float, float | None, int
         self._x, self._u, self._p = model.x0.copy(), model.u0.copy(), model.p0.copy()
         self._given = np.zeros(self._nx)
+        #: What the integrator carries from step to step beside the state, and the step that it is for; 0: begin anew.
+        self._memory, self._memory_step = np.zeros(0), 0.0
+        if "kp_memory" in rebuilt.functions:
+            self._memory = np.zeros(rebuilt.functions["kp_memory"].numel_out(0))
         self._dx: FloatArray | None = None
         self._y: FloatArray | None = None
         self.state_size = len(self.get_state())
@@ -103,6 +109,7 @@ class PackageEngine(Engine):
                     "(1, 0, 0, 0) is no rotation"
                 )
             self._x[first : first + 4] /= length
+        self._memory_step = 0.0
         self._stale()
         joint = self._singular_joint(self._x)
         if joint:
@@ -148,6 +155,8 @@ class PackageEngine(Engine):
                 self._refuse(f"the start value of '{name}' can be set only before the end of the initialization")
         for reference, value in zip(references, values, strict=True):
             if reference < first["u"]:
+                if self._p[reference - first["p"]] != value:
+                    self._memory_step = 0.0
                 self._p[reference - first["p"]] = value
             elif reference < first["x"]:
                 self._u[reference - first["u"]] = value
@@ -181,13 +190,14 @@ class PackageEngine(Engine):
         parts: list[Any] = [[self._time], room(self._p), room(self._u), np.zeros_like(room(self._u)), room(self._x)]
         stop = 0.0 if self._stop is None else self._stop
         parts += [[stop, float(self._phase), float(self._stop is not None)], room(self._given)]
+        parts += [room(self._memory), [self._memory_step]]
         numbers = np.concatenate(parts).astype("=f8").tobytes()
         return self._head + numbers
 
     def set_state(self, state: bytes) -> None:
         self.check_state(state)
-        time, self._p, self._u, _, self._x, end, self._given = self._pieces(state)
-        self._time, self._phase = float(time[0]), int(end[1])
+        time, self._p, self._u, _, self._x, end, self._given, self._memory, memory_step = self._pieces(state)
+        self._time, self._phase, self._memory_step = float(time[0]), int(end[1]), float(memory_step[0])
         self._stop = float(end[0]) if end[2] else None
         self._stale()
 
@@ -202,10 +212,10 @@ class PackageEngine(Engine):
         return MAGIC + self._rebuilt.token.encode() + b"\0"
 
     def _pieces(self, state: bytes) -> list[FloatArray]:
-        """Return the arrays of kp_state in native/core.h: time, p, u, rates of u, x, stop and phase, given start values."""
+        """Return the arrays of kp_state in native/core.h: time, p, u, its rates, x, stop and phase, given starts, memory."""
         numbers = np.frombuffer(state[len(self._head) :], dtype="=f8")
         pieces, place = [], 0
-        for size in (1, self._np, self._nu, self._nu, self._nx, 3, self._nx):
+        for size in (1, self._np, self._nu, self._nu, self._nx, 3, self._nx, self._memory.size, 1):
             pieces.append(numbers[place : place + size].copy())
             place += max(size, 1)  # no array has length zero in C
         return pieces
@@ -223,9 +233,20 @@ class PackageEngine(Engine):
             t = start + k * h
             self._time = t
             with self._explained(f"the step of {h:g} s from t = {t:.9g} s found no solution; try a shorter one"):
-                following = step(t, self._x, self._u, self._p, h)
+                self._remember(t, h)
+                following = step(t, np.concatenate([self._x, self._memory]), self._u, self._p, h)
             self._check_following(following, t, h)
-            self._x = following
+            self._x, self._memory = following[: self._nx], following[self._nx :]
+
+    def _remember(self, t: float, h: float) -> None:
+        """Let the integrator begin anew where its memory does not belong to the state and to steps of length ``h``."""
+        if self._begin is None or (self._memory_step > 0 and abs(h - self._memory_step) <= 1e-6 * h):
+            return
+        self._memory_step = 0.0
+        self._memory = self._begin(t, self._x, self._u, self._p, h)
+        if not np.isfinite(self._memory).all():
+            raise SolverError("what the integrator needs to begin is not finite")
+        self._memory_step = h
 
     def _solve(self, start: float, size: float) -> None:
         """Let a solver go from one communication point to the next."""
@@ -241,28 +262,36 @@ class PackageEngine(Engine):
         jacobian = self._jacobian
         assert jacobian is not None
         u, p = self._u.copy(), self._p.copy()
+        project = self._projected
         problem = InitialValueProblem(
             times,
             self._x.copy(),
             lambda t, x: self._rhs(t, x, u, p),
             lambda t, x: jacobian.matrix(t, x, u, p),
+            projected=None if project is None else lambda t, x: project(t, x, p),
         )
         with self._explained(f"'{integrator.name}' found no solution from t = {times[0]:.9g} s"):
             states = [np.array(state, dtype=float) for state in integrator.march(problem)]
             if len(states) != 1 or states[0].shape != self._x.shape:
                 raise SolverError(f"integrator '{integrator.name}' gave {len(states)} states, expected one")
-            return states[0]
+            return states[0] if project is None else project(times[1], states[0], p)
 
     def _check_following(self, following: FloatArray, t: float, h: float) -> None:
         if not np.isfinite(following).all():
             i = int(np.argmin(np.isfinite(following)))
+            if i >= self._nx:
+                raise EngineError(
+                    DISCARD,
+                    f"what the integrator remembers becomes {following[i]:g} in the step of {h:g} s from t = {t:.9g} s; try a "
+                    "shorter step",
+                )
             name = self._names[self._first["x"] + i]
             raise EngineError(
                 DISCARD,
                 f"'{name}' becomes {following[i]:g} in the step of {h:g} s from t = {t:.9g} s, where it was {self._x[i]:.9g}; "
                 "try a shorter step",
             )
-        joint = self._singular_joint(following)
+        joint = self._singular_joint(following[: self._nx])
         if joint:
             raise EngineError(
                 DISCARD, f"joint '{joint}' is about to lock at t = {t + h:.9g} s: its coordinates become singular"

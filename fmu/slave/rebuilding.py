@@ -9,6 +9,7 @@ from typing import Any
 import casadi as ca
 
 from kingpost import pluginset
+from kingpost.consistency import solver_functions
 from kingpost.exporting import prepare_export
 from kingpost.fmu.interface import Interface, build_interface, start_function
 from kingpost.fmu.slave.engine import ERROR, Engine, EngineError
@@ -21,7 +22,7 @@ from kingpost.modelfile import mechanism_from_dict
 from kingpost.plugins import hooks
 from kingpost.registry import Registry
 from kingpost.selection import make
-from kingpost.simulate import step_function
+from kingpost.simulate import memory_function, step_function
 from kingpost.version import __version__
 
 #: How far numbers may be from those at the time of the export; other versions of CasADi may round differently.
@@ -86,9 +87,13 @@ def model_functions(interface: Interface) -> list[ca.Function]:
     """Return what an engine evaluates, by the names that native/core.c has for it."""
     model = interface.model
     equations, integrator = model.equations, model.integrator
-    found = [equations.rhs, interface.outputs_function, start_function(model)]
+    found = [interface.outputs_function, start_function(model)]
     found += [] if equations.guard is None else [equations.guard]
-    return [*found, step_function(equations, integrator) if isinstance(integrator, StepMap) else equations.rhs_jacobian]
+    if not isinstance(integrator, StepMap):
+        return [*solver_functions(equations, with_jacobian=True), *found]
+    found.insert(0, equations.rhs)
+    found += [memory_function(equations, integrator)] if integrator.memory(equations) else []
+    return [*found, step_function(equations, integrator)]
 
 
 def numbers_at_start(interface: Interface, functions: Mapping[str, ca.Function]) -> dict[str, list[float]]:

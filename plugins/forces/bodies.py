@@ -94,12 +94,16 @@ class HydrostaticOptions:
     """Symmetric 6 x 6 restoring matrix in the order surge, sway, heave, roll, pitch, yaw (N/m, N, N m/rad).
 
     It acts at the body's origin, in world axes, on the displacement from the pose in which the body is at rest there:
-    ``position`` (m), axes along the world's.
+    ``position`` (m), axes along the world's. ``buoyancy`` (N) is a constant force upwards at the point ``centre`` of the body
+    frame (m), the centre of buoyancy: with it the matrix holds the terms of the waterplane alone, and weight and buoyancy
+    make the rest.
     """
 
     body: BodyName
     matrix: tuple[Row, Row, Row, Row, Row, Row]
     position: Vector3 = ZERO
+    buoyancy: Scalar = 0.0
+    centre: Vector3 = ZERO
 
     def __post_init__(self) -> None:
         rows = self.matrix
@@ -137,4 +141,7 @@ class Hydrostatic(Force):
         away = X_WB.p - kinematics.vector(self.options.position)
         V, moment_W, force_W = evaluate(ca.densify(X_WB.R), ca.densify(away), ca.densify(C))
         R_BW = X_WB.R.T
-        return Loads(wrenches={self.options.body: ca.vertcat(R_BW @ moment_W, R_BW @ force_W)}, potential=V)
+        lift, centre = kinematics.value(self.options.buoyancy), kinematics.vector(self.options.centre)
+        lift_B = R_BW @ ca.vertcat(ca.SX(2, 1), lift)
+        wrench = ca.vertcat(R_BW @ moment_W + ca.cross(centre, lift_B), R_BW @ force_W + lift_B)
+        return Loads(wrenches={self.options.body: wrench}, potential=V - lift * (X_WB.p + X_WB.R @ centre)[2])

@@ -10,10 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import casadi as ca
-import numpy as np
 
-from kingpost.assembly import Assembly
-from kingpost.errors import MechanismError
 from kingpost.joints import Quantity
 from kingpost.kinematics import JointSpace
 
@@ -104,22 +101,6 @@ def body_mass_matrix(space: JointSpace, body: str) -> ca.SX:
     """
     mass = space.value(space.mechanism.body(body).mass)
     return ca.sparsify(ca.diagcat(mass * ca.SX.eye(3), ca.kron(euler_tensor(space, body), ca.SX.eye(3))))
-
-
-def check_volumes(assembly: Assembly) -> None:
-    """Refuse bodies whose directors have no inertia of their own, whatever the parameters are."""
-    space, rng = JointSpace(assembly), np.random.default_rng(0)
-    defaults = np.array([parameter.default for parameter in assembly.mechanism.parameters])
-    for body in assembly.mechanism.bodies:
-        tensor = ca.Function("E", [assembly.p], [ca.densify(euler_tensor(space, body.name))])
-        samples = [np.asarray(tensor(defaults * rng.uniform(0.8, 1.2, len(defaults)))) for _ in range(3)]
-        extremes = [np.linalg.eigvalsh(E)[[0, -1]] for E in samples if np.isfinite(E).all()]
-        if extremes and all(smallest <= 1e-12 * abs(largest) for smallest, largest in extremes):
-            raise MechanismError(
-                f"body '{body.name}' is flat, slender or a point: an eigenvalue of E = tr(J)/2 - J, the moments of its mass "
-                f"along its axes, is {extremes[0][0]:.3g} kg m^2, so its directors have no inertia of their own. Give it "
-                "inertia along all axes, or take formulation 'nullspace' or 'kane'"
-            )
 
 
 def coordinate_quantities(body: str) -> tuple[Quantity, ...]:

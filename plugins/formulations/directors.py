@@ -9,45 +9,50 @@ energy-momentum integrators build on.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
 
 from kingpost.assembly import Assembly
+from kingpost.constraints import Constraints
 from kingpost.equations import Channel, Equations, FloatArray
 from kingpost.externals import with_externals
 from kingpost.interfaces.force import Loads
 from kingpost.interfaces.formulation import Formulation
 from kingpost.joints import Quantity
 from kingpost.kinematics import TreeKinematics
+from kingpost.plugins.formulations.director_augmentation import augmentation
 from kingpost.plugins.formulations.director_bodies import (
     SIZE,
     DirectorBody,
     body_at,
     body_between,
     body_mass_matrix,
-    check_volumes,
     coordinate_quantities,
 )
 from kingpost.plugins.formulations.director_constraints import director_constraints
 from kingpost.plugins.formulations.director_forces import SAMPLES, States, split
 from kingpost.plugins.formulations.director_kinematics import Counters, DirectorKinematics
+from kingpost.plugins.formulations.director_plane import in_plane
+from kingpost.saddle import Augmentation
 
 
 @dataclass(frozen=True)
 class DirectorOptions:
     """``baumgarte``: rate in 1/s at which constraint errors are pulled back; they are projected away at any rate.
 
+    ``planar``: six coordinates for each body of a machine that moves in a plane, instead of twelve.
+
     ``follow``: whether angles that springs, set-points, gears and screws ask for are followed through full turns, each by one
-    more coordinate. Without, they are within half a turn of zero, and qdot = v for all coordinates; only then does an
-    energy-momentum integrator keep the momenta of a machine with such elements.
+    more coordinate. Without, they are within half a turn of zero, and qdot = v for all coordinates.
 
     ``covariant`` maps wrenches at mid-points with the mean directors instead of their dual basis: wrong, to show what that does
     to the angular momentum (document 001, section 4.3).
     """
 
     baumgarte: float = 0.0
+    planar: bool = False
     follow: bool = True
     covariant: bool = False
 
@@ -59,41 +64,49 @@ class Directors(Formulation):
     Options = DirectorOptions
 
     def derive(self, assembly: Assembly) -> Equations:
-        check_volumes(assembly)
         model = DirectorModel(assembly, self.options.follow, self.options.covariant)
-        mechanism = assembly.mechanism
-        held = director_constraints(model.at, model.q, model.v, mechanism.closures)
-        outputs, channels = model.outputs()
-        f, potential = model.forces()
-        return Equations(
-            mechanism=mechanism,
-            formulation=self.name,
-            t=assembly.t,
-            q=model.state,
-            v=model.v,
-            u=assembly.u,
-            p=assembly.p,
-            N=model.velocity_map(),
-            M=model.M,
-            f=f,
-            kinetic=ca.dot(model.v, model.M @ model.v) / 2,
-            potential=potential,
-            externals=tuple(model.at.externals),
-            lam=held.lam,
-            phi=held.phi,
-            A=held.A,
-            b=held.b,
-            owners=held.owners,
-            reactions=held.reactions,
-            baumgarte=self.options.baumgarte,
-            outputs=outputs,
-            output_channels=channels,
-            coordinates=model.quantities,
-            speeds=tuple(Quantity(f"{item.name}.rate", _rate_unit(item.unit)) for item in model.quantities[: model.v.numel()]),
-            initial=model.initial(),
-            joint_state=model.joint_state(),
-            midpoint_forces=model.midpoint_forces(),
-        )
+        held = director_constraints(model.at, model.q, model.v, assembly.mechanism.closures)
+        equations = natural_equations(model, self.name, held, augmentation(assembly))
+        if self.options.planar:
+            equations = in_plane(assembly, equations)
+        return replace(equations, baumgarte=self.options.baumgarte)
+
+
+def natural_equations(model: DirectorModel, formulation: str, held: Constraints, extra: Augmentation | None) -> Equations:
+    """Return the equations of motion in natural coordinates with the given constraints."""
+    assembly = model.assembly
+    outputs, channels = model.outputs()
+    f, potential = model.forces()
+    return Equations(
+        mechanism=assembly.mechanism,
+        formulation=formulation,
+        t=assembly.t,
+        q=model.state,
+        v=model.v,
+        u=assembly.u,
+        p=assembly.p,
+        N=model.velocity_map(),
+        M=model.M,
+        f=f,
+        kinetic=ca.dot(model.v, model.M @ model.v) / 2,
+        potential=potential,
+        externals=tuple(model.at.externals),
+        lam=held.lam,
+        phi=held.phi,
+        A=held.A,
+        b=held.b,
+        owners=held.owners,
+        reactions=held.reactions,
+        outputs=outputs,
+        output_channels=channels,
+        coordinates=model.quantities,
+        speeds=tuple(Quantity(f"{item.name}.rate", _rate_unit(item.unit)) for item in model.quantities[: model.v.numel()]),
+        initial=model.initial(),
+        joint_state=model.joint_state(),
+        midpoint_forces=model.midpoint_forces(),
+        follow=model.follow(),
+        augmentation=extra,
+    )
 
 
 class DirectorModel:
@@ -158,6 +171,13 @@ class DirectorModel:
         """Return N with qdot = N v: the identity, and the rates of the angles that are followed."""
         rates = ca.vertcat(ca.SX(0, 1), *(self.at.rate(name) for name in self.counters.symbols))
         return ca.sparsify(ca.vertcat(ca.SX.eye(self.v.numel()), ca.jacobian(rates, self.v)))
+
+    def follow(self) -> ca.Function | None:
+        """Return the function (q, p) -> the angles that are followed, exactly as the directors tell them; or None."""
+        if not self.counters.symbols:
+            return None
+        angles = ca.vertcat(*(self.at.coordinate(name) for name in self.counters.symbols))
+        return ca.Function("kp_follow", [self.state, self.assembly.p], [ca.densify(ca.cse(angles))])
 
     def forces(self) -> tuple[ca.SX, ca.SX]:
         """Return the generalized forces, -dV/dq and the rest, and the potential V."""

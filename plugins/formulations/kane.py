@@ -7,36 +7,25 @@ from dataclasses import dataclass
 import casadi as ca
 
 from kingpost.assembly import Assembly
-from kingpost.consistency import DriftingEquations
 from kingpost.constraints import tree_constraints
-from kingpost.equations import Channel, Equations
+from kingpost.equations import Equations, output_channels
 from kingpost.interfaces.formulation import Formulation
 from kingpost.kinematics import TreeKinematics
+from kingpost.plugins.formulations.loops import LoopOptions, loop_equations
 from kingpost.screws import hat, shift_twist, shift_wrench, twist_cross
-
-
-@dataclass(frozen=True)
-class KaneOptions:
-    """Of closed loops.
-
-    ``baumgarte``: rate in 1/s at which constraint errors are pulled back in the accelerations. ``projection``: whether they are
-    taken away after every step of a fixed-step integrator.
-    """
-
-    baumgarte: float = 0.0
-    projection: bool = True
 
 
 class Kane(Formulation):
     """Kane's equations from projection matrices P_k and screw transformations."""
 
     name = "kane"
-    Options = KaneOptions
+    Options = LoopOptions
 
     def derive(self, assembly: Assembly) -> Equations:
         kinematics = TreeKinematics(assembly)
         n = kinematics.v.numel()
         wrenches: dict[str, ca.SX] = {name: ca.SX(6, 1) for name in kinematics.links}
+        inertias: dict[str, ca.SX] = {}
         M, f = ca.SX(n, n), ca.SX(n, 1)
         kinetic, potential = ca.SX(0), ca.SX(0)
         for loads in kinematics.loads():
@@ -44,7 +33,10 @@ class Kane(Formulation):
                 wrenches[name] += wrench
             for coordinate, effort in loads.efforts.items():
                 f[kinematics.effort_row(coordinate)] += effort
+            for name, added in loads.inertias.items():
+                inertias[name] = inertias.get(name, 0) + added
             potential += loads.potential
+            kinetic += loads.kinetic
 
         projections: dict[str, ca.SX] = {}
         for name, link in kinematics.links.items():
@@ -65,11 +57,14 @@ class Kane(Formulation):
             inertial = D @ bias + ca.vertcat(ca.cross(t[:3], momentum[:3]), ca.cross(t[:3], momentum[3:]))
             # Applied less inertial wrench, both about the body origin, projected: eqs. (32), (37).
             f += P_B.T @ (wrenches[name] - shift_wrench(com) @ inertial)
+            if name in inertias:
+                M += _symmetric_product(P_B, inertias[name] @ P_B)
+                f -= P_B.T @ (inertias[name] @ link.bias_B)
 
         outputs = assembly.mechanism.outputs
         closures = tree_constraints(kinematics, assembly.mechanism.closures)
-        make = Equations if self.options.projection else DriftingEquations
-        return make(
+        return loop_equations(
+            self.options,
             mechanism=assembly.mechanism,
             formulation=self.name,
             t=assembly.t,
@@ -90,10 +85,12 @@ class Kane(Formulation):
             owners=closures.owners,
             reactions=closures.reactions,
             baumgarte=self.options.baumgarte,
-            outputs=ca.vertcat(ca.SX(0, 1), *(kinematics.output(output) for output in outputs)),
-            output_channels=tuple(
-                Channel(f"{output.name}.{axis}", output.unit, "world") for output in outputs for axis in "xyz"
+            outputs=ca.vertcat(
+                ca.SX(0, 1),
+                *(kinematics.output(output) for output in outputs),
+                *(value for value, _ in kinematics.signals.values()),
             ),
+            output_channels=output_channels(assembly.mechanism, kinematics.signals),
         )
 
 

@@ -20,6 +20,7 @@ from kingpost.joints import JOINT_KINDS
 from kingpost.plugins.formulations.director_constraints import director_constraints
 from kingpost.plugins.formulations.director_joints import ALONG_PARENT
 from kingpost.plugins.formulations.directors import DirectorModel
+from kingpost.plugins.formulations.discrete_null_space import DirectorNullSpace
 
 
 class NullspaceEquations(Equations):
@@ -95,6 +96,7 @@ class Nullspace(Formulation):
             coordinates=model.quantities,
             initial=_initial(model),
             joint_state=_joint_state(model),
+            discrete=DirectorNullSpace(model, self.name),
         )
 
 

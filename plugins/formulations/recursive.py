@@ -8,40 +8,27 @@ time grow no faster than the number of links.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import casadi as ca
 
 from kingpost.assembly import Assembly
-from kingpost.consistency import DriftingEquations
 from kingpost.constraints import tree_constraints
 from kingpost.cutkinematics import CutKinematics, pack_pose
 from kingpost.elements import WORLD
-from kingpost.equations import FUSED, Channel, Equations
+from kingpost.equations import FUSED, Equations, output_channels
 from kingpost.interfaces.formulation import Formulation
 from kingpost.kinematics import TreeKinematics
-from kingpost.links import Link, make_link
+from kingpost.links import Link, make_link, pack_symmetric
+from kingpost.plugins.formulations.loops import LoopOptions, loop_equations
 from kingpost.screws import Pose
-
-
-@dataclass(frozen=True)
-class RecursiveOptions:
-    """Of closed loops.
-
-    ``baumgarte``: rate in 1/s at which constraint errors are pulled back in the accelerations. ``projection``: whether they are
-    taken away after every step of a fixed-step integrator.
-    """
-
-    baumgarte: float = 0.0
-    projection: bool = True
 
 
 class Recursive(Formulation):
     """Articulated-body algorithm: accelerations in O(n), for machines with many links; closed loops by multipliers."""
 
     name = "recursive"
-    Options = RecursiveOptions
+    Options = LoopOptions
 
     def derive(self, assembly: Assembly) -> Equations:
         tree = _Tree(assembly)
@@ -53,9 +40,13 @@ class Recursive(Formulation):
             "f": -tree.inverse_dynamics(),
             "kinetic": tree.kinetic_energy(),
             "potential": space.lower("potential", tree.potential, space.mx),
-            "outputs": ca.vertcat(ca.MX(0, 1), *(space.lower("output", space.output(output), space.mx) for output in outputs)),
+            "outputs": ca.vertcat(
+                ca.MX(0, 1),
+                *(space.lower("output", space.output(output), space.mx) for output in outputs),
+                *(space.lower("signal", value, space.mx) for value, _ in space.signals.values()),
+            ),
         }
-        symbols: dict[str, Any] = {name: space.mx[name] for name in ("t", "q", "v", "u", "p")}
+        symbols: dict[str, Any] = dict(space.symbols)
         closed: dict[str, Any] = {"lam": ca.MX(0, 1), "vdot": tree.accelerations()}
         if assembly.mechanism.closures:
             if not space.traced and len(assembly.mechanism.speeds) <= FUSED:
@@ -64,16 +55,14 @@ class Recursive(Formulation):
                 symbols = {name: ca.SX.sym(name, symbol.numel()) for name, symbol in symbols.items()}
                 parts = dict(zip(parts, functions.call(list(symbols.values())), strict=True))
             closed = _constraints(assembly, symbols) | {"baumgarte": self.options.baumgarte}
-        make = Equations if self.options.projection else DriftingEquations
-        return make(
+        return loop_equations(
+            self.options,
             mechanism=assembly.mechanism,
             formulation=self.name,
             **symbols,
             **parts,
             **closed,
-            output_channels=tuple(
-                Channel(f"{output.name}.{axis}", output.unit, "world") for output in outputs for axis in "xyz"
-            ),
+            output_channels=output_channels(assembly.mechanism, space.signals),
             traced=space.traced,
         )
 
@@ -158,19 +147,26 @@ class _Tree:
         self._shared: dict[str, ca.Function] = {}
         self.potential = ca.SX(0)
         wrenches: dict[str, ca.SX] = {}
+        inertias: dict[str, ca.SX] = {}
+        self.kinetic = ca.SX(0)
         efforts = ca.SX(space.v.numel(), 1)
         for loads in space.loads():
             for body, wrench in loads.wrenches.items():
                 wrenches[body] = wrenches.get(body, 0) + wrench
             for name, effort in loads.efforts.items():
                 efforts[space.effort_row(name)] += effort
+            for body, added in loads.inertias.items():
+                inertias[body] = inertias.get(body, 0) + added
             self.potential += loads.potential
+            self.kinetic += loads.kinetic
         #: x, c and bias wrench (inertial less applied, at zero acceleration) of the links of each block, packed.
         self.motion: list[ca.MX] = [self._move(block, wrenches) for block in self.blocks]
         space.resolve_externals()
         #: Wrenches that depend on more than the block of their body shows.
         self.wrenches = {body: space.lower("wrench", wrench, space.mx) for body, wrench in wrenches.items()}
         self.efforts = space.lower("efforts", ca.densify(efforts), space.mx)
+        #: Inertias that forces add to bodies.
+        self.added = {body: space.lower("added", ca.densify(added), space.mx) for body, added in inertias.items()}
 
     @property
     def _p(self) -> ca.MX:
@@ -240,6 +236,7 @@ class _Tree:
         """Pass articulated inertias and wrenches of a block on to its parents; ``further`` holds what came from further out."""
         from_further = [body for body in block.links if body in further]
         extra = [body for body in block.links if body in self.wrenches]
+        heavier = [body for body in block.links if body in self.added]
 
         def build(inputs: list[ca.MX]) -> list[ca.MX]:
             p, q_block, motions, efforts = inputs[:4]
@@ -250,8 +247,11 @@ class _Tree:
             for body, sums in zip(from_further, inputs[4:], strict=False):
                 inertia[body] = inertia[body] + sums[:21]
                 wrench[body] = wrench[body] + sums[21:]
-            for body, applied in zip(extra, inputs[4 + len(from_further) :], strict=True):
+            others = inputs[4 + len(from_further) :]
+            for body, applied in zip(extra, others, strict=False):
                 wrench[body] = wrench[body] - applied
+            for body, added in zip(heavier, others[len(extra) :], strict=True):
+                inertia[body] = inertia[body] + pack_symmetric(added)
             left: dict[str, ca.MX] = {}
             onward: dict[str, ca.MX] = {}
             for body, link in reversed(block.links.items()):
@@ -267,6 +267,7 @@ class _Tree:
 
         own = [self._p, _taken(self.space.mx["q"], block.q_rows), motion, _taken(self.efforts, block.v_rows)]
         others = [*(further[body] for body in from_further), *(self.wrenches[body] for body in extra)]
+        others += [self.added[body] for body in heavier]
         gathered, *onward = self._outlined("gather", [*own, *others], build)
         for parent, sums in zip(block.outside, onward, strict=True):
             further[parent] = further[parent] + sums if parent in further else sums
@@ -314,6 +315,8 @@ class _Tree:
             carried = link.carry(x, self._q(body, q), p, accelerations[link.joint.parent], ca.MX.zeros(_freedom(link)))
             accelerations[body] = carried + c
             wrenches[body] = bias + link.resist(accelerations[body], p)
+            if body in self.added:
+                wrenches[body] = wrenches[body] + self.added[body] @ accelerations[body]
         return self._passed_on(wrenches, {body: x for body, (x, _, _) in motions.items()}, q, p) - self.efforts
 
     def mass_matrix(self) -> ca.MX:
@@ -322,6 +325,7 @@ class _Tree:
         if n == 0:
             return ca.MX(0, 0)
         q, p, vdot = ca.MX.sym("q", self.space.q.numel()), ca.MX.sym("p", self._p.numel()), ca.MX.sym("vdot", n)
+        added = {body: ca.MX.sym("added", 6, 6) for body in self.added}
         x: Vectors = {}
         accelerations, wrenches = {WORLD: ca.MX.zeros(6)}, {}
         for body, link in self.links.items():
@@ -329,9 +333,12 @@ class _Tree:
             x[body] = link.move(own_q, still, p, ca.MX.zeros(6))[0]
             accelerations[body] = link.carry(x[body], own_q, p, accelerations[link.joint.parent], vdot[link.rows, :])
             wrenches[body] = link.resist(accelerations[body], p)
-        column = ca.Function("mass_times", [q, p, vdot], [self._passed_on(wrenches, x, q, p)])
+            if body in added:
+                wrenches[body] = wrenches[body] + added[body] @ accelerations[body]
+        column = ca.Function("mass_times", [q, p, vdot, *added.values()], [self._passed_on(wrenches, x, q, p)])
         # One loop over the columns in generated code, not n copies of it.
-        return column.map(n)(ca.repmat(self.space.mx["q"], 1, n), ca.repmat(self._p, 1, n), ca.DM.eye(n))
+        same = [ca.repmat(item, 1, n) for item in self.added.values()]
+        return column.map(n)(ca.repmat(self.space.mx["q"], 1, n), ca.repmat(self._p, 1, n), ca.DM.eye(n), *same)
 
     def _passed_on(self, wrenches: Vectors, x: Vectors, q: ca.MX, p: ca.MX) -> ca.MX:
         """Return the efforts along the joints of wrenches that are passed on from the tips to the base."""
@@ -349,4 +356,4 @@ class _Tree:
     def kinetic_energy(self) -> ca.MX:
         """Sum over the bodies."""
         energies = [link.energy(self.space.mx[f"twist {body}"], self._p) for body, link in self.links.items()]
-        return ca.sum1(ca.vertcat(*energies))
+        return ca.sum1(ca.vertcat(*energies)) + self.space.lower("kinetic", self.kinetic, self.space.mx)

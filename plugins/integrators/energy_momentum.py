@@ -7,7 +7,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from kingpost.equations import Equations
+from kingpost.newton import StepProblem
 from kingpost.plugins.integrators.implicit import DescriptorStep, Interval, Parts
+from kingpost.plugins.integrators.reduced import ReducedStep
 
 #: Square of the (weighted) displacement, in m^2 or rad^2, below which a discrete derivative is the ordinary one: what is left
 #: out is then below the round-off of the energies, and the quotient 0/0 of no displacement becomes 0.
@@ -24,18 +27,38 @@ class EnergyMomentum(DescriptorStep):
 
     it is enough to take the discrete derivative of K - V in q alone. Document 001, eq. (8.34), takes that of H(q, p) in q and p
     together, whose quotient mixes units and needs M^-1; the energy is kept either way. Momenta of coordinates that no energy
-    depends on are kept exactly, too. With quaternions the mid-point rule gets a force along the momentum that mends its energy.
+    depends on are kept exactly, too. Natural coordinates with joint speeds (formulation 'nullspace') are advanced by the
+    discrete null-space method: fewer unknowns, the same motion as with 'directors'. With quaternions the mid-point rule gets a
+    force along the momentum that mends its energy.
     """
 
     name = "energy-momentum"
     order = 2
+
+    def memory(self, equations: Equations) -> int:
+        return 0 if equations.discrete is None else equations.discrete.natural.nv
+
+    def start_memory(self, equations: Equations, t: ca.MX, x: ca.MX, u: ca.MX, p: ca.MX, h: ca.MX) -> ca.MX:
+        assert equations.discrete is not None
+        return equations.discrete.rates(*equations.split(x), p)
+
+    def problem(self, equations: Equations) -> StepProblem:
+        reduced = self._reduced(equations)
+        return super().problem(equations) if reduced is None else reduced.problem()
+
+    def observe(self, equations: Equations) -> ca.Function:
+        reduced = self._reduced(equations)
+        return super().observe(equations) if reduced is None else reduced.observe()
+
+    def _reduced(self, equations: Equations) -> ReducedStep | None:
+        return None if equations.discrete is None else ReducedStep(self, equations, equations.discrete)
 
     def displacement(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
         return s.h * parts.N(s, (s.q + q1) / 2) @ ((s.v + v1) / 2)
 
     def balance(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
         q, v = (s.q + q1) / 2, (s.v + v1) / 2
-        inertia = ca.densify(ca.diag(parts.M(s, s.q)))
+        inertia = parts.inertia(s)
         held = self._constraint_matrix(parts, s, q1, v, inertia).T @ lam
         if not parts.rates:
             return self._mended_midpoint(parts, s, q1, v1, inertia) + s.h * held
@@ -48,7 +71,7 @@ class EnergyMomentum(DescriptorStep):
         shape = ca.vertcat(ca.vec(e.M), e.potential)
         if parts.hidden or not quadratic(shape, e.q):
             # Only coordinates that the energies depend on are corrected: the momenta of the others stay what they are.
-            weight = inertia * (np.ones(parts.nq) if parts.hidden else depends(shape, e.q))
+            weight = inertia * (np.ones(parts.nv) if parts.hidden else depends(shape, e.q)[: parts.nv])
             missing = energy(q1) - energy(s.q) - s.h * ca.dot(slope, v)
             slope = slope + missing * _direction(s.h * v, weight)
         own = e.midpoint_forces
@@ -70,7 +93,7 @@ class EnergyMomentum(DescriptorStep):
         for j in range(parts.m):
             row = A[j, :]
             if j < parts.holonomic and not (parts.rates and quadratic(e.phi[j], e.q)):
-                weight = inertia * (depends(e.phi[j], e.q) if parts.rates else np.ones(parts.nv))
+                weight = inertia * (depends(e.phi[j], e.q)[: parts.nv] if parts.rates else np.ones(parts.nv))
                 row = row + (change[j] - row @ moved) * _direction(moved, weight).T
             rows.append(row)
         return ca.vertcat(*rows)

@@ -47,21 +47,30 @@ class Parts:
 
     @cached_property
     def rates(self) -> bool:
-        """Whether the speeds are the rates of the coordinates, N = I."""
-        if self.nq != self.nv:
+        """Whether the speeds are the rates of the coordinates, N = I, but for coordinates that nothing changes with."""
+        if self.nq != self.nv + self.equations.followers:
             return False
         rng = np.random.default_rng(0)
-        samples = (rng.uniform(0.1, 1.0, self.nq) for _ in range(3))
+        samples = [rng.uniform(0.1, 1.0, self.nq) for _ in range(3)]
         v, u, p = np.zeros(self.nv), np.zeros(self.equations.nu), np.ones(self.equations.np)
-        return all(np.array_equal(np.asarray(self._rate_map(0.0, q, v, u, p)), np.eye(self.nq)) for q in samples)
+        maps = [np.asarray(self._rate_map(0.0, q, v, u, p))[: self.nv] for q in samples]
+        return all(np.array_equal(N, np.eye(self.nv)) for N in maps)
 
     def M(self, s: Interval, q: ca.MX) -> ca.MX:
         """Return the mass matrix."""
         return self.mass(s.t, q, s.v, s.u, s.p)
 
+    def inertia(self, s: Interval) -> ca.MX:
+        """Return the size of the inertia of every speed, positive also where M has none."""
+        if self.equations.augmentation is not None:
+            return ca.MX(ca.DM(self.equations.augmentation.inertia))
+        diagonal = ca.densify(ca.diag(self.M(s, s.q)))
+        return diagonal + (diagonal == 0)
+
     def N(self, s: Interval, q: ca.MX) -> ca.MX:
         """Return the map from speeds to rates."""
-        return ca.MX.eye(self.nq) if self.rates else self._rate_map(s.t, q, s.v, s.u, s.p)
+        plain = self.rates and not self.equations.followers
+        return ca.MX.eye(self.nq) if plain else self._rate_map(s.t, q, s.v, s.u, s.p)
 
     def f(self, s: Interval, t: ca.MX, q: ca.MX, v: ca.MX) -> ca.MX:
         """Return the generalized forces, gyroscopic ones among them."""
@@ -89,10 +98,10 @@ class Parts:
         return self.A(s, t, q)[rows, :] @ v + self.b(s, t, q)[rows, :]
 
     def solve(self, s: Interval, q: ca.MX, right: ca.MX) -> ca.MX:
-        """Return M(q)^-1 right."""
+        """Return M(q)^-1 right; where M is singular, with the matrix that constraints make regular."""
         e = self.equations
         symbol = type(e.q).sym("right", self.nv)
-        function = ca.Function("kp_solve", [e.t, e.q, e.v, e.u, e.p, symbol], [solve_symmetric(e.M, symbol)])
+        function = ca.Function("kp_solve", [e.t, e.q, e.v, e.u, e.p, symbol], [solve_symmetric(e.regular_mass, symbol)])
         return function(s.t, q, s.v, s.u, s.p, right)
 
     def jump(self, s: Interval, before: ca.MX) -> ca.MX:
@@ -108,16 +117,17 @@ class Parts:
         known = [s.t, s.u, s.p]
         symbols = [ca.MX.sym("i", item.numel()) for item in known]
         momentum = self.mass(symbols[0], place, speed, *symbols[1:]) @ speed
-        change = ca.Function("kp_change", [place, speed, *symbols], [ca.jtimes(momentum, place, speed)])(q, v, *known)
+        moved = ca.vertcat(speed, ca.MX(self.equations.followers, 1))
+        change = ca.Function("kp_change", [place, speed, *symbols], [ca.jtimes(momentum, place, moved)])(q, v, *known)
         return self.f(s, t, q, v) + change - self.kinetic_slope(s, q, v, v) + self.potential_slope(s, t, q)
 
     def kinetic_slope(self, s: Interval, q: ca.MX, left: ca.MX, right: ca.MX) -> ca.MX:
-        """Return the derivative of left . M(q) right / 2 with respect to q."""
-        return self._kinetic_slope(q, left, right, s.t, s.u, s.p)
+        """Return the derivative of left . M(q) right / 2 with respect to q, but for those that nothing changes with."""
+        return self._kinetic_slope(q, left, right, s.t, s.u, s.p)[: self.nq - self.equations.followers, :]
 
     def potential_slope(self, s: Interval, t: ca.MX, q: ca.MX) -> ca.MX:
-        """Return dV/dq."""
-        return self._potential_slope(q, t, s.u, s.p)
+        """Return dV/dq, but for coordinates that nothing changes with."""
+        return self._potential_slope(q, t, s.u, s.p)[: self.nq - self.equations.followers, :]
 
     @cached_property
     def _kinetic_slope(self) -> ca.Function:
@@ -212,6 +222,9 @@ class DescriptorStep(ImplicitStepMap):
         v1 = z[extra : extra + nv, :] * size / h
         lam = z[extra + nv :, :] * share * size / h**2
         q1 = s.q + (z[:nq, :] * size if extra else self.displacement(parts, s, s.q, v1))
+        if equations.followers and not extra:
+            # Their rates depend on the other coordinates, which are known now.
+            q1 = s.q + self.displacement(parts, s, q1, v1)
         rows = [
             h * self.balance(parts, s, q1, v1, lam) / inertia,
             parts.phi(s, s.end, q1),
@@ -220,23 +233,26 @@ class DescriptorStep(ImplicitStepMap):
         if extra:
             rows.insert(0, q1 - s.q - self.displacement(parts, s, q1, v1))
         residual = ca.Function("kp_equations", [z, *known, factors], [ca.densify(ca.vertcat(*rows) / size)])
+        if equations.follow is not None and not extra:
+            # Exactly, since a turn in a step is not h times a mean rate: errors would add up.
+            q1 = ca.vertcat(q1[:nv, :], equations.follow(q1, p))
         following = ca.Function("kp_following", [z, *known, factors], [ca.densify(self.after(parts, s, q1, v1, lam))])
         names = [f"the rate of '{item.name}'" for item in equations.position_quantities] if extra else []
         names += [f"the balance of '{item.name}'" for item in equations.speed_quantities]
         names += [f"closure '{owner}'" for owner in equations.owners]
+        # A factorisation that is no straight-line code itself may be in the first and the last.
+        whole = equations.augmentation is not None and not equations.augmentation.straight
         return StepProblem(
-            straightened(guess, equations),
+            guess if whole else straightened(guess, equations),
             straightened(residual, equations),
-            straightened(following, equations),
+            following if whole else straightened(following, equations),
             tuple(names),
         )
 
     def _guess(self, parts: Parts, s: Interval, known: list[ca.MX]) -> ca.Function:
         """Return the function that gives the first guess, constant speeds without multipliers, and the factors."""
         size = 1 + ca.norm_inf(s.q)
-        diagonal = ca.diag(parts.M(s, s.q))
-        # A coordinate without inertia of its own is scaled by one.
-        inertia = ca.densify(diagonal) + (ca.densify(diagonal) == 0)
+        inertia = parts.inertia(s)
         A = ca.densify(parts.A(s, s.t, s.q))
         share = 1 / (ca.sum2(A**2 / ca.repmat(inertia.T, parts.m, 1)) + 1e-300) if parts.m else ca.MX(0, 1)
         guess = s.h * s.v / size

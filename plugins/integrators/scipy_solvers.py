@@ -55,17 +55,27 @@ class ScipySolver(Solver):
                     "tolerances too tight"
                 )
             steps += 1
+            reached = np.asarray(solver.y)
             interpolant = None
             while k < len(times) and times[k] <= solver.t:
                 if times[k] == solver.t:
-                    yield solver.y
+                    yield reached
                 else:
                     interpolant = interpolant or solver.dense_output()
                     yield interpolant(times[k])
                 k += 1
+            if problem.projected is not None and solver.status == "running":
+                self.go_on_from(solver, problem.projected(solver.t, reached))
         problem.statistics.update(
             steps=steps, rhs_evaluations=solver.nfev, jacobian_evaluations=solver.njev, factorisations=solver.nlu
         )
+
+    def go_on_from(self, solver: Any, y: FloatArray) -> None:
+        """Put another state with the same rates in the place of the one that the last step reached.
+
+        What a solver remembers beyond it are rates, at which nothing changes.
+        """
+        solver.y = y
 
 
 class DOP853(ScipySolver):
@@ -85,6 +95,11 @@ class LSODA(ScipySolver):
     scipy_class = "LSODA"
     implicit = True
 
+    def go_on_from(self, solver: Any, y: FloatArray) -> None:
+        super().go_on_from(solver, y)
+        # ODEPACK keeps the state, and after it scaled derivatives, from the 21st number of its workspace on.
+        solver._lsoda_solver._integrator.rwork[20 : 20 + y.size] = y
+
 
 class Radau(ScipySolver):
     """Implicit Runge-Kutta method of order 5 with error control (Radau IIA, SciPy); for stiff motion."""
@@ -102,3 +117,7 @@ class BDF(ScipySolver):
     order = 0
     scipy_class = "BDF"
     implicit = True
+
+    def go_on_from(self, solver: Any, y: FloatArray) -> None:
+        super().go_on_from(solver, y)
+        solver.D[0] = y  # the differences after it stay

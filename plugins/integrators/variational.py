@@ -45,7 +45,7 @@ class Variational(DescriptorStep):
             )
 
     def displacement(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
-        return s.h * v1
+        return s.h * parts.N(s, (s.q + q1) / 2) @ v1
 
     def balance(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
         if self.options.rule == "trapezoidal":
@@ -72,7 +72,7 @@ class Variational(DescriptorStep):
     def _action_slopes(self, parts: Parts, s: Interval, q1: ca.MX) -> tuple[ca.MX, ca.MX]:
         """Return the derivatives of Ld with respect to q0 and q1."""
         trapezoidal = self.options.rule == "trapezoidal"
-        w = (q1 - s.q) / s.h
+        w = (q1 - s.q)[: parts.nv, :] / s.h
         if trapezoidal:
             momentum = s.h / 2 * (parts.M(s, s.q) + parts.M(s, q1)) @ w / s.h
             first, last = (

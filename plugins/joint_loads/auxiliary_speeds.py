@@ -115,9 +115,12 @@ def auxiliary_speeds(
     size = 6 * len(joints)
     vdot = ca.SX.sym("vdot", kinematics.v.numel())
     applied: dict[str, ca.SX] = {name: ca.SX(6, 1) for name in kinematics.links}
+    inertias: dict[str, ca.SX] = {}
     for loads in kinematics.loads():
         for name, wrench in loads.wrenches.items():
             applied[name] += wrench
+        for name, added in loads.inertias.items():
+            inertias[name] = inertias.get(name, 0) + added
     closing = ca.SX.sym("closing", 6 * len(closed))
     for i, name in enumerate(closed):
         applied[name] += closing[6 * i : 6 * i + 6]
@@ -136,6 +139,8 @@ def auxiliary_speeds(
         moved[name] = _updated(kinematics, link, opened, moved, size)
         parent = rates.get(link.joint.parent)
         rates[name] = link.S_B @ vdot[link.rows, :] + (0 if parent is None else link.V_BP @ parent)
+        if name in inertias:
+            applied[name] -= inertias[name] @ (rates[name] + link.bias_B)
         body = assembly.mechanism.body(name)
         com = assembly.vector(body.com)
         U = shift_twist(com)

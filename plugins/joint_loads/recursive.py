@@ -18,7 +18,8 @@ class RecursiveLoads(JointLoads):
     name = "recursive"
 
     def constraint_wrenches(self, dynamics: TreeDynamics, equations: Equations, joints: Sequence[Joint]) -> Mapping[str, ca.MX]:
+        functions = dynamics.joints
         return {
-            joint.name: dynamics.joints[joint.name].constraint(dynamics.transmitted(joint), dynamics.own_q(joint), dynamics.p)
+            joint.name: functions[joint.name].constraint(dynamics.transmitted(joint), dynamics.own_q(joint), dynamics.known)
             for joint in joints
         }

@@ -315,3 +315,27 @@ def test_thinning_keeps_every_extreme():
 def test_roles_are_told_from_names(channel, role):
     assert role_of(channel) == role
     assert role in (*figures.USUAL, *figures.FURTHER)
+
+
+def test_monitors_are_drawn_with_axes_that_fit_them():
+    """Errors over powers of ten, zeros at the least that is not; rank as a count; condition over powers only if it spreads."""
+    names = ("energy.error", "constraints.position", "constraints.speed", "constraints.rank", "constraints.condition")
+    channels = tuple(Channel(name, "J" if name.startswith("energy") else "1") for name in names)
+    assert {role_of(channel) for channel in channels} == {"monitors"}
+    time = np.linspace(0, 1, 11)
+    small = 10.0 ** np.linspace(-16, -3, 11)
+    small[3] = 0.0
+    history = History(time, channels, np.column_stack([time, small, small, np.full(11, 2.0), 3 + time]))
+    panels = make_panels(history.channels)
+    assert [panel.title.partition(":")[0] for panel in panels] == [
+        "Energy error",
+        "Largest error of constraints",
+        "Rank of the constraint Jacobian",
+        "Condition of the constraint Jacobian",
+    ]
+    axes = draw(history, panels).axes
+    assert [axis.get_yscale() for axis in axes] == ["linear", "log", "linear", "linear"]
+    assert axes[1].get_lines()[0].get_ydata()[3] == pytest.approx(1e-16)
+    assert axes[2].get_ylim() == (0, 3) and all(tick == int(tick) for tick in axes[2].get_yticks())
+    wide = History(time, channels[-1:], (10.0 ** (8 * time))[:, None])
+    assert draw(wide, make_panels(wide.channels)).axes[0].get_yscale() == "log"

@@ -17,12 +17,23 @@ import pytest
 from kingpost import Mechanism, PluginSet
 from kingpost.compiler import find_compiler
 from kingpost.exporting import prepare_export
+from kingpost.fmu import building
 from kingpost.fmu.native_exporter import NativeFmu, NativeOptions
 from kingpost.interfaces.exporter import ExportSelection
 
 C_MASTER = Path(__file__).parent / "c_master"
 #: The headers of both standards.
 HEADERS = Path(fmpy.__file__).parent / "c-code"
+
+
+class Unpolished(dict[str, str]):
+    """Compile every file as it stands, in a third of the time: the numbers are the same bits at every level.
+
+    What users get is tested by the FMUs that tests export in other ways, as in test_closed_loop_fmus.py.
+    """
+
+    def get(self, file: str, default: str | None = None) -> str:  # type: ignore[override]
+        return "-O0"
 
 
 def once(path: Path, build: Callable[[Path], None]) -> Path:
@@ -78,7 +89,9 @@ def native(shared_folder: Path, plugins: PluginSet) -> Callable[..., Path]:
 
         def build(target: Path) -> None:
             model = prepare_export(mechanism, plugins=options.pop("plugins", plugins), **options)
-            NativeFmu(NativeOptions(fmi=fmi, fmu=fmu)).export(model, selection, target)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(building, "LEVELS", Unpolished())
+                NativeFmu(NativeOptions(fmi=fmi, fmu=fmu)).export(model, selection, target)
 
         return once(path, build)
 

@@ -52,8 +52,8 @@ class Environment:
         )
 
     def install(self, *packages: str | Path) -> None:
-        """Install packages with pip."""
-        done = self.run("python", "-m", "pip", "install", "--quiet", *packages, cwd=self.folder)
+        """Install packages with pip; Python compiles of them what is used, when it is used."""
+        done = self.run("python", "-m", "pip", "install", "--quiet", "--no-compile", *packages, cwd=self.folder)
         assert done.returncode == 0, done.stderr
 
 

@@ -79,7 +79,7 @@ def test_importing_kingpost_loads_no_plugin():
 def test_every_built_in_is_attributed(plugins):
     rows = plugins.listing()
     assert {row["distribution"] for row in rows} == {"kingpost"}
-    kinds = {"formulation", "integrator", "joint loads", "force", "model", "writer", "exporter", "command"}
+    kinds = {"formulation", "integrator", "joint loads", "force", "model", "writer", "exporter", "master", "command"}
     assert {row["kind"] for row in rows} == kinds
     assert {"rk4", "euler-symplectic", "dop853", "lsoda", "radau", "bdf"} <= {row["name"] for row in rows}
     assert all(row["summary"] and row["version"] == kingpost.__version__ for row in rows)
@@ -477,6 +477,29 @@ def test_hook_kingpost_register_exporters(plugin_file, kingpost_cli, tmp_path):
     assert "small" in outcome.out
 
 
+def test_hook_kingpost_register_masters(plugin_file, kingpost_cli, tmp_path):
+    path = plugin_file()
+    hook_test(
+        plugin_file,
+        "kingpost_register_masters",
+        "interfaces.master.Master",
+        """
+        def begin(self, coupling):
+            def advance(t, h):
+                coupling.transfer()
+                for partner in coupling.partners:
+                    partner.step(t, h)
+                return h
+            return advance
+        """,
+    )
+    (tmp_path / "system.toml").write_text('[components.pendulum]\nmodel = "double-pendulum"\n')
+    words = ("cosim", "system.toml", "--master", "mine", "--t-end", "0.1", "--step", "0.05", "--write", "csv", "--plugin", path)
+    outcome = kingpost_cli(*words)
+    assert outcome.status == 0, outcome.err
+    assert "mine" in outcome.out
+
+
 def test_hook_kingpost_register_commands(plugin_file, kingpost_cli):
     path = plugin_file()
     hook_test(
@@ -496,7 +519,7 @@ def test_hook_kingpost_register_commands(plugin_file, kingpost_cli):
 
 def test_hook_specifications_take_no_arguments():
     hooks = [name for name in vars(hookspecs) if name.startswith("kingpost_")]
-    assert len(hooks) == 8
+    assert len(hooks) == 9
 
 
 def test_an_option_of_the_wrong_type_is_named():

@@ -143,3 +143,22 @@ def foreign_history():
     channels = (Channel("ball.height", "m"), Channel("contact", "N"), Channel("der(x)", ""), Channel("temperature", "K"))
     values = [np.abs(np.sin(time)), 2e4 * np.clip(np.sin(3 * time), 0, 1), np.cos(time), np.full_like(time, 293.0)]
     return History(time, channels, np.column_stack(values))
+
+
+def monitored_history(**how):
+    """Return the crane with monitors: as of a closed loop that passes near a dead centre at 10 s, where its rank falls."""
+    crane = crane_history(**how)
+    time = crane.time
+    near = np.abs(time - time[-1] / 2)
+    columns = {Channel("energy.work", "J"): 5 * time, Channel("energy.error", "J"): 1e-7 * np.sin(time)}
+    for kind, unit in (("linear", "kg.m/s"), ("angular", "kg.m2/s")):
+        columns |= {Channel(f"momentum.{kind}.{axis}", unit, "world"): np.cos(time + k) for k, axis in enumerate("xyz")}
+    error = 10.0 ** (-16 + 12 * np.exp(-((near / 2) ** 2)))
+    error[0] = 0.0
+    columns |= {Channel(f"constraints.{level}", "1"): error for level in ("position", "speed", "acceleration")}
+    columns[Channel("constraints.rank", "1")] = np.where(near == near.min(), 1.0, 2.0)
+    condition = 3 + 1 / np.maximum(near, 1e-9)
+    condition[near == near.min()] = np.inf
+    columns[Channel("constraints.condition", "1")] = condition
+    values = np.column_stack([crane.values, *columns.values()])
+    return History(time, (*crane.channels, *columns), values, crane.provenance)

@@ -6,7 +6,7 @@ import pytest
 
 from kingpost import History
 from kingpost.report import write_report
-from tests.report.synthetic import crane_history, foreign_history
+from tests.report.synthetic import crane_history, foreign_history, monitored_history
 
 if importlib.util.find_spec("websockets") is None:
     pytest.skip("driving a browser needs the package websockets: pip install websockets", allow_module_level=True)
@@ -40,6 +40,7 @@ def pages(tmp_path_factory):
         "plain": crane_history(loads=False),
         "foreign": foreign_history(),
         "long": crane_history(samples=12_001, t_end=600.0),
+        "monitored": monitored_history(),
     }
     evil = crane_history(name=EVIL)
     channels = tuple(type(c)(c.name.replace("tip", EVIL), c.unit, c.frame, c.side, c.at) for c in evil.channels)
@@ -83,7 +84,7 @@ def headings(page):
     return page.run("[...document.querySelectorAll('h2')].map(h => h.textContent)")
 
 
-@pytest.mark.parametrize("name", ["crane", "plain", "foreign", "long", "evil"])
+@pytest.mark.parametrize("name", ["crane", "plain", "foreign", "long", "evil", "monitored"])
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
 def test_every_kind_of_report_opens_in_silence(show, name, width, scheme):
     page = show(name, width=width, scheme=scheme)
@@ -106,6 +107,24 @@ def test_sections_are_there_if_there_is_something_to_show(show):
     text = page.run("document.body.innerText")
     assert "No animation: this result holds no poses of bodies." in text
     assert "kingpost run MODEL --loads all" in text
+
+
+def test_monitors_are_shown_over_powers_of_ten(show):
+    page = show("monitored")
+    assert "Monitors" in headings(page)
+    lines = page.run("[...document.querySelectorAll('#monitors li')].map(e => e.textContent)")
+    assert [line.split(" ")[0] for line in lines] == ["Energy", "Constraints", "Jacobian"]
+    assert page.run("document.querySelectorAll('#monitors .badge.bad').length") == 2
+    page.box("#monitors figure:nth-of-type(5)")
+    axis = page.run("document.querySelector('#monitors figure:nth-of-type(5) canvas').chart.axes.y")
+    assert (axis["low"], axis["high"], axis["log"]) == (pytest.approx(1e-16), pytest.approx(1e-4), True)
+    box = page.box("#monitors figure:nth-of-type(5) canvas")
+    page.move(box["x"] + (58 + box["width"] - 14) / 2, box["y"] + box["height"] / 2)  # half-way between the margins: 10 s
+    shown = page.run("[...document.querySelectorAll('#monitors figure:nth-of-type(5) output')].map(e => e.textContent)")
+    assert shown == ["0.000100"] * 3
+    page.box("#monitors figure:nth-of-type(6)")
+    rank = page.run("document.querySelector('#monitors figure:nth-of-type(6) canvas').chart.axes.y")
+    assert (rank["low"], rank["high"]) == (0, 3)
 
 
 def test_text_from_the_model_stays_text(show):

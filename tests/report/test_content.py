@@ -10,9 +10,10 @@ from kingpost.equations import Channel
 from kingpost.report.channels import is_load_unit, take_inventory
 from kingpost.report.content import Options, make_content, plain
 from kingpost.report.cycles import describe_cycles
+from kingpost.report.monitors import describe_monitors
 from kingpost.report.packing import unpacked
 from kingpost.report.statistics import Spectra, extremes, rose
-from tests.report.synthetic import crane_history, foreign_history
+from tests.report.synthetic import crane_history, foreign_history, monitored_history
 
 
 @pytest.fixture(scope="module")
@@ -287,3 +288,53 @@ def test_histories_that_are_none_are_refused(time, message):
 def test_a_record_becomes_plain_data():
     record = {"a": (1, 2.5), 3: np.float64("nan"), "b": {"c": None, "d": {1}}, "e": True}
     assert plain(record) == {"a": [1, 2.5], "3": "nan", "b": {"c": None, "d": "{1}"}, "e": True}
+
+
+# --- monitors
+
+
+def test_monitors_have_plots_of_their_own():
+    history = monitored_history()
+    content = make_content(history, Options())
+    panels = {panel["title"]: panel for panel in content["panels"] if panel["role"] == "Monitors"}
+    assert list(panels) == [
+        "Work of all that has no potential",
+        "Energy error: total less start and work",
+        "Momentum",
+        "Angular momentum about the origin",
+        "Largest error of constraints",
+        "Rank of the constraint Jacobian",
+        "Condition of the constraint Jacobian",
+    ]
+    assert [panel["log"] for panel in panels.values()] == [False] * 4 + [True, False, True]
+    assert panels["Largest error of constraints"]["names"][1] == "constraints.speed"
+    others = {name for panel in content["panels"] if panel["role"] != "Monitors" for name in panel["names"]}
+    assert not {name for name in others if name.startswith(("constraints", "momentum", "energy.e", "energy.w"))}
+    assert "constraints.position" not in content["spectra"]["channels"]
+
+
+def test_small_errors_are_not_lost_beside_large_ones():
+    """From 1e-16 to 1e-4 in one curve: 16 bits over a linear range would leave nothing of the small ones."""
+    history = monitored_history()
+    (series,) = [entry for entry in make_content(history, Options())["series"] if entry["name"] == "constraints.position"]
+    assert series["log"] is True
+    exact = history["constraints.position"]
+    found = 10.0 ** unpacked(series)
+    half_a_step = 12 / 65534 / 2 * np.log(10)
+    assert found[1:] == pytest.approx(exact[1:], rel=1.01 * half_a_step)
+    assert found[0] == pytest.approx(exact[1:].min(), rel=1.01 * half_a_step)  # zero stands at the least that is not
+    assert (series["max"], series["min"]) == (exact.max(), 0.0)  # numbers are not packed
+
+
+def test_monitors_are_told_in_sentences():
+    history = monitored_history()
+    energy, errors, quality = describe_monitors(history, history.names)
+    assert energy["verdict"] == "kept" and "at most 1e-07 J (at 7.85 s)" in energy["text"]
+    assert "of the greatest kinetic energy (40 J)" in energy["text"]
+    assert errors["verdict"] == "check" and "errors of at most 0.0001 m or rad in position (at 10 s)" in errors["text"]
+    assert quality["verdict"] == "check"
+    assert "rank 2, but 1 at 10 s" in quality["text"] and "dead centre" in quality["text"]
+    away = History(history.time[:150], history.channels, history.values[:150], history.provenance)
+    assert describe_monitors(away, away.names)[2]["verdict"] == "regular"
+    assert "rank 2 throughout, condition number at most 3.39" in describe_monitors(away, away.names)[2]["text"]
+    assert describe_monitors(crane_history(), ()) == []

@@ -182,3 +182,20 @@ def test_frames_of_long_runs_are_spread_evenly():
     rows = frame_rows(100_000, 1000)
     assert rows[0] == 0 and rows[-1] == 99_999 and len(rows) == 1000
     assert set(np.diff(rows)) <= {100, 101}
+
+
+def test_bars_reach_where_loops_are_closed(crane):
+    """A cylinder from the king to the middle of the inner boom, as a body with a pin that closes the loop."""
+    frame = {"position": [0.0, 0.0, 0.0], "rotation": np.eye(3).tolist()}
+    pin = {
+        "kind": "point-on-line", "parent": "king", "child": "outer-boom", "axis": [0.0, 0.0, 1.0],
+        "parent_frame": {**frame, "position": [1.0, 0.0, 0.5]}, "child_frame": {**frame, "position": [1.0, 0.7, 0.0]},
+    }  # fmt: skip
+    record = {**crane.provenance["geometry"], "closures": {"eye": pin}}
+    geometry = Geometry.read(record, ("vessel", "king", "inner-boom", "outer-boom"))
+    assert geometry.named("eye").kind == "point-on-line"
+    placed = Poses(crane, ("vessel", "king", "inner-boom", "outer-boom"), [0, 1])
+    shapes = body_shapes(geometry, placed)
+    assert [1.0, 0.0, 0.5] in [shape.get("to") for shape in shapes["king"]]
+    assert [1.0, 0.7, 0.0] in [shape.get("to") for shape in shapes["outer-boom"]]
+    assert {"drum"} == {shape["kind"] for shape in shapes["outer-boom"] if shape.get("at") == [1.0, 0.7, 0.0]}

@@ -181,16 +181,20 @@ def cut_and_closed(kind):
     return tree, Mechanism("cut", bodies, [hinge, Joint("free", "free", "world", "tool")], forces, closures=[closure])
 
 
-def observed(mechanism, formulation, method, q, v, frame="child", side="child"):
-    """Return accelerations, and loads and motions by channel, at a state."""
+def observer(mechanism, formulation, method, frame="child", side="child"):
+    """Return the function of a state that gives loads and motions by channel."""
     assembly = assemble(mechanism, PLUGINS)
     equations = select(PLUGINS.formulations, formulation).derive(assembly)
     requests = [LoadRequest(name, frame, side) for name in ("hinge", "tie")]
     derived = derive_loads(assembly, equations, select(PLUGINS.joint_loads, method), requests)
-    vdot = equations.accelerations(0.0, q, v, [], [])
-    lam = equations.multipliers(0.0, q, v, [], []) if equations.lam.numel() else []
-    numbers = np.asarray(derived.function(0.0, q, v, vdot, lam, [], [])).ravel()
-    return dict(zip((channel.name for channel in derived.channels), numbers, strict=True))
+
+    def observed(q, v):
+        vdot = equations.accelerations(0.0, q, v, [], [])
+        lam = equations.multipliers(0.0, q, v, [], []) if equations.lam.numel() else []
+        numbers = np.asarray(derived.function(0.0, q, v, vdot, lam, [], [])).ravel()
+        return dict(zip((channel.name for channel in derived.channels), numbers, strict=True))
+
+    return observed
 
 
 @pytest.mark.parametrize("kind", SHARED)
@@ -208,13 +212,13 @@ def test_a_joint_cut_and_closed_again_moves_and_carries_the_same(kind, formulati
     kinematics = TreeKinematics(assemble(tree, PLUGINS))
     X = kinematics.pose("tool")
     tool = ca.Function("tool", [kinematics.q, kinematics.v], [X.R, X.p, kinematics.twist("tool")])
+    of_tree, of_cut = observer(tree, "kane", "recursive", frame, side), observer(cut, formulation, method, frame, side)
     for seed in range(2):
         q, v = random_state(tree, seed)
         R, p, twist = (np.asarray(part) for part in tool(q, v))
         cut_q = np.concatenate([q[:1], p.ravel(), quaternion(R)])
         cut_v = np.concatenate([v[:1], twist.ravel()])
-        exact = observed(tree, "kane", "recursive", q, v, frame, side)
-        ours = observed(cut, formulation, method, cut_q, cut_v, frame, side)
+        exact, ours = of_tree(q, v), of_cut(cut_q, cut_v)
         scale = max(abs(value) for value in exact.values())
         for name, value in exact.items():
             if not name.startswith(("tool.pose.e", "tie.constraint")):  # a quaternion has two signs
@@ -390,10 +394,13 @@ def test_given_speeds_are_kept_and_the_others_fitted():
     history = simulate(machine, 0.1, settings={"one.angle.rate": 2.0}, plugins=PLUGINS)
     rates = [history[f"{joint}.angle.rate"][0] for joint in ("one", "two", "three")]
     np.testing.assert_allclose(rates, [2.0, -2.0, 2.0], atol=1e-12)  # the coupler of a parallelogram does not turn
-    # Speeds that contradict each other are all fitted.
-    both = simulate(
-        machine, 0.1, settings={"one.angle.rate": 2.0, "two.angle.rate": 1.0, "three.angle.rate": 1.0}, plugins=PLUGINS
-    )
+    # Speeds that contradict each other are refused, or all fitted.
+    impossible = {"one.angle.rate": 2.0, "two.angle.rate": 1.0, "three.angle.rate": 1.0}
+    with pytest.raises(
+        MechanismError, match=r"speeds contradict each other.*one\.angle\.rate from 2 to .*those that are 0 are fitted"
+    ):
+        simulate(machine, 0.1, settings=impossible, plugins=PLUGINS)
+    both = simulate(machine, 0.1, settings=impossible, plugins=PLUGINS, close_loops=True)
     rates = [both[f"{joint}.angle.rate"][0] for joint in ("one", "two", "three")]
     assert rates[0] == pytest.approx(rates[2]) == pytest.approx(-rates[1])
     assert abs(rates[0] - 2.0) > 0.1
@@ -500,10 +507,11 @@ def test_monitors_know_momentum_rank_and_condition():
     np.testing.assert_allclose(history.select([f"momentum.linear.{axis}" for axis in "xyz"])[k], linear, atol=1e-12)
 
 
-def test_monitors_of_a_tree_are_its_momentum_alone():
+def test_monitors_of_a_tree_are_energy_and_momentum():
     history = simulate(PLUGINS.models.get("double-pendulum")().build(), 0.1, plugins=PLUGINS, monitors=True)
-    assert [name for name in history.names if name.startswith(("momentum", "constraints"))] == [
-        f"momentum.{kind}.{axis}" for kind in ("linear", "angular") for axis in "xyz"
+    assert list(history.names[-8:]) == [
+        *("energy.work", "energy.error"),
+        *(f"momentum.{kind}.{axis}" for kind in ("linear", "angular") for axis in "xyz"),
     ]
 
 

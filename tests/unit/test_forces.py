@@ -654,6 +654,44 @@ EVERYTHING = (
     ForceElement("point-spring", name="inner", body="barge", other="barge", at=(1, 0, 0), stiffness=7.0, damping=2.0),
     ForceElement("body-wrench", name="thrust", body="load", moment=("push", 1, 0), force=(0, "wind * t", 3), at=(0.2, 0, 0.1)),
     ForceElement("body-wrench", name="wind", body="barge", force=("3 * wind", 0, "-k"), at=(0, 0, 2), frame="world"),
+    ForceElement("added-mass", body="barge", matrix=restoring(12).tolist(), at=(0.2, 0, -0.5), current=(0.5, "wind", 0)),
+    ForceElement(
+        "added-mass", name="weed", body="trolley", matrix=[[("k" if i == j else 0) for i in range(6)] for j in range(6)]
+    ),
+    ForceElement(
+        "carried-load",
+        body="tower",
+        wrench=("push", 1, 2, 0, "wind", 3),
+        inertia=restoring(14)[np.triu_indices(6)].tolist(),
+        position=(0.1, 0.2, 0),
+        rotation=(0, 0.3, 0),
+    ),
+    ForceElement("body-damping", body="barge", matrix=restoring(13).tolist(), quadratic=(1, "k", 3, 1, 2, 3), at=(0, 0, 0.3)),
+    ForceElement(
+        "wave-excitation", body="barge", components=[(0.5, 1.1, 0.2), ("k", 0.7, 1.0)], transfer=[(3, 1, 9, 2, 4, 1)], ramp=2.0
+    ),
+    ForceElement(
+        "rope",
+        name="hoist",
+        body="load",
+        other="barge",
+        via=[(1.0, 0, 0.2)],
+        via_body="boom",
+        length=0.5,
+        EA=60.0,
+        damping=3.0,
+        drum="slew.angle",
+        radius=0.1,
+    ),
+    ForceElement(
+        "plane-contact",
+        body="load",
+        other="barge",
+        points=[(0, 0, -3), (0.3, 0.2, 0)],
+        stiffness=30.0,
+        damping=4.0,
+        friction=0.3,
+    ),
 )
 
 

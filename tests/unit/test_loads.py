@@ -40,7 +40,7 @@ def crane(plugins):
     return plugins.models.get("vessel-crane")().build()
 
 
-@pytest.mark.parametrize("kind", JOINT_KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in JOINT_KINDS if kind != "given"])
 def test_efforts_are_dual_to_motions_and_quaternions_belong_to_poses(kind, plugins):
     from kingpost.assembly import assemble
 
@@ -66,11 +66,15 @@ def test_efforts_are_dual_to_motions_and_quaternions_belong_to_poses(kind, plugi
 def test_loads_turned_in_the_loop_equal_loads_turned_afterwards(seed, plugins):
     mechanism = random_tree(seed, bodies=4, kinds=("revolute", "prismatic", "cylindrical", "planar", "free", "weld"))
     at = (0.1, -0.2, 0.3)
-    plain = simulate(mechanism, 0.2, loads="all", plugins=plugins, backend="vm", output_step=0.05)
-    for frame, side in itertools.product(("child", "parent", "body", "world"), ("child", "parent")):
-        requests = [LoadRequest(joint.name, frame, side, at) for joint in mechanism.joints]
-        turned = simulate(mechanism, 0.2, loads=requests, plugins=plugins, backend="vm", output_step=0.05)
-        for joint in mechanism.joints:
+    options = {"plugins": plugins, "backend": "vm", "step": 0.01, "output_step": 0.05}
+    plain = simulate(mechanism, 0.2, loads="all", **options)
+    # Every joint in another frame and on another side: four joints of a tree, and eight ways, which go round with the tree.
+    ways = list(itertools.product(("child", "parent", "body", "world"), ("child", "parent")))
+    for first in (seed, seed + 4):
+        asked = {joint: ways[(first + i) % 8] for i, joint in enumerate(mechanism.joints)}
+        requests = [LoadRequest(joint.name, *way, at) for joint, way in asked.items()]
+        turned = simulate(mechanism, 0.2, loads=requests, **options)
+        for joint, (frame, side) in asked.items():
             channel = turned.channels[turned.names.index(f"{joint.name}.Mx")]
             assert (channel.frame, channel.side, channel.at) == (frame, side, at)
             one, other = turned.loads(joint.name), plain.loads(joint.name, frame=frame, side=side, at=at)

@@ -111,7 +111,7 @@ def test_the_moment_about_an_actuated_axis_is_the_actuators_torque(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(6, 12))])
 def test_random_trees_agree_with_pinocchio(seed, method):
     whole = random_tree(seed, bodies=2 + seed % 6, kinds=SUPPORTED["pinocchio"])
     peer, parameters = pinocchio_peer(with_gravity_alone(whole), {"scale": 1.3}), {"scale": 1.3}
@@ -133,7 +133,14 @@ def test_random_trees_agree_with_pinocchio(seed, method):
                 assert_close(found[joint.name], wrench, 100 * np.abs(wrench).max(), f"{whole.name}, {joint.name}")
 
 
-@pytest.mark.parametrize("model", ["vessel-crane", "six-axis-arm", "spacecraft-arm", "branched", "chain:links=6"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "vessel-crane",
+        "branched",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("six-axis-arm", "spacecraft-arm", "chain:links=6")),
+    ],
+)
 def test_methods_agree_to_round_off(model):
     mechanism = select(PLUGINS.models, model).build()
     every = [Loads(mechanism, method, formulation) for method in METHODS for formulation in ("kane", "recursive")]

@@ -5,10 +5,12 @@ import pytest
 
 from kingpost import PluginSet, simulate
 from kingpost.selection import select
+from kingpost.simulate import default_formulation
 
 MODELS = [name for name in PluginSet(entry_points=False).models if name != "chain"] + ["chain:links=3", "chain:links=24"]
 
 
+@pytest.mark.slow  # the default tests compare accelerations and loads, and a few motions: test_formulation_matrix.py
 @pytest.mark.parametrize("name", MODELS)
 def test_both_formulations_move_alike(name, plugins):
     mechanism = select(plugins.models, name).build()
@@ -22,8 +24,11 @@ def test_both_formulations_move_alike(name, plugins):
 
 def test_the_default_formulation_follows_the_size(plugins):
     for name, formulation in {"chain:links=10": "kane", "chain:links=11": "recursive"}.items():
+        assert default_formulation(select(plugins.models, name).build()) == formulation
+    for name, formulation in {"chain:links=2": "kane", "chain:links=11": "recursive"}.items():
         mechanism = select(plugins.models, name).build()
-        assert simulate(mechanism, 0.01, backend="vm", plugins=plugins).provenance["formulation"] == formulation
+        history = simulate(mechanism, 0.001, output_step=0.001, backend="vm", plugins=plugins)
+        assert history.provenance["formulation"] == formulation
 
 
 def test_nothing_outside_acts_on_the_spacecraft(plugins):

@@ -8,7 +8,8 @@ import pytest
 
 from kingpost import Body, ForceElement, Input, Joint, Mechanism, Output, SolverError, simulate
 from kingpost.assembly import assemble
-from kingpost.linearize import find_equilibrium, linearize
+from kingpost.equilibrium import find_equilibrium
+from kingpost.linearize import linearize
 from kingpost.plugins.formulations.kane import Kane
 from kingpost.plugins.formulations.recursive import Recursive
 from kingpost.testing.problems import oscillator

@@ -48,10 +48,11 @@ def independent_solution(gravity):
 
     x = np.concatenate([np.zeros(3), SETPOINTS[0], np.zeros(6)])
     columns = []
+    # Stability, not accuracy, bounds most of the steps: tolerances of 1e-12 and 1e-14 change no angle by more than 2e-13.
     # The set-points are only four times differentiable at 10 s, so the solver starts anew there.
     for part in (times[times <= 10], times[times >= 10]):
         solution = scipy.integrate.solve_ivp(
-            rhs, (part[0], part[-1]), x, method="DOP853", rtol=1e-12, atol=1e-14, t_eval=part, dense_output=False
+            rhs, (part[0], part[-1]), x, method="DOP853", rtol=1e-10, atol=1e-12, t_eval=part, dense_output=False
         )
         columns.append(solution.y)
         x = solution.y[:, -1]
@@ -59,7 +60,6 @@ def independent_solution(gravity):
 
 
 @pytest.mark.parametrize(("gravity", "allowed"), [(0.0, 1e-8), (9.81, 1e-7)])
-@pytest.mark.xdist_group("vessel-crane")  # the independent solutions are made once in each process
 @pytest.mark.parametrize("formulation", ["kane", "recursive"])
 def test_twenty_seconds_agree_with_an_independent_solution(plugins, gravity, allowed, formulation):
     """RK4 at 1 ms errs by some 2e-10; with gravity the upright vessel amplifies errors until it leans on its springs."""

@@ -1,0 +1,172 @@
+"""Ports: where a machine is coupled to another one that carries it, or that it carries.
+
+The wrench on a carrier is affine in the rate a of the carrier's twist, with the machine's own accelerations solved for,
+
+    w = free - A a,
+
+where A is the 6 x 6 inertia that the carrier feels. A carrier with mass matrix M and forces f then moves as one machine with
+what it carries when it solves (M + A) a = f + free, however heavy that is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import casadi as ca
+
+from kingpost.assembly import Assembly
+from kingpost.cutkinematics import unpack_pose
+from kingpost.dynamics import TreeDynamics
+from kingpost.elements import Port
+from kingpost.equations import FUSED, Channel, Equations, solve_symmetric
+from kingpost.externals import External, with_externals
+from kingpost.kinematics import TreeKinematics
+from kingpost.loadframes import COMPONENTS
+from kingpost.loads import UNITS, closure_reactions
+from kingpost.screws import Pose, quaternion_product, quaternion_rpy, rotation_rpy, twist_to
+
+#: Rows and columns, counted from one, of the numbers that make up a symmetric 6 x 6 matrix.
+TRIANGLE = tuple((i + 1, j + 1) for i in range(6) for j in range(i, 6))
+TWIST = ("wx", "wy", "wz", "vx", "vy", "vz")
+#: What a port on a body shows: names and units.
+MOTION = (
+    ("t", "s"),
+    *((axis, "m") for axis in "xyz"),
+    *((f"q{axis}", "1") for axis in "wxyz"),
+    *((angle, "rad") for angle in ("roll", "pitch", "yaw")),
+    *((name, "rad/s" if name[0] == "w" else "m/s") for name in TWIST),
+    *((f"{name}_rate", "rad/s2" if name[0] == "w" else "m/s2") for name in TWIST),
+)
+
+
+def inertia_unit(row: int, column: int) -> str:
+    """Return the unit of an entry of an inertia in the order [angular; linear], counted from one."""
+    return {0: "kg.m2", 1: "kg.m", 2: "kg"}[(row > 3) + (column > 3)]
+
+
+def port_channels(port: Port) -> list[Channel]:
+    """Return the channels of a port."""
+    if port.body:
+        frames = ["", *["world"] * 10, *["body"] * 12]
+        return [Channel(f"{port.name}.{name}", unit, frame) for (name, unit), frame in zip(MOTION, frames, strict=True)]
+    components = list(zip(COMPONENTS, UNITS, strict=True))
+    found = [Channel(f"{port.name}.{name}", unit, "child") for name, unit in components]
+    found.append(Channel(f"{port.name}.power", "W"))
+    if port.inertia:
+        found += [Channel(f"{port.name}.free.{name}", unit, "child") for name, unit in components]
+        found += [Channel(f"{port.name}.A{i}{j}", inertia_unit(i, j), "child") for i, j in TRIANGLE]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class PortExpressions:
+    """The ports of a mechanism."""
+
+    ports: tuple[Port, ...]
+    #: (t, q, v, vdot, lam, u, p) -> for each port on a body its channels, else the wrench on the carrier, its twist and the
+    #: rate of that.
+    states: ca.Function
+    #: (t, q, v, vdot, lam, u, p) -> for each port with an interface inertia the inertia of all that it carries, were its joints
+    #: locked, and how the wrench depends on the accelerations of the joints.
+    inertias: ca.Function
+    traced: tuple[External, ...]
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """What :meth:`values` returns."""
+        return tuple(channel for port in self.ports for channel in port_channels(port))
+
+    def values(self, equations: Equations, t: ca.MX, q: ca.MX, v: ca.MX, u: ca.MX, p: ca.MX) -> ca.MX:
+        """Return the channels at a state of the equations."""
+        # As with joint loads, no stabilisation enters.
+        exact = equations if not equations.baumgarte else replace(equations, baumgarte=0.0)
+        vdot = exact.accelerations(t, q, v, u, p)
+        lam = exact.multipliers(t, q, v, u, p) if equations.lam.numel() else ca.MX(0, 1)
+        known = [t, q, v, vdot, lam, u, p]
+        states, inertias = self.states.call(known), list(self.inertias.call(known))
+        values = []
+        for port, state in zip(self.ports, states, strict=True):
+            if port.body:
+                values.append(state)
+                continue
+            wrench, twist, rate = ca.vertsplit(state, 6)
+            values += [wrench, ca.dot(wrench, twist)]
+            if port.inertia:
+                locked, coupling = inertias.pop(0), inertias.pop(0)
+                A = locked - _yielding(equations)(t, q, v, u, p, coupling)
+                values += [wrench + A @ rate, *(A[row - 1, column - 1] for row, column in TRIANGLE)]
+        return ca.vertcat(*values)
+
+
+def _yielding(equations: Equations) -> ca.Function:
+    """Return the function (t, q, v, u, p, F) -> F Z F' by which an inertia is less when the joints are free to yield.
+
+    Z maps efforts on the joints to their accelerations: the inverse of M, restricted to what closed loops allow.
+    """
+    symbols = [equations.t, equations.q, equations.v, equations.u, equations.p]
+    M, A = equations.M, equations.A if equations.lam.numel() else type(equations.q)(0, equations.nv)
+    if isinstance(M, ca.MX) and equations.nv <= FUSED and not equations.all_externals:
+        # Small systems of equations are solved in straight-line code, which has to be made of SX.
+        parts = ca.Function("parts", symbols, [M, A]).expand()
+        symbols = [ca.SX.sym("i", item.numel()) for item in symbols]
+        M, A = parts.call(symbols)
+    coupling = type(symbols[1]).sym("F", 6, equations.nv)
+    solved = solve_symmetric(M, coupling.T)
+    if equations.lam.numel():
+        held = solve_symmetric(M, A.T)
+        solved = solved - held @ solve_symmetric(A @ held, A @ solved)
+    return with_externals("kp_yielding", [*symbols, coupling], [ca.densify(coupling @ solved)], equations.externals)
+
+
+def with_ports(assembly: Assembly, equations: Equations) -> Equations:
+    """Return the equations with the ports of their mechanism among their channels."""
+    mechanism = assembly.mechanism
+    if not mechanism.ports:
+        return equations
+    dynamics = TreeDynamics(assembly, equations.lam.numel(), equations.joint_state, disturbed=True)
+    if mechanism.closures:
+        dynamics.close(closure_reactions(dynamics, equations))
+    tree = TreeKinematics(assembly)
+    joints = {joint.name: joint for joint in mechanism.joints}
+    states, inertias = [], []
+    for port in mechanism.ports:
+        if port.body:
+            states.append(_motion(dynamics, port))
+            continue
+        given = tree.geometry(joints[port.joint]).given
+        assert given is not None
+        motion = ca.Function("motion", [tree.t, assembly.u, assembly.p], [ca.vertcat(given.twist, given.rate)])
+        wrench = -dynamics.transmitted(joints[port.joint])
+        states.append(ca.vertcat(wrench, motion(dynamics.t, dynamics.u, dynamics.p)))
+        if port.inertia:
+            inertias += [-ca.jacobian(wrench, dynamics.disturbances[port.joint]), -ca.jacobian(wrench, dynamics.vdot)]
+    disturbances = list(dynamics.disturbances.values())
+    undisturbed = [ca.MX.zeros(6) for _ in disturbances]
+
+    def function(name: str, results: list[ca.MX]) -> ca.Function:
+        full = ca.Function(name, [*dynamics.symbols, *disturbances], [ca.densify(result) for result in results])
+        return ca.Function(name, dynamics.symbols, full.call([*dynamics.symbols, *undisturbed]))
+
+    ports = PortExpressions(
+        tuple(mechanism.ports),
+        function("kp_port_states", states),
+        function("kp_port_inertias", inertias),
+        tuple(dynamics.externals),
+    )
+    return replace(equations, ports=ports)
+
+
+def _motion(dynamics: TreeDynamics, port: Port) -> ca.MX:
+    """Return place, orientation, twist and rate of the twist of a frame on a body."""
+    space, body = dynamics.space, port.body
+    angles = ca.vertsplit(ca.densify(space.vector(port.rotation)))
+    X_BM = Pose(rotation_rpy(*angles), space.vector(port.position))
+    packed, e, twist, rate = (ca.SX.sym(name, size) for name, size in (("X", 12), ("e", 4), ("t", 6), ("a", 6)))
+    X_WM, to_M = unpack_pose(packed) @ X_BM, twist_to(X_BM.inverse())
+    R = X_WM.R
+    euler = ca.vertcat(ca.atan2(R[2, 1], R[2, 2]), ca.asin(ca.fmax(-1, ca.fmin(1, -R[2, 0]))), ca.atan2(R[1, 0], R[0, 0]))
+    t = ca.SX.sym("t")
+    values = ca.vertcat(t, X_WM.p, quaternion_product(e, quaternion_rpy(*angles)), euler, to_M @ twist, to_M @ rate)
+    function = space.share("frame_motion", [t, packed, e, twist, rate, space.assembly.p], [values])
+    known = [dynamics.t, dynamics.poses[body], dynamics.quaternions[body], dynamics.twists[body], dynamics.accelerations[body]]
+    return ca.MX(function(*known, dynamics.p))

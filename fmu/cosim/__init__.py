@@ -1,0 +1,20 @@
+"""Co-simulation: FMUs and Kingpost models side by side, advanced by a master."""
+
+from kingpost.fmu.cosim.run import Cosimulation, cosimulate, prepare_cosimulation
+from kingpost.fmu.cosim.ssp import open_ssp, read_ssp
+from kingpost.fmu.cosim.system import Component, Connection, CosimError, PowerBond, System
+from kingpost.fmu.cosim.systemfile import read_system
+
+__all__ = [
+    "Component",
+    "Connection",
+    "CosimError",
+    "Cosimulation",
+    "PowerBond",
+    "System",
+    "cosimulate",
+    "open_ssp",
+    "prepare_cosimulation",
+    "read_ssp",
+    "read_system",
+]

@@ -1,0 +1,86 @@
+"""One after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kingpost.fmu.cosim.masters.extrapolation import Samples, check_order
+from kingpost.fmu.cosim.masters.jacobi import part_places
+from kingpost.interfaces.master import Advance, Coupling, Master
+
+
+@dataclass(frozen=True)
+class GaussSeidelOptions:
+    """``extrapolation``: degree of the polynomial through samples that inputs follow, 0 (they hold) to 2.
+
+    From a component that has stepped already the sample at the end of the step is known and takes part.
+    """
+
+    extrapolation: int = 0
+
+    def __post_init__(self) -> None:
+        check_order(self.extrapolation)
+
+
+class GaussSeidel(Master):
+    """Components step in turn, each with the newest outputs of the others.
+
+    The order is the system's, or found from the connections: components that feed others step first. First order in the
+    communication step, with smaller errors than 'jacobi'.
+    """
+
+    name = "gauss-seidel"
+    Options = GaussSeidelOptions
+
+    def begin(self, coupling: Coupling) -> Advance:
+        places = dict(zip(coupling.partners, part_places(coupling), strict=True))
+        outputs, inputs = coupling.outputs, coupling.inputs
+        turns = []
+        for partner in coupling.order:
+            place = places[partner]
+            factors, offsets = coupling.factors[place], coupling.offsets[place]
+            plain = bool((factors == 1).all() and (offsets == 0).all())
+            turns.append((partner, coupling.sources[place], inputs[place], None if plain else (factors, offsets)))
+
+        def advance(t: float, h: float) -> float:
+            for partner, sources, own, change in turns:
+                if len(own):
+                    outputs.take(sources, out=own, mode="clip")
+                    if change is not None:
+                        own *= change[0]
+                        own += change[1]
+                partner.send(t, h)
+                partner.receive()
+            return h
+
+        if self.options.extrapolation == 0:
+            return advance
+        samples = Samples(self.options.extrapolation, coupling.holds)
+        ready = _known_early(coupling)
+
+        def follow(t: float, h: float) -> float:
+            present = coupling.transferred()
+            samples.add(t, present)
+            slopes = samples.slopes(t)
+            for partner in coupling.order:
+                place = places[partner]
+                early = ready[place]
+                own = slopes[:, place]
+                if early.any():
+                    known = samples.slopes(t, (t + h, coupling.transferred()))[:, place]
+                    own = np.where(early, known, own)
+                partner.inputs[:] = present[place]
+                partner.step(t, h, np.ascontiguousarray(own))
+            return h
+
+        return follow
+
+
+def _known_early(coupling: Coupling) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Say for each input whether the component that feeds it steps before the one that takes it."""
+    turn = {partner: i for i, partner in enumerate(coupling.order)}
+    giver = [partner for partner in coupling.partners for _ in range(len(partner.outputs))]
+    taker = [partner for partner in coupling.partners for _ in range(len(partner.inputs))]
+    return np.array([turn[giver[source]] < turn[who] for source, who in zip(coupling.sources, taker, strict=True)], dtype=bool)

@@ -1,0 +1,149 @@
+"""Steps are repeated until inputs and outputs agree."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kingpost.equations import FloatArray
+from kingpost.errors import MechanismError, SolverError, listed
+from kingpost.interfaces.master import Advance, Coupling, Master
+
+
+@dataclass(frozen=True)
+class IteratedOptions:
+    """How long and how hard to look for agreement.
+
+    ``tolerance`` is the largest change of an input, relative to its size (at least ``scale``), that counts as agreement.
+    ``relaxation`` is the part of a change that is taken. ``memory`` is the number of earlier rounds from which the next one is
+    found by Anderson's method; with 0 each round takes the outputs of the last, which only closes weak loops. ``ramp`` lets
+    inputs change linearly over a step; without, they hold at their values at its end (first order, and stiffer).
+    """
+
+    tolerance: float = 1e-8
+    scale: float = 1e-6
+    iterations: int = 50
+    relaxation: float = 1.0
+    memory: int = 5
+    ramp: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.relaxation <= 1:
+            raise MechanismError(f"relaxation is {self.relaxation:g}; it must be above 0 and at most 1")
+        if self.iterations < 1 or self.tolerance <= 0 or self.scale <= 0 or self.memory < 0:
+            raise MechanismError("tolerance and scale must be above 0, iterations at least 1, and memory at least 0")
+
+
+class Iterated(Master):
+    """Repeat each step until inputs and outputs at its end agree; needs components that can go back.
+
+    Inputs change linearly over a step, so that the coupling is second order in the communication step; outputs that depend on
+    each other at once are brought into agreement, too.
+    """
+
+    name = "iterated"
+    Options = IteratedOptions
+    goes_back = True
+
+    def fault_of(self, coupling: Coupling) -> str:
+        unable = [f"'{partner.name}'" for partner in coupling.partners if not partner.can_go_back]
+        return f"{listed(unable)} cannot go back to an earlier state" if unable else ""
+
+    def begin(self, coupling: Coupling) -> Advance:
+        options: IteratedOptions = self.options
+        partners = coupling.partners
+        start = coupling.inputs.copy()
+
+        def attempt(t: float, h: float, wanted: FloatArray) -> FloatArray:
+            """Step all with inputs that end at ``wanted``; return what the outputs then give."""
+            slope = (wanted - start) / h
+            first = 0
+            for partner in partners:
+                place = slice(first, first := first + len(partner.inputs))
+                if options.ramp:
+                    partner.inputs[:] = start[place]
+                    partner.send(t, h, np.vstack([slope[place], np.zeros_like(slope[place])]))
+                else:
+                    partner.inputs[:] = wanted[place]
+                    partner.send(t, h)
+            for partner in partners:
+                partner.receive()
+            return coupling.transferred()
+
+        def advance(t: float, h: float) -> float:
+            saved = [partner.save() for partner in partners]
+            try:
+                _agree(t, h, saved)
+            finally:
+                for partner, state in zip(partners, saved, strict=True):
+                    partner.forget(state)
+            return h
+
+        def _agree(t: float, h: float, saved: list[Any]) -> None:
+            wanted = coupling.transferred() if options.ramp else start.copy()
+            mixing = Mixing(options.memory, options.relaxation)
+            errors: FloatArray = np.zeros(0)
+            for k in range(options.iterations):
+                if k:
+                    for partner, state in zip(partners, saved, strict=True):
+                        partner.restore(state)
+                given = attempt(t, h, wanted)
+                errors = np.abs(given - wanted) / np.maximum(np.abs(given), options.scale)
+                if not len(errors) or errors.max() <= options.tolerance:
+                    start[:] = given
+                    return
+                if not np.isfinite(errors).all():
+                    break
+                wanted = mixing.next(wanted, given)
+            worst = int(np.argmax(np.where(np.isnan(errors), np.inf, errors)))
+            raise SolverError(
+                f"inputs and outputs did not agree after {k + 1} rounds: '{coupling.input_names[worst]}' still changes by "
+                f"{errors[worst]:.2g} of itself (tolerance {options.tolerance:g}). Try a shorter communication step, "
+                "a smaller relaxation (iterated:relaxation=0.5), or interface inertia"
+            )
+
+        self._settle(coupling)
+        start[:] = coupling.transferred()
+        return advance
+
+    def _settle(self, coupling: Coupling) -> None:
+        """Bring inputs and outputs into agreement at the start, as far as outputs follow inputs without a step."""
+        options: IteratedOptions = self.options
+        mixing = Mixing(options.memory, options.relaxation)
+        wanted = coupling.inputs.copy()
+        for _ in range(options.iterations):
+            coupling.inputs[:] = wanted
+            for partner in coupling.partners:
+                partner.give()
+                partner.take()
+            given = coupling.transferred()
+            if not len(given) or (np.abs(given - wanted) <= options.tolerance * np.maximum(np.abs(given), options.scale)).all():
+                return
+            wanted = mixing.next(wanted, given)
+
+
+class Mixing:
+    """Anderson's method: the next guess from the last ones, such that their combined residual is smallest."""
+
+    def __init__(self, memory: int, relaxation: float) -> None:
+        self._relaxation = relaxation
+        self._kept: deque[tuple[FloatArray, FloatArray]] = deque(maxlen=memory + 1)
+
+    def next(self, guess: FloatArray, given: FloatArray) -> FloatArray:
+        """Return a better guess of the fixed point of a function that maps ``guess`` to ``given``."""
+        residual = given - guess
+        self._kept.append((guess.copy(), residual.copy()))
+        result: FloatArray = guess + self._relaxation * residual
+        if len(self._kept) > 1:
+            guesses = np.array([entry[0] for entry in self._kept])
+            residuals = np.array([entry[1] for entry in self._kept])
+            steps, changes = np.diff(guesses, axis=0), np.diff(residuals, axis=0)
+            # Inputs differ by orders of magnitude; each counts relative to its own size.
+            size = np.maximum(np.abs(given), np.abs(changes).max(axis=0))
+            weight = 1 / np.where(size > 0, size, 1.0)
+            share = np.linalg.lstsq((changes * weight).T, residual * weight, rcond=1e-12)[0]
+            result = result - share @ (steps + self._relaxation * changes)
+        return result

@@ -1,0 +1,97 @@
+"""The equations of a step in redundant coordinates, reduced by a discrete null-space matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from kingpost.discrete import DiscreteNullSpace
+from kingpost.equations import ENERGIES, Equations
+from kingpost.newton import StepProblem, straightened
+from kingpost.plugins.integrators.implicit import DescriptorStep, Interval, Parts
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedStep:
+    """A step of a method with q1 - q0 = h (v0 + v1)/2 in natural coordinates, with as many unknowns as degrees of freedom.
+
+    Documents 000 (eqs. 2.22-2.32, 2.119) and 001 (eqs. 3.24-3.34): with the method's own balance in natural coordinates,
+
+        P(qm)' balance(q1, v1) = 0,     q1 = F(q0, increments),     v1 = 2 (q1 - q0)/h - v0,
+
+    has the same solution as the method itself, since G(qm) P(qm) = 0 and F keeps all joints. Rows of closed loops, and threads
+    of screws, keep their multipliers. Document 001, eq. 3.33, sums over all steps to find v1; the rates v are remembered here
+    instead, beside the state of coordinates and generalized speeds.
+    """
+
+    method: DescriptorStep
+    equations: Equations
+    space: DiscreteNullSpace
+
+    @property
+    def unknowns(self) -> int:
+        """The number of unknowns of a step: increments of the joints, and multipliers of loops and threads."""
+        return self.equations.nv + int(self.space.natural.lam.numel())
+
+    def problem(self) -> StepProblem:
+        e, space = self.equations, self.space
+        parts = Parts(space.natural)
+        sizes = {"t": 1, "x": e.nq + e.nv + parts.nv, "u": e.nu, "p": e.np, "h": 1}
+        t, x, u, p, h = known = [ca.MX.sym(name, size) for name, size in sizes.items()]
+        q, nu, v = ca.vertsplit(x, [0, e.nq, e.nq + e.nv, x.numel()])
+        s = Interval(t, h, q, v, u, p, ca.MX(0, 1))
+        guess = self._guess(parts, s, nu, known)
+        factors = ca.MX.sym("factors", guess.numel_out(1))
+        count = e.nv + space.kept
+        edges = [0, 1, 1 + count, 1 + count + parts.m, factors.numel()]
+        size, inertia, share, joints = ca.vertsplit(factors, edges)
+        z = ca.MX.sym("z", self.unknowns)
+        lam = z[e.nv :, :] * share * size / h**2
+        q1 = space.moved(joints, z[: e.nv, :] * size, p)
+        v1 = 2 * (q1 - q)[: parts.nv, :] / h - v
+        P = space.motions((q + q1) / 2, p)
+        rolling = h * self.method.rolling(parts, s, q1, v1) if parts.m > parts.holonomic else ca.MX(0, 1)
+        rows = [
+            h * (P.T @ self.method.balance(parts, s, q1, v1, lam)) / inertia,
+            # What moves the joints keeps the last of these.
+            parts.phi(s, s.end, q1)[: parts.holonomic - space.kept, :],
+            rolling,
+        ]
+        residual = ca.Function("kp_equations", [z, *known, factors], [ca.densify(ca.vertcat(*rows) / size)])
+        after = ca.vertcat(q1, space.speeds(q1, v1, p), v1)
+        following = ca.Function("kp_following", [z, *known, factors], [ca.densify(after)])
+        names = [f"the balance along motion {i} of the joints" for i in range(count)]
+        names += [f"closure '{owner}'" for owner in e.owners]
+        guess, residual, following = (straightened(function, space.natural) for function in (guess, residual, following))
+        return StepProblem(guess, residual, following, tuple(names))
+
+    def _guess(self, parts: Parts, s: Interval, nu: ca.MX, known: list[ca.MX]) -> ca.Function:
+        """Return the first guess, constant generalized speeds, and the factors, joint coordinates among them."""
+        size = 1 + ca.norm_inf(s.q)
+        P = self.space.motions(s.q, s.p)
+        inertia = ca.densify(ca.sum1(P**2 * ca.repmat(parts.inertia(s), 1, P.shape[1]))).T
+        along = ca.densify(parts.A(s, s.t, s.q) @ P)
+        share = 1 / (ca.sum2(along**2 / ca.repmat(inertia.T, parts.m, 1)) + 1e-300) if parts.m else ca.MX(0, 1)
+        first = ca.vertcat(s.h * nu / size, ca.MX.zeros(parts.m))
+        factors = ca.vertcat(size, inertia, share, self.space.joints(s.q, s.p))
+        return ca.Function("kp_guess", known, [ca.densify(first), ca.densify(factors)])
+
+    def observe(self) -> ca.Function:
+        """Return the function (t, x, u, p) -> values of the channels, with the kinetic energy of the rates that are remembered.
+
+        The energy that the method keeps is that of all rates. That of the generalized speeds differs from it by the share of
+        the rates that the joints forbid at nodes, which is of second order.
+        """
+        e, natural = self.equations, self.space.natural
+        sizes = {"t": 1, "x": e.nq + e.nv + natural.nv, "u": e.nu, "p": e.np}
+        t, x, u, p = (ca.MX.sym(name, size) for name, size in sizes.items())
+        state, v = x[: e.nq + e.nv, :], x[e.nq + e.nv :, :]
+        kinetic = ca.Function("kp_kinetic", [natural.q, natural.v, natural.p], [natural.kinetic])(state[: e.nq, :], v, p)
+        values = e.observe(t, state, u, p)
+        names = [channel.name for channel in e.channels]
+        own, potential, total = (names.index(name) for name in ENERGIES)
+        assert (potential, total) == (own + 1, own + 2)
+        before, here, after = values[:own, :], values[potential, :], values[total + 1 :, :]
+        mended = ca.vertcat(before, kinetic, here, kinetic + here, after)
+        return ca.Function("kp_observe", [t, x, u, p], [ca.densify(mended)])

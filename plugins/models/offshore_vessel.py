@@ -1,0 +1,187 @@
+"""A floating vessel with linear hydrodynamics, alone or under what it carries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import pi
+from typing import Any
+
+from kingpost.elements import Body, ForceElement, Input, Joint, Parameter, Port
+from kingpost.expressions import Scalar
+from kingpost.interfaces.model import Model
+from kingpost.loadframes import COMPONENTS
+from kingpost.loads import UNITS
+from kingpost.mechanism import Mechanism
+from kingpost.plugins.models.offshore_data import LARGE, SMALL, Ship
+from kingpost.ports import TRIANGLE, inertia_unit
+
+GRAVITY = Parameter("gravity", 9.81, "m/s2", "acceleration of free fall")
+WATER = Parameter("water_density", 1025.0, "kg/m3", "density of the water")
+CARRIER = "vessel"
+
+
+@dataclass
+class Parts:
+    """Entries of a mechanism, to be put together."""
+
+    parameters: list[Parameter] = field(default_factory=list)
+    inputs: list[Input] = field(default_factory=list)
+    bodies: list[Body] = field(default_factory=list)
+    joints: list[Joint] = field(default_factory=list)
+    closures: list[Any] = field(default_factory=list)
+    forces: list[ForceElement] = field(default_factory=list)
+    outputs: list[Any] = field(default_factory=list)
+    ports: list[Port] = field(default_factory=list)
+
+    def __add__(self, other: Parts) -> Parts:
+        return Parts(**{name: [*entries, *getattr(other, name)] for name, entries in vars(self).items()})
+
+    def mechanism(self, model: Model) -> Mechanism:
+        """Return all of it as the mechanism of a model."""
+        return Mechanism(name=model.name, description=(model.__doc__ or "").strip().split("\n")[0], **vars(self))
+
+
+def vessel_parts(ship: Ship) -> Parts:
+    """Return the vessel: hull, added mass, damping, restoring, station keeping, waves, and a wrench from outside.
+
+    Restoring holds the waterplane's terms; weights and buoyancy, each at its own place, make the rest of it. Surge, sway and
+    yaw are held by the springs of an idealised station keeping with a period of about two minutes.
+    """
+    vessel = ship.vessel
+    mass = Parameter("hull_mass", vessel.hull_mass, "kg", "mass of the hull without crane and load", minimum=0.0)
+    carried = Parameter("carried_mass", ship.carried_mass, "kg", "mass of crane and load, which the buoyancy carries as well")
+    length = Parameter("length", vessel.length, "m", "length at the waterline")
+    beam = Parameter("beam", vessel.beam, "m", "beam at the waterline")
+    x, y, z = (
+        Parameter(
+            f"hull_{axis}", value, "m", f"place of the hull's centre of gravity along {axis}, from the waterline amidships"
+        )
+        for axis, value in zip("xyz", (*ship.ballast, vessel.hull_z), strict=True)
+    )
+    z_B = Parameter("buoyancy_z", vessel.buoyancy_z, "m", "height of the centre of buoyancy above the waterline")
+    rx = Parameter("roll_radius", 0.35 * vessel.beam, "m", "radius of gyration in roll of the hull", minimum=0.0)
+    ry = Parameter("pitch_radius", 0.25 * vessel.length, "m", "radius of gyration in pitch and yaw of the hull", minimum=0.0)
+    amplitude = Parameter("wave_amplitude", 0.5, "m", "amplitude of the regular waves, from abeam", minimum=0.0)
+    frequency = Parameter("wave_frequency", 2 * pi / 9.0, "rad/s", "circular frequency of the waves", minimum=1e-6)
+    roll_damping = Parameter("roll_damping", 0.05, "1", "linear damping of roll, as a part of the critical one")
+    water = Parameter("water_damping", 1.0, "1", "factor on all damping by the water and the station keeping", minimum=0.0)
+    quadratic = Parameter("roll_quadratic", 0.1, "1", "quadratic damping of roll, times the roll inertia (1/rad)")
+    inputs = [
+        Input(
+            f"vessel_{part}_{axis}",
+            unit,
+            description=f"{part} on the vessel at its frame origin, along the world's {axis} axis",
+        )
+        for part, unit in (("moment", "N.m"), ("force", "N"))
+        for axis in "xyz"
+    ]
+    total = mass + carried
+    roll, pitch = mass * rx**2, mass * ry**2
+    weight = WATER * GRAVITY
+    # Waterplane coefficient 0.80, coefficients of its second moments 0.70 and 0.60.
+    heave_c = 0.80 * weight * length * beam
+    roll_c, pitch_c = 0.70 / 12 * weight * length * beam**3, 0.60 / 12 * weight * beam * length**3
+    hold = (2 * pi / 120.0) ** 2
+    stiffness = (hold * total, hold * total, heave_c, roll_c, pitch_c, hold * pitch)
+    added = (0.05 * total, 0.60 * total, 0.90 * total, 0.20 * roll, 0.90 * pitch, 0.50 * pitch)
+    ratios: tuple[Scalar, ...] = (0.6, 0.6, 0.25, roll_damping, 0.15, 0.6)
+    moved = (total + added[0], total + added[1], total + added[2], roll + added[3], pitch + added[4], pitch + added[5])
+    damping = [2 * water * ratio * _root(c * m) for ratio, c, m in zip(ratios, stiffness, moved, strict=True)]
+    wave = (0, 0.5 * heave_c, 0.6 * heave_c, 0.05 * roll_c, 0, 0)
+    return Parts(
+        parameters=[
+            mass, carried, length, beam, x, y, z, z_B, rx, ry, amplitude, frequency, roll_damping, water, quadratic, WATER,
+            GRAVITY,
+        ],
+        inputs=inputs,
+        bodies=[Body(CARRIER, mass=mass, com=(x, y, z), inertia=(roll, pitch, pitch))],
+        joints=[Joint("hull", "free", "world", CARRIER)],
+        forces=[
+            ForceElement("gravity", acceleration=(0, 0, -GRAVITY)),
+            ForceElement(
+                "hydrostatic", body=CARRIER, matrix=_diagonal(stiffness), buoyancy=total * GRAVITY, centre=(0, 0, z_B)
+            ),
+            ForceElement("added-mass", body=CARRIER, matrix=_diagonal(added)),
+            ForceElement(
+                "body-damping", name="water", body=CARRIER, matrix=_diagonal(damping),
+                quadratic=(0, 0, 0, water * quadratic * moved[3], 0, 0),
+            ),
+            ForceElement(
+                "wave-excitation", name="waves", body=CARRIER, components=((amplitude, frequency, 0),), transfer=(wave,),
+                transfer_phase=((0, pi / 2, 0, pi / 2, 0, 0),), ramp=10.0,
+            ),
+            ForceElement(
+                "body-wrench", name="vessel-wrench", body=CARRIER, moment=tuple(inputs[:3]), force=tuple(inputs[3:]),
+                frame="world",
+            ),
+        ],
+    )  # fmt: skip
+
+
+def _root(square: Any) -> Any:
+    return square**0.5
+
+
+def _diagonal(entries: Any) -> tuple[tuple[Any, ...], ...]:
+    return tuple(tuple(entry if i == j else 0 for j in range(6)) for i, entry in enumerate(entries))
+
+
+def load_inputs(inertia: bool) -> list[Input]:
+    """Return the inputs through which a crane that is computed elsewhere acts on a vessel, named like its port's channels."""
+    kind, text = ("free_", ", without acceleration") if inertia else ("", "")
+    inputs = [
+        Input(f"crane_{kind}{name}", unit, description=f"{name} of the crane on the vessel at its foot, vessel axes{text}")
+        for name, unit in zip(COMPONENTS, UNITS, strict=True)
+    ]
+    if inertia:
+        inputs += [
+            Input(
+                f"crane_A{i}{j}", inertia_unit(i, j), description=f"entry {i}, {j} of the crane's interface inertia at its foot"
+            )
+            for i, j in TRIANGLE
+        ]
+    return inputs
+
+
+class OffshoreVessel(Model):
+    """A floating vessel of 100 m under a crane that is computed elsewhere, with the crane's interface inertia; own data."""
+
+    name = "offshore-vessel"
+    t_end = 60.0
+    ship = LARGE
+    #: Whether the crane's interface inertia comes in, too; without, its wrench alone.
+    inertia = True
+
+    def build(self) -> Mechanism:
+        inputs = load_inputs(self.inertia)
+        load = ForceElement(
+            "carried-load",
+            name="crane",
+            body=CARRIER,
+            wrench=tuple(inputs[:6]),
+            inertia=tuple(inputs[6:]),
+            position=self.ship.vessel.foot,
+        )
+        mount = Port("mount", body=CARRIER, position=self.ship.vessel.foot)
+        return (vessel_parts(self.ship) + Parts(inputs=inputs, forces=[load], ports=[mount])).mechanism(self)
+
+
+class OffshoreVesselPlain(OffshoreVessel):
+    """The vessel of offshore-vessel with the usual interface: motion out, the wrench of the crane in."""
+
+    name = "offshore-vessel-plain"
+    inertia = False
+
+
+class SmallVessel(OffshoreVessel):
+    """A workboat of 24 m under a crane that is computed elsewhere, with the crane's interface inertia; own data."""
+
+    name = "small-vessel"
+    ship = SMALL
+
+
+class SmallVesselPlain(SmallVessel):
+    """The workboat of small-vessel with the usual interface: motion out, the wrench of the crane in."""
+
+    name = "small-vessel-plain"
+    inertia = False

@@ -1,0 +1,111 @@
+"""Monitors as channels of any run: energy balance in closed form, and what failed and interrupted runs keep."""
+
+import numpy as np
+import pytest
+
+from kingpost import Body, ForceElement, Input, Interrupted, Joint, Mechanism, SolverError, simulate
+from kingpost.testing.problems import pushed_mass
+
+
+def sliding(*forces, **fields):
+    """Return a mass of 2 kg on a rail at 3 m/s."""
+    return Mechanism(
+        "sliding",
+        bodies=[Body("block", 2.0)],
+        joints=[Joint("rail", "prismatic", "world", "block", axis=(1, 0, 0), start_rate=3.0)],
+        forces=forces,
+        **fields,
+    )
+
+
+FAST = {"backend": "vm", "monitors": True}
+
+
+def test_work_of_an_input_that_is_held_and_jumps(plugins):
+    """A force does force times way, also where it jumps from one output step to the next; kinetic energy is its sum."""
+    steps = np.array([5.0, -7.0, 0.0, 11.0, 2.0, 2.0])
+    machine = sliding(ForceElement("joint-effort", coordinate="rail.displacement", effort="push"), inputs=[Input("push", "N")])
+    history = simulate(machine, 0.5, inputs={"push": steps}, step=0.01, output_step=0.1, plugins=plugins, **FAST)
+    way = np.diff(history["rail.displacement"])
+    np.testing.assert_allclose(history["energy.work"][1:], np.cumsum(steps[:-1] * way), atol=1e-13)
+    np.testing.assert_allclose(history["energy.error"], 0.0, atol=1e-13)  # rk4 is exact for a constant force
+
+
+def test_work_of_a_damper_is_good_to_fourth_order(plugins):
+    """m v' = -c v: the energy m v^2 / 2 exp(-2 c t / m) is lost. Twice the output step makes 16 times the error."""
+    damper = ForceElement("joint-spring", coordinate="rail.displacement", stiffness=0.0, damping=1.2)
+    errors = []
+    for output_step in (0.1, 0.2):
+        history = simulate(sliding(damper), 2.0, step=0.001, output_step=output_step, plugins=plugins, **FAST)
+        lost = 9.0 * (1 - np.exp(-2 * 1.2 / 2.0 * history.time))
+        errors.append(np.abs(history["energy.work"] + lost).max())
+        np.testing.assert_allclose(history["energy.error"], history["energy.total"] - 9.0 - history["energy.work"], atol=1e-14)
+    assert errors[1] / errors[0] == pytest.approx(16.0, rel=0.02)
+    assert errors[0] < 1e-5
+
+
+def test_a_potential_that_an_input_changes(plugins):
+    """A spring whose stiffness is stepped up takes work at once: half the change of stiffness times the square of its way."""
+    machine = sliding(
+        ForceElement("joint-spring", coordinate="rail.displacement", stiffness="k"), inputs=[Input("k", "N/m", default=4.0)]
+    )
+    stiffness = np.where(np.arange(11) < 5, 4.0, 40.0)
+    history = simulate(machine, 1.0, inputs={"k": stiffness}, step=0.001, output_step=0.1, plugins=plugins, **FAST)
+    x = history["rail.displacement"][5]
+    np.testing.assert_allclose(history["energy.work"][:5], 0.0, atol=1e-12)
+    np.testing.assert_allclose(history["energy.work"][5:], 18.0 * x**2, rtol=1e-12)
+    assert np.abs(history["energy.error"]).max() < 1e-10  # of rk4 at 1 ms
+
+
+def test_multipliers_do_no_work_where_speeds_miss_the_constraints(plugins):
+    """Energy-momentum steps keep the energy, but constraints of speeds in the mean of a step only."""
+    machine = plugins.models.get("four-bar")().build()
+    history = simulate(machine, 0.1, formulation="directors", integrator="energy-momentum", step=0.01, plugins=plugins, **FAST)
+    assert history["constraints.speed"].max() > 1e-4
+    assert np.abs(history["energy.work"]).max() < 1e-11
+    assert np.abs(history["energy.error"]).max() < 1e-11
+    assert history["constraints.position"].max() < 1e-12
+    assert set(history["constraints.rank"]) == {history["constraints.rank"][0]}
+
+
+def test_a_run_that_fails_or_is_interrupted_has_monitors(plugins):
+    machine = plugins.models.get("four-bar")().build()
+    with pytest.raises(SolverError) as failed:
+        simulate(machine, 20.0, step=0.5, output_step=0.5, plugins=plugins, **FAST)
+    history = failed.value.history
+    assert history.provenance["outcome"] == "failed"
+    assert len(history) >= 2 and np.isfinite(history["constraints.condition"][0])
+    assert [channel["name"] for channel in history.provenance["channels"]] == list(history.names)
+
+    def stop(fraction):
+        if fraction > 0.3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as interrupted:
+        simulate(machine, 0.1, step=0.01, plugins=plugins, progress=stop, **FAST)
+    history = interrupted.value.history
+    assert 1 <= len(history) < 11
+    assert history["constraints.position"].max() < 1e-12
+
+
+def test_a_single_sample_has_monitors(plugins):
+    """Failed in the first step: nothing has moved, but errors of the constraints at the start are known."""
+    machine = plugins.models.get("four-bar")().build()
+    with pytest.raises(SolverError) as failed:
+        simulate(machine, 1.0, integrator="midpoint:iterations=1", step=0.5, output_step=0.5, plugins=plugins, **FAST)
+    history = failed.value.history
+    assert len(history) == 1
+    assert history["energy.work"].tolist() == [0.0] and history["constraints.position"][0] < 1e-14
+
+
+def test_a_machine_that_cannot_move_has_monitors(plugins):
+    fixed = Mechanism("fixed", bodies=[Body("block", 2.0)], joints=[Joint("weld", "weld", "world", "block")])
+    history = simulate(fixed, 0.1, step=0.01, plugins=plugins, **FAST)
+    assert not history["energy.error"].any() and not history["momentum.linear.x"].any()
+
+
+def test_a_solver_has_monitors_and_pushes_are_balanced(plugins):
+    machine = pushed_mass()
+    history = simulate(machine, 1.0, inputs={"push": np.sin}, integrator="dop853", plugins=plugins, **FAST)
+    assert np.abs(history["energy.error"]).max() < 1e-9
+    assert np.ptp(history["energy.work"]) > 1e-3
