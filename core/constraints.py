@@ -91,8 +91,8 @@ def tree_constraints(tree: TreeKinematics, closures: Sequence[Closure]) -> Const
         held.append((closure, ca.densify(kind.positions(place)), ca.densify(kind.speeds(place))))
         if signals.numel() and ca.depends_on(ca.vertcat(*held[-1][1:]), signals):
             raise MechanismError(
-                f"closure '{closure.name}' ties bodies across a joint whose motion comes from inputs; nobody knows the rates of "
-                "inputs. Close the loop on one side of that joint, or give its motion by formulas of the time"
+                f"closure '{closure.name}' ties bodies across a joint whose motion comes from inputs; nobody knows the rates "
+                "of inputs. Close the loop on one side of that joint, or give its motion by formulas of the time"
             )
     phi = ca.vertcat(ca.SX(0, 1), *(positions for _, positions, _ in held))
     further = ca.vertcat(ca.SX(0, 1), *(speeds for _, _, speeds in held))

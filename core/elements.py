@@ -324,8 +324,8 @@ class Port:
 
     On a ``body``, loads come in (by the force ``carried-load``) and motion goes out: that of a frame placed on it by
     ``position`` and ``rotation`` as for joints. Channels: the time ``name.t``; its place in the world ``name.x`` ... and
-    orientation, a unit quaternion ``name.qw`` ... and ``name.roll``, ``name.pitch``, ``name.yaw``; its twist about its origin in
-    its axes, ``name.wx`` ... ``name.vz``; and the rates of these six, ``name.wx_rate`` ...
+    orientation, a unit quaternion ``name.qw`` ... and ``name.roll``, ``name.pitch``, ``name.yaw``; its twist about its origin
+    in its axes, ``name.wx`` ... ``name.vz``; and the rates of these six, ``name.wx_rate`` ...
     """
 
     name: str
