@@ -106,6 +106,8 @@ class Equations:
     #: The function (t, q0, q1, v, u, p) -> generalized forces that have no potential, between the places q0 and q1 at the mean
     #: velocity v, such that they keep the momenta that they should; for integrators that take the others from the potential.
     midpoint_forces: ca.Function | None = None
+    #: Linear and angular momentum about the origin, in world axes, where the coordinates tell them better than the joints do.
+    momentum: Any = None
     #: The joint or closure that each row of A belongs to.
     owners: tuple[str, ...] = ()
     #: The wrench that the multipliers amount to in each joint or closure, about the origin of the child's frame M, in it.

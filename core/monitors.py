@@ -119,6 +119,10 @@ def _rate(equations: Equations, function: ca.Function) -> ca.Function:
 
 def _momentum(simulation: Simulation) -> ca.Function:
     """Return the function (t, q, v, u, p) -> linear and angular momentum about the origin, in world axes."""
+    equations = simulation.equations
+    if equations.momentum is not None:
+        symbols = [equations.t, equations.q, equations.v, equations.u, equations.p]
+        return ca.Function("momentum", symbols, [equations.momentum])
     assembly = assemble(simulation.mechanism, simulation.plugins)
     kinematics = TreeKinematics(assembly)
     linear, angular = ca.SX(3, 1), ca.SX(3, 1)
@@ -127,13 +131,13 @@ def _momentum(simulation: Simulation) -> ca.Function:
         momentum = assembly.value(body.mass) * (X.R @ (twist[3:] + ca.cross(twist[:3], com)))
         linear += momentum
         angular += X.R @ (kinematics.inertia(body.name) @ twist[:3]) + ca.cross(X.p + X.R @ com, momentum)
-    equations = simulation.equations
-    of_joints = ca.Function("of_joints", [kinematics.q, kinematics.v, assembly.p], [ca.densify(ca.vertcat(linear, angular))])
+    given = [assembly.t, kinematics.q, kinematics.v, assembly.u, assembly.p]
+    of_joints = ca.Function("of_joints", given, [ca.densify(ca.vertcat(linear, angular))])
     t, q, v, u, p = _symbols(equations)
     joint_q, joint_v = q, v
     if equations.joint_state is not None:
         joint_q, joint_v, _ = equations.joint_state(q, v, ca.MX.zeros(equations.nv), p)
-    return ca.Function("momentum", [t, q, v, u, p], [of_joints(joint_q, joint_v, p)])
+    return ca.Function("momentum", [t, q, v, u, p], [of_joints(t, joint_q, joint_v, u, p)])
 
 
 def _symbols(equations: Equations) -> list[ca.MX]:

@@ -15,6 +15,7 @@ from kingpost.fmu.cosim.wires import Wire
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
 
 #: Names at an arrow; of more the number is told.
 MOST_NAMES = 4
@@ -42,13 +43,12 @@ def draw_system(plan: Cosimulation) -> Figure:
     axis.set_aspect("equal")
     axis.set_xlim(-1.6, ACROSS * (len(columns) - 1) + 1.6)
     axis.set_ylim(-DOWN * (tallest - 1) - 1.6, 1.6)
-    for name, place in places.items():
-        _box(axis, name, _subtitle(plan, name), place)
+    boxes = {name: _box(axis, name, _subtitle(plan, name), place) for name, place in places.items()}
     for source in names:
         for target in names:
             wires = [wire for wire in plan.wires if (wire.source, wire.target) == (source, target)]
             if wires:
-                _arrow(axis, wires, places[source], places[target])
+                _arrow(axis, wires, places[source], places[target], (boxes[source], boxes[target]))
     figure.suptitle(_text(f"{plan.system.name} ({plan.master.name}, {plan.system.step:g} s)"), fontsize=11)
     return figure
 
@@ -65,26 +65,28 @@ def _subtitle(plan: Cosimulation, name: str) -> str:
     return str(facts["fmu"] if "fmu" in facts else facts["model"])
 
 
-def _box(axis: Axes, name: str, subtitle: str, place: tuple[float, float]) -> None:
+def _box(axis: Axes, name: str, subtitle: str, place: tuple[float, float]) -> Patch:
     from matplotlib.patches import FancyBboxPatch
 
     x, y = place
-    axis.add_patch(
-        FancyBboxPatch(
-            (x - WIDTH / 2, y - HEIGHT / 2),
-            WIDTH,
-            HEIGHT,
-            boxstyle="round,pad=0.12",
-            facecolor="#eef3f8",
-            edgecolor="#35506b",
-            zorder=2,
-        )
+    box = FancyBboxPatch(
+        (x - WIDTH / 2, y - HEIGHT / 2),
+        WIDTH,
+        HEIGHT,
+        boxstyle="round,pad=0.12",
+        facecolor="#eef3f8",
+        edgecolor="#35506b",
+        zorder=2,
     )
+    axis.add_patch(box)
     axis.text(x, y + 0.13, _text(name), ha="center", va="center", fontsize=10, weight="bold", zorder=3)
     axis.text(x, y - 0.2, _text(subtitle), ha="center", va="center", fontsize=7, color="#555555", zorder=3)
+    return box
 
 
-def _arrow(axis: Axes, wires: list[Wire], start: tuple[float, float], end: tuple[float, float]) -> None:
+def _arrow(
+    axis: Axes, wires: list[Wire], start: tuple[float, float], end: tuple[float, float], boxes: tuple[Patch, Patch]
+) -> None:
     from matplotlib.patches import FancyArrowPatch
 
     itself = start == end
@@ -95,7 +97,7 @@ def _arrow(axis: Axes, wires: list[Wire], start: tuple[float, float], end: tuple
     axis.add_patch(
         FancyArrowPatch(
             a, b, connectionstyle=f"arc3,rad={bend}", arrowstyle="-|>", mutation_scale=13, color="#35506b", lw=1.2, zorder=1,
-            shrinkA=0 if itself else 46, shrinkB=0 if itself else 46,
+            patchA=None if itself else boxes[0], patchB=None if itself else boxes[1], shrinkA=1, shrinkB=1,
         )
     )  # fmt: skip
     dx, dy = b[0] - a[0], b[1] - a[1]

@@ -238,7 +238,8 @@ class _Loop:
         except KingpostError as error:
             who = f"component '{error.partner}' failed {self.doing}: " if isinstance(error, PartnerError) else ""
             exploding = self.watch.suspicion() if isinstance(error, PartnerError) and self.watch is not None else ""
-            raise SolverError(f"system '{system.name}': {who}{error}{exploding}", history=so_far("failed")) from None
+            what = f"{str(error).rstrip('.')}.{exploding}" if exploding else str(error)
+            raise SolverError(f"system '{system.name}': {who}{what}", history=so_far("failed")) from None
         history = so_far("complete")
         if history is None:
             raise SolverError(f"system '{system.name}': {self.warnings[-1]}")
@@ -263,7 +264,8 @@ class _Loop:
         for k in range(len(self.running) + plan.master.further_rounds):
             self._each("initialising", *(["take"] if k == 0 else ["give", "take"]))
             self.network.transfer()
-        self._each("leaving initialisation", "begin")
+        # The first outputs belong to the values that came last, as in libcosim: it matters where outputs depend on each other.
+        self._each("leaving initialisation", "give", "begin")
         self._each("reading the first outputs", "take")
 
     def _each(self, doing: str, *calls: str) -> None:

@@ -157,6 +157,7 @@ def in_plane(assembly: Assembly, full: Equations) -> Equations:
         kinetic=here(full.kinetic),
         potential=here(full.potential),
         outputs=here(full.outputs),
+        momentum=here(full.momentum),
         externals=tuple(
             External(item.owner, item.symbols, item.function, tuple(here(argument) for argument in item.arguments))
             for item in full.externals

@@ -16,7 +16,7 @@ import numpy as np
 
 from kingpost.assembly import Assembly
 from kingpost.constraints import Constraints
-from kingpost.equations import Channel, Equations, FloatArray
+from kingpost.equations import Channel, Equations, FloatArray, output_channels
 from kingpost.externals import with_externals
 from kingpost.interfaces.force import Loads
 from kingpost.interfaces.formulation import Formulation
@@ -26,6 +26,7 @@ from kingpost.plugins.formulations.director_augmentation import augmentation
 from kingpost.plugins.formulations.director_bodies import (
     SIZE,
     DirectorBody,
+    angular_momentum,
     body_at,
     body_between,
     body_mass_matrix,
@@ -104,6 +105,7 @@ def natural_equations(model: DirectorModel, formulation: str, held: Constraints,
         initial=model.initial(),
         joint_state=model.joint_state(),
         midpoint_forces=model.midpoint_forces(),
+        momentum=model.momentum(),
         follow=model.follow(),
         augmentation=extra,
     )
@@ -195,13 +197,18 @@ class DirectorModel:
         return ca.Function("kp_midpoint_forces", [t, q0, q1, v, u, p], [function(t, (q0 + q1) / 2, v, u, p)])
 
     def outputs(self) -> tuple[ca.SX, tuple[Channel, ...]]:
-        """Return the outputs of the mechanism, then all joint coordinates and speeds."""
-        mechanism = self.assembly.mechanism
-        values = [self.at.output(output) for output in mechanism.outputs]
-        channels = [Channel(f"{output.name}.{axis}", output.unit, "world") for output in mechanism.outputs for axis in "xyz"]
-        quantities = [*mechanism.coordinates, *mechanism.speeds]
-        channels += [Channel(quantity.name, quantity.unit) for quantity in quantities]
-        return ca.densify(ca.vertcat(ca.SX(0, 1), *values, *self.joint_values())), tuple(channels)
+        """Return the outputs of the mechanism, what its forces show, then all joint coordinates and speeds."""
+        mechanism, signals = self.assembly.mechanism, self.at.signals
+        values = [*(self.at.output(output) for output in mechanism.outputs), *(value for value, _ in signals.values())]
+        joints = tuple(Channel(quantity.name, quantity.unit) for quantity in (*mechanism.coordinates, *mechanism.speeds))
+        channels = output_channels(mechanism, signals) + joints
+        return ca.densify(ca.vertcat(ca.SX(0, 1), *values, *self.joint_values())), channels
+
+    def momentum(self) -> ca.SX:
+        """Return linear and angular momentum; speeds between the nodes of some integrators satisfy no joint at them."""
+        momenta = self.M @ self.v
+        linear = sum((momenta[i : i + 3] for i in range(0, int(momenta.numel()), SIZE)), ca.SX(3, 1))
+        return ca.densify(ca.vertcat(linear, angular_momentum(self.q, self.v, self.M)))
 
     def joint_values(self) -> tuple[ca.SX, ca.SX]:
         """Return all joint coordinates and speeds as functions of the natural ones."""

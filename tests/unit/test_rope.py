@@ -329,3 +329,22 @@ def test_the_machine_of_the_documentation_runs_and_its_load_hangs_on_the_rope(ro
     assert (length > 3.45).all()
     assert np.abs(length - 3.45).max() < 2 * stretch
     assert np.ptp(history["sea.qx"]) > 0.003
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "directors", "nullspace", "quaternions"])
+def test_every_formulation_shows_tension_and_length(formulation):
+    hanging = Mechanism(
+        "hanging",
+        bodies=(Body("load", mass=2.0, inertia=(1, 1, 1)),),
+        joints=(Joint("flight", "free", "world", "load", start=(0, 0, -1.2, 1, 0, 0, 0)),),
+        forces=(ForceElement("gravity"), ForceElement("rope", body="load", other="world", length=1.0, stiffness=100.0)),
+    )
+    shown = [
+        simulate(
+            hanging, 0.1, step=0.01, formulation=name, backend="vm", output_step=0.05, plugins=PluginSet(entry_points=False)
+        )
+        for name in ("kane", formulation)
+    ]
+    for channel in ("rope.tension", "rope.length"):
+        np.testing.assert_allclose(shown[1][channel], shown[0][channel], rtol=1e-7)
+    assert shown[0]["rope.tension"][0] == pytest.approx(100.0 * 0.2, rel=1e-2)

@@ -1,4 +1,4 @@
-"""Run a folder with an OspSystemStructure.xml in libcosim: ``python osp_script.py FOLDER STOP SIMULATOR VARIABLE``.
+"""Run a folder with an OspSystemStructure.xml in libcosim: ``python osp_script.py FOLDER STOP SIMULATOR VARIABLE ...``.
 
 In a process of its own, so that a crash costs no other test.
 """
@@ -10,7 +10,7 @@ if __name__ == "__main__":
     from libcosimpy.CosimLogging import CosimLogLevel, log_output_level
     from libcosimpy.CosimObserver import CosimObserver
 
-    folder, stop, simulator, variable = sys.argv[1:]
+    folder, stop, simulator, *variables = sys.argv[1:]
     log_output_level(CosimLogLevel.FATAL)
     execution = CosimExecution.from_osp_config_file(osp_path=folder)
     observer = CosimObserver.create_last_value()
@@ -18,4 +18,5 @@ if __name__ == "__main__":
     assert execution.simulate_until(round(float(stop) * 1e9))
     index = execution.slave_index_from_instance_name(simulator)
     references = {entry.name.decode(): entry.reference for entry in execution.slave_variables(slave_index=index)}
-    print("value", observer.last_real_values(slave_index=index, variable_references=[references[variable]])[0])
+    for variable in variables:
+        print("value", observer.last_real_values(slave_index=index, variable_references=[references[variable]])[0])
