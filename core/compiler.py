@@ -17,7 +17,8 @@ from functools import cache
 from pathlib import Path
 
 #: Without contraction to fused operations the results are the same bits on every machine, and the interpreter's.
-FLAGS = ("-O2", "-fno-math-errno", "-ffp-contract=off", "-fPIC", "-shared")
+# CasADi passes plain zeros for pointers in places, which newer compilers take for an error.
+FLAGS = ("-O2", "-fno-math-errno", "-ffp-contract=off", "-Wno-int-conversion", "-fPIC", "-shared")
 #: For the processor at hand; the cache tells processors apart, so that a shared home directory is safe.
 NATIVE = "-march=native"
 LIBRARY = "kernel.so"

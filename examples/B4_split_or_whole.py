@@ -32,13 +32,13 @@ COUPLINGS = {
 
 plugins = PluginSet()
 whole = plugins.models.get("small-crane-parked")().build()
+# The crane alone, on a base at rest.
+still = simulate(plugins.models.get("small-crane-parked-on-base")().build(), 0.01, output_step=0.01, plugins=plugins)
 
 
 def hull_for(ratio):
     """Return the radius of gyration with which the crane's apparent roll inertia is ``ratio`` times the vessel's."""
-    crane = plugins.models.get("small-crane-parked-on-base")().build()
-    look = simulate(crane, 0.01, output_step=0.01, plugins=plugins)
-    A = {(i, j): look[f"foot.A{i}{j}"][0] for i in range(1, 7) for j in range(i, 7)}
+    A = {(i, j): still[f"foot.A{i}{j}"][0] for i in range(1, 7) for j in range(i, 7)}
     mount = next(force for force in plugins.models.get("small-vessel")().build().forces if force.name == "crane")
     _, y, z = mount.options["position"]
     # About the vessel's origin: a roll of 1 rad/s^2 there moves the foot by -z to the side and y upwards.
@@ -63,6 +63,9 @@ def halves(vessel, master, step, settings, start):
     """Return the coupled system."""
     of_hull = {name: value for name, value in start.items() if name.startswith("hull.")}
     of_crane = {name: value for name, value in start.items() if name not in of_hull}
+    if vessel.endswith("-plain"):
+        # Its acceleration depends on the wrench at once, so it needs one to begin with; the other finds its own.
+        of_hull |= {f"crane_{name}": float(still[f"foot.{name}"][0]) for name in ("Mx", "My", "Mz", "Fx", "Fy", "Fz")}
     return System(
         "split",
         components=[
@@ -83,11 +86,10 @@ def row(system, exact):
     except SolverError as error:
         why = "the coupling diverges" if "diverge" in str(error) else str(error)
         return f"  stopped at t = {error.history.time[-1]:.3g} s: {why}"
-    # At the start the usual interface has no acceleration yet to work with.
     every, errors = round(0.1 / system.step), []
     for one, split in COMPARED.values():
         difference = history[split][::every] - exact[one]
-        errors.append(100 * np.abs(difference[1:]).max() / np.abs(exact[one]).max())
+        errors.append(100 * np.abs(difference).max() / np.abs(exact[one]).max())
     return "  ".join(f"{error:11.4f}" for error in errors)
 
 

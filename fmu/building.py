@@ -18,7 +18,7 @@ from kingpost.errors import ExportError, listed
 from kingpost.fmu.nativecode import NativeSources
 
 #: Portable code without fused operations: the same bits on every processor of a kind, and in process.
-FLAGS = ("-std=c99", "-fno-math-errno", "-ffp-contract=off", "-fvisibility=hidden", "-w")
+FLAGS = ("-std=c99", "-fno-math-errno", "-ffp-contract=off", "-fvisibility=hidden", "-Wno-int-conversion", "-w")
 #: Long straight-line code that is called rarely is not worth the time that a compiler takes to polish it.
 LEVELS = {"derivatives.c": "-O1"}
 

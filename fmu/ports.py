@@ -39,7 +39,7 @@ def port_members(definition: Mapping[str, Any], variables: set[str]) -> dict[str
 
 def _driven(definition: Mapping[str, Any], joint: str) -> dict[str, str]:
     """Return the inputs that give the motion of a joint."""
-    entry = next(item for item in definition["joints"] if item["name"] == joint)
+    entry = next(item for item in definition.get("joints", []) if item["name"] == joint)
     pose = entry["pose"]
     members = dict(zip(_POSES[len(pose)], map(str, pose), strict=True))
     members |= dict(zip(TWIST, map(str, entry.get("twist", [])), strict=False))
@@ -64,7 +64,7 @@ def _carried(definition: Mapping[str, Any], port: Mapping[str, Any]) -> dict[str
 def continuing_inputs(definition: Mapping[str, Any]) -> frozenset[str]:
     """Return the inputs of given joints that go on by themselves from the time ``since`` which they were true."""
     found: set[str] = set()
-    for joint in definition["joints"]:
+    for joint in definition.get("joints", []):  # a signal block has none
         if joint.get("since") is not None:
             found |= {str(joint["since"]), *map(str, (*joint["pose"], *joint["twist"]))}
     return frozenset(found)
@@ -79,7 +79,7 @@ def unfelt_inputs(definition: Mapping[str, Any]) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for port in definition.get("ports", []):
         if port.get("joint"):
-            joint = next(item for item in definition["joints"] if item["name"] == port["joint"])
+            joint = next(item for item in definition.get("joints", []) if item["name"] == port["joint"])
             rates = frozenset(map(str, joint.get("twist_rate", ())))
             names = [*(f"free.{member}" for member in COMPONENTS), *_INERTIA]
             found |= {f"{port['name']}.{member}": rates for member in names}

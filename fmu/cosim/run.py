@@ -189,7 +189,16 @@ class _Loop:
         self.columns = np.array([everything.index(channel.name) for channel in self.channels], dtype=np.intp)
         for bond in self.system.bonds:
             self.channels += (Channel(f"bonds.{bond.name}.power", "W"), Channel(f"bonds.{bond.name}.residual", "J"))
+        self._add_port_energies()
         self.extra_names = extra_names
+
+    def _add_port_energies(self) -> None:
+        """Lay out a channel 'energy' beside every channel 'power' of a port that is kept."""
+        units = {channel.name: channel.unit for channel in self.channels}
+        ports = [f"{owner}.{port}" for owner, component in self.plan.components.items() for port in component.ports]
+        kept = [port for port in ports if units.get(f"{port}.power") == "W" and f"{port}.energy" not in units]
+        self.powers = [list(units).index(f"{port}.power") for port in kept]
+        self.channels += tuple(Channel(f"{port}.energy", "J") for port in kept)
 
     def coupling(self) -> Coupling:
         """Return what the master gets."""
@@ -333,7 +342,10 @@ class _Loop:
                     self.warnings.append(said)
 
     def _history(self, times: FloatArray, rows: FloatArray, outcome: str) -> History:
-        return History(times, self.channels, rows, self._record(times, outcome))
+        power = rows[:, self.powers]
+        energy = np.zeros_like(power)
+        energy[1:] = np.cumsum((power[1:] + power[:-1]) / 2 * np.diff(times)[:, None], axis=0)
+        return History(times, self.channels, np.hstack([rows, energy]), self._record(times, outcome))
 
     def _record(self, times: FloatArray, outcome: str) -> dict[str, Any]:
         system, plan = self.system, self.plan

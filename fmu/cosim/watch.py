@@ -21,7 +21,8 @@ TURNS = 6
 ROUNDING = 1e-12
 CURES = (
     "Such a coupling is unstable where one side's inertia outweighs the other's, and shorter steps do not cure it. Use a "
-    "smaller mass ratio, let one side take the interface inertia of the other (docs/cosim.md), or take the master 'iterated'"
+    "smaller mass ratio, let one side take the interface inertia of the other (docs/cosim.md; then shorter steps help), or "
+    "take the master 'iterated'"
 )
 
 

@@ -28,6 +28,9 @@ def test_every_example_is_tested_here():
         "B1_vessel_crane_loads.py",
         "B2_export_fmu.py",
         "B3_crane_with_controller.py",
+        "B4_split_or_whole.py",
+        "B5_pair_under_osp.py",
+        "B6_crane_with_a_foreign_fmu.py",
         "C1_drop_in_integrator.py",
         "C2_plugin_package",  # tests/packaging/test_wheel.py installs and runs it
     }
@@ -88,6 +91,45 @@ def test_b3_crane_with_controller(tmp_path):
     assert abs(speed - 0.1) < 0.01
     names = {path.name for path in (tmp_path / "crane-system").iterdir()}
     assert names == {"crane.fmu", "controller.fmu", "crane_OspModelDescription.xml", "OspSystemStructure.xml"}
+
+
+def test_b4_split_or_whole(tmp_path):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "B4_split_or_whole.py", "--ratios", "1.6", "--steps", "0.1"],
+        cwd=tmp_path, capture_output=True, text=True, env=os.environ, check=True,
+    )  # fmt: skip
+    header, inertia, *others = done.stdout.splitlines()
+    assert header.endswith("(errors in %)")
+    # The whole table and its orders: tests/fmu/cosim/test_offshore_pair.py.
+    assert inertia.split()[2:4] == ["interface", "inertia"]
+    assert max(map(float, inertia.split()[4:])) < 5
+    assert [line.split()[2] for line in others] == ["Gauss-Seidel", "Jacobi"]
+    assert all(line.endswith("the coupling diverges") for line in others)
+
+
+def test_b5_pair_under_osp(tmp_path):
+    pytest.importorskip("libcosimpy", reason="libcosimpy, the engine of the Open Simulation Platform, is not installed")
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "B5_pair_under_osp.py"],
+        cwd=tmp_path, capture_output=True, text=True, env=os.environ, check=True,
+    )  # fmt: skip
+    files, compared, whole = done.stdout.splitlines()
+    assert files.startswith("small-vessel/: OspSystemStructure.xml, crane.fmu, crane_OspModelDescription.xml, vessel.fmu")
+    assert float(compared.split()[-1]) < 1e-9
+    # First order: motion and wrench are late by up to 10 ms, of waves of 9 s and a load that swings with 5 s.
+    assert max(map(float, re.findall(r"(\S+) %", whole))) < 3
+
+
+def test_b6_crane_with_a_foreign_fmu(tmp_path):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "B6_crane_with_a_foreign_fmu.py"],
+        cwd=tmp_path, capture_output=True, text=True, env=os.environ, check=True,
+    )  # fmt: skip
+    last = done.stdout.splitlines()[-1]
+    # What the crane's own yielding, pitch and the angle of the rope leave; the compensator knows nothing of them.
+    assert float(last.split()[0]) < 20
+    assert last.endswith("run in a process of its own")
+    assert "PythonFMU" in last
 
 
 def test_a1_pendulum_has_the_right_period():

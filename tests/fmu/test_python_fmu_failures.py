@@ -179,7 +179,7 @@ with fmu(logging=True) as one:
     kept = one.to_bytes(state)
     before = one.get(one.outputs).tolist()
     statuses = []
-    for damaged in (kept[:-1], b"x" * len(kept), kept[:-15 * 8] + b"\\xff" * 8 + kept[-14 * 8 :], b""):
+    for damaged in (kept[:-1], b"x" * len(kept), kept[:-17 * 8] + b"\\xff" * 8 + kept[-16 * 8 :], b""):
         found = []
         statuses.append([status(lambda: found.append(one.from_bytes(damaged)))] + [status(one.restore, s) for s in found])
     same = one.get(one.outputs).tolist() == before

@@ -124,7 +124,7 @@ def test_another_reason_to_stop_is_not_called_a_dead_centre(integrator, plugins)
 
 @pytest.mark.parametrize("formulation", ["kane", "recursive"])
 def test_a_disc_rolls_in_a_steady_circle(formulation, plugins):
-    """One constraint on the height and two on speeds alone; closed form as in test_closed_loops.py."""
+    """One constraint on the height and two on speeds alone; closed form as in test_closure_motions.py."""
     m, r, a, W, g = 2.0, 0.5, 1.2, 1.5, 9.81
     A, C = m * r**2 / 4, m * r**2 / 2
     spin = np.cos(a) * (A * W**2 * np.sin(a) - m * g * r) / (W * np.sin(a) * (C + m * r**2))

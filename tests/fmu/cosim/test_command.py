@@ -155,7 +155,7 @@ def test_models_are_exported_for_other_tools(tmp_path, masses, plugins):
 
 def test_the_system_of_the_docs_can_be_run(root, tmp_path, plugins):
     text = (root / "docs" / "cosim.md").read_text()
-    whole, ports = re.findall(r"```toml\n(.*?)```", text, flags=re.S)
+    whole, ports, vessel = re.findall(r"```toml\n(.*?)```", text, flags=re.S)
     (tmp_path / "system.toml").write_text(whole)
     system = read_system(tmp_path / "system.toml", plugins)
     controller = Component("controller", model=pi_controller(), settings=system.component("controller").settings)
@@ -165,6 +165,10 @@ def test_the_system_of_the_docs_can_be_run(root, tmp_path, plugins):
     assert plan.loops == ()
     (tmp_path / "ports.toml").write_text(ports)
     assert read_system(tmp_path / "ports.toml", plugins).component("crane").ports == {"base": ["base.*", "base_*"]}
+    (tmp_path / "vessel.toml").write_text(vessel)
+    plan = prepare_cosimulation(read_system(tmp_path / "vessel.toml", plugins), plugins)
+    assert (len(plan.wires), plan.loops, plan.master.name) == (47, (), "interface-inertia")
+    assert len(plan.run().time) == 1201
 
 
 NESTED = """<?xml version="1.0" encoding="UTF-8"?>

@@ -75,6 +75,20 @@ def test_with_interface_inertia_the_halves_are_the_whole(ratio, example, wholes)
 
 
 @pytest.mark.slow
+def test_iteration_closes_the_loop_of_the_usual_interface(example, wholes):
+    """The other cure that the message names, at a higher price; inputs are straight lines over a step: second order, too."""
+    settings, start, exact = wholes(1.6)
+    errors = []
+    for step in (0.1, 0.05):
+        system = example["halves"]("small-vessel-plain", "iterated", step, settings, start).with_changes(t_end=10.0)
+        history, rows = cosimulate(system, plugins=example["plugins"]), exact.time <= 10.0 + 1e-9
+        roll = history["vessel.hull.qx"][:: round(0.1 / step)]
+        errors.append(np.abs(roll - exact["hull.qx"][rows]).max() / np.abs(exact["hull.qx"]).max())
+    assert errors[0] < 0.01
+    assert errors[0] / errors[1] == pytest.approx(4, rel=0.1)
+
+
+@pytest.mark.slow
 def test_the_table_of_the_docs_is_what_the_example_prints(root):
     done = subprocess.run(
         [sys.executable, root / "examples" / "B4_split_or_whole.py"], capture_output=True, text=True, check=True, timeout=900
@@ -86,7 +100,7 @@ def assert_table(printed, page):
     """Compare the rows that were printed with those of the page, which are rounded."""
     said = {}
     for line in page.splitlines():
-        cells = [cell.strip() for cell in line.strip("| ").split("|")]
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
         if len(cells) == 8 and re.fullmatch(r"\d[\d.]*", cells[0]):
             said[float(cells[0]), float(cells[1]), cells[2]] = cells[3:]
     rows = 0
@@ -113,11 +127,11 @@ def test_the_usual_interface_diverges_and_the_message_names_port_and_cure(master
     message = str(error.value)
     assert "diverge" in message
     assert re.search(r"'(crane\.foot|vessel\.mount)\.\w+' ha[sd] grown", message)
-    assert "let one side take the interface inertia of the other (docs/cosim.md)" in message
+    assert "let one side take the interface inertia of the other (docs/cosim.md" in message
     history = error.value.history
     assert history.provenance["outcome"] == "failed"
     # Errors grow 1.6 times in one step (Gauss-Seidel) or in two (Jacobi): some tens of steps until a crane flies apart.
-    assert 20 < len(history) < 200
+    assert 10 < len(history) < 200
     assert np.isfinite(history.values).all()
     assert any("algebraic loop: crane." in text for text in history.provenance["warnings"])
 
@@ -132,14 +146,14 @@ def test_a_taut_stiff_rope_is_stable_at_a_communication_step_of_10_ms(plugins):
     whole = plugins.models.get("small-crane")().build()
     rest = prepare(whole, 0.01, output_step=0.01, settings=stiff, start="equilibrium", plugins=plugins).x0
     start = dict(zip([item.name for item in whole.coordinates], map(float, rest), strict=False))
-    exact = simulate(whole, 5.0, settings={**stiff, **start}, step=0.001, output_step=0.01, loads=["slew"], plugins=plugins)
+    exact = simulate(whole, 3.0, settings={**stiff, **start}, step=0.001, output_step=0.01, loads=["slew"], plugins=plugins)
     hull = {name: value for name, value in start.items() if name.startswith("hull.")}
     crane = {name: value for name, value in start.items() if name not in hull}
     components = (
         Component("crane", model="small-crane-on-base", settings={**stiff, **crane}, loads=["slew"]),
         Component("vessel", model="small-vessel", settings=hull),
     )
-    history = cosimulate(System("taut", components, (PORT,), step=0.01, t_end=5.0, master="interface-inertia"), plugins=plugins)
+    history = cosimulate(System("taut", components, (PORT,), step=0.01, t_end=3.0, master="interface-inertia"), plugins=plugins)
     assert exact["rope.tension"].min() > 0.9 * 4000 * 9.81  # taut all the time
     for one, half in (("hull.qx", "vessel"), ("hull.z", "vessel"), ("rope.tension", "crane"), ("slew.Mx", "crane")):
         error = np.abs(history[f"{half}.{one}"] - exact[one]).max()
@@ -147,13 +161,12 @@ def test_a_taut_stiff_rope_is_stable_at_a_communication_step_of_10_ms(plugins):
 
 
 def test_what_the_port_takes_is_what_the_crane_loses(example, wholes):
-    """Nothing in the parked crane loses energy: all that changes goes through the port, whose power is a channel."""
+    """Nothing in the parked crane loses energy: all that changes goes through the port; its power and energy are channels."""
     settings, start, _ = wholes(1.6)
     system = example["halves"]("small-vessel", "interface-inertia", 0.01, settings, start)
     history = cosimulate(system, plugins=example["plugins"])
-    power = history["crane.foot.power"]
-    taken = np.concatenate([[0.0], np.cumsum((power[1:] + power[:-1]) / 2 * np.diff(history.time))])
-    energy = history["crane.energy.total"]
+    power, taken, energy = (history[f"crane.{name}"] for name in ("foot.power", "foot.energy", "energy.total"))
+    assert history.unit("crane.foot.energy") == "J"
     # Both the coupling and the trapezoidal sum are of second order: about 1e-4 of what comes and goes.
     assert np.abs(energy - energy[0] + taken).max() < 1e-3 * np.ptp(energy)
     twist = [history[f"vessel.mount.{name}"] for name in ("wx", "wy", "wz", "vx", "vy", "vz")]
@@ -190,7 +203,7 @@ def largest_difference(one, other):
 
 @pytest.mark.parametrize(
     ("vessel", "master"),
-    [("small-vessel", "interface-inertia"), ("small-vessel", "jacobi"), ("small-vessel-plain", "jacobi")],
+    [("small-vessel", "interface-inertia"), ("small-vessel-plain", "jacobi")],
 )
 def test_fmus_of_the_pair_do_what_the_models_do(vessel, master, pair, plugins):
     """FMUs of FMI 2 follow inputs that change in a step. FMI 3 has no such inputs: there they hold at their means.
@@ -297,7 +310,7 @@ def test_ports_are_mechanical_ports_of_the_open_simulation_platform(model, nativ
 
 @pytest.mark.parametrize("fmi", [None, 2, 3])
 def test_only_the_usual_interface_is_an_algebraic_loop(fmi, pair, plugins):
-    """Acceleration in, wrench out, and the other way round, without any time between; interface inertia leaves nothing of it."""
+    """Acceleration in, wrench out, and the other way round, without any time between; interface inertia has none of it."""
     assert prepare_cosimulation(pair("small-vessel", "interface-inertia", fmi), plugins).loops == ()
     (loop,) = prepare_cosimulation(pair("small-vessel-plain", "jacobi", fmi), plugins).loops
     assert loop.certain
