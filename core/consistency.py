@@ -10,11 +10,12 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from kingpost.equations import PROJECTIONS, Equations, FloatArray, solve_symmetric
+from kingpost.equations import PROJECTIONS, Equations, FloatArray
 from kingpost.errors import MechanismError, listed
 from kingpost.joints import JOINT_KINDS
 from kingpost.mechanism import Mechanism
 from kingpost.partition import PartitionedEquations, with_partition
+from kingpost.straightline import solve_symmetric
 
 #: Start values may be off by this much (rad or m) and are then corrected with a warning; more is refused.
 TOLERANCE = 0.01

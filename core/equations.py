@@ -24,8 +24,9 @@ from kingpost.errors import MechanismError
 from kingpost.expressions import evaluate
 from kingpost.externals import External, with_externals
 from kingpost.joints import JOINT_KINDS, Quantity
-from kingpost.mechanism import Mechanism
+from kingpost.mechanism import Mechanism, quaternion_rows
 from kingpost.saddle import Augmentation, check_motions, corrections, first_of
+from kingpost.straightline import FUSED, fused, solve_symmetric
 
 if TYPE_CHECKING:
     from kingpost.ports import PortExpressions
@@ -34,9 +35,6 @@ FloatArray = NDArray[np.float64]
 ENERGIES = ("energy.kinetic", "energy.potential", "energy.total")
 #: A joint whose regularity (1 at its best, 0 where its coordinates are singular) falls below this stops the run.
 SINGULAR = 0.01
-#: Up to this many degrees of freedom, accelerations and loads are observed by one function that shares their common parts; code
-#: of that shape takes a C compiler too long for larger machines.
-FUSED = 10
 #: Newton steps that take constraint errors away after a step: each squares what the step left, some 1e-8 at most.
 PROJECTIONS = 2
 
@@ -424,31 +422,3 @@ def output_channels(mechanism: Mechanism, signals: Mapping[str, tuple[Any, str]]
     """Return the channels of a mechanism's outputs and of what its forces show."""
     shown = [Channel(name, unit) for name, (_, unit) in signals.items()]
     return (*(Channel(f"{output.name}.{axis}", output.unit, "world") for output in mechanism.outputs for axis in "xyz"), *shown)
-
-
-def fused(function: ca.Function) -> ca.Function:
-    """Return the same function as straight-line code in which nothing is computed twice."""
-    expanded = function.expand()
-    symbols = expanded.sx_in()
-    return ca.Function(function.name(), symbols, ca.cse(expanded.call(symbols)))
-
-
-def solve_symmetric(matrix: Any, right: Any) -> Any:
-    """Return matrix^-1 right for a symmetric positive definite matrix; as straight-line code where it is made of SX."""
-    if matrix.shape[0] == 0:
-        return right
-    if isinstance(matrix, ca.MX):
-        return ca.solve(ca.densify(matrix), right, "qr")
-    D, LT, permutation = ca.ldl(matrix)
-    return ca.ldl_solve(right, D, LT, permutation)
-
-
-def quaternion_rows(mechanism: Mechanism) -> tuple[int, ...]:
-    """Return the rows among the joint coordinates at which unit quaternions begin."""
-    rows, row = [], 0
-    for joint in mechanism.joints:
-        first = JOINT_KINDS[joint.kind].quaternion
-        if first is not None:
-            rows.append(row + first)
-        row += len(joint.positions)
-    return tuple(rows)

@@ -17,7 +17,7 @@ from kingpost.closures import Closure
 from kingpost.elements import TIME, WORLD, Body, ForceElement, Input, Joint, Output, Parameter, Port, check_name
 from kingpost.errors import MechanismError, closest, listed
 from kingpost.expressions import Expression
-from kingpost.joints import Quantity
+from kingpost.joints import JOINT_KINDS, Quantity
 from kingpost.trajectories import Trajectory
 
 
@@ -272,3 +272,14 @@ def _plain(value: Any) -> Any:
         items = {entry.name: getattr(value, entry.name) for entry in dataclasses.fields(value)}
         return {name: _plain(item) for name, item in items.items() if item is not None and item != "" and item != ()}
     return value
+
+
+def quaternion_rows(mechanism: Mechanism) -> tuple[int, ...]:
+    """Return the rows among the joint coordinates at which unit quaternions begin."""
+    rows, row = [], 0
+    for joint in mechanism.joints:
+        first = JOINT_KINDS[joint.kind].quaternion
+        if first is not None:
+            rows.append(row + first)
+        row += len(joint.positions)
+    return tuple(rows)

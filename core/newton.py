@@ -22,9 +22,10 @@ import casadi as ca
 import numpy as np
 
 from kingpost.codegen import WATCHED
-from kingpost.equations import Equations, FloatArray, fused
+from kingpost.equations import Equations, FloatArray
 from kingpost.errors import MechanismError
 from kingpost.interfaces.integrator import StepMap
+from kingpost.straightline import fused
 
 #: Iterations end when the scaled unknowns move by less: convergence is quadratic, so about the square of this is left.
 SMALL_STEP = 1e-10

@@ -18,12 +18,13 @@ from kingpost.assembly import Assembly
 from kingpost.cutkinematics import unpack_pose
 from kingpost.dynamics import TreeDynamics
 from kingpost.elements import Port
-from kingpost.equations import FUSED, Channel, Equations, solve_symmetric
+from kingpost.equations import Channel, Equations
 from kingpost.externals import External, with_externals
 from kingpost.kinematics import TreeKinematics
 from kingpost.loadframes import COMPONENTS
 from kingpost.loads import UNITS, closure_reactions
 from kingpost.screws import Pose, quaternion_product, quaternion_rpy, rotation_rpy, twist_to
+from kingpost.straightline import FUSED, solve_symmetric
 
 #: Rows and columns, counted from one, of the numbers that make up a symmetric 6 x 6 matrix.
 TRIANGLE = tuple((i + 1, j + 1) for i in range(6) for j in range(i, 6))

@@ -11,7 +11,7 @@ import numpy as np
 
 from kingpost.assembly import Assembly, assemble
 from kingpost.consistency import consistent_start, solver_functions, without_redundant_rows
-from kingpost.equations import Equations, FloatArray, quaternion_rows
+from kingpost.equations import Equations, FloatArray
 from kingpost.equilibrium import find_equilibrium
 from kingpost.errors import MechanismError, PluginError, SolverError, closest, listed
 from kingpost.grid import Grid, fixed_step_grid, output_grid
@@ -21,7 +21,7 @@ from kingpost.interfaces.integrator import Integrator, Solver, StepMap
 from kingpost.interfaces.joint_loads import JointLoads
 from kingpost.kernel import Backend, Kernel
 from kingpost.loads import LoadsWanted, derive_loads, load_requests
-from kingpost.mechanism import Mechanism
+from kingpost.mechanism import Mechanism, quaternion_rows
 from kingpost.monitors import monitored_run
 from kingpost.partition import PartitionedEquations
 from kingpost.pluginset import PluginSet

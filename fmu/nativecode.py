@@ -12,11 +12,11 @@ import casadi as ca
 
 from kingpost.codegen import generated
 from kingpost.compiler import CompilerError
-from kingpost.equations import FUSED, fused
 from kingpost.errors import ExportError
 from kingpost.fmu.interface import Interface, start_function
 from kingpost.interfaces.integrator import StepMap
 from kingpost.simulate import memory_function, step_function
+from kingpost.straightline import FUSED, fused
 
 #: The functions that the sources in native/ call.
 FUNCTIONS = ("kp_step", "kp_outputs", "kp_rhs", "kp_start", "kp_memory", "kp_guard", "kp_tangent", "kp_start_tangent")

@@ -16,12 +16,13 @@ from kingpost.assembly import Assembly
 from kingpost.constraints import tree_constraints
 from kingpost.cutkinematics import CutKinematics, pack_pose
 from kingpost.elements import WORLD
-from kingpost.equations import FUSED, Equations, output_channels
+from kingpost.equations import Equations, output_channels
 from kingpost.interfaces.formulation import Formulation
 from kingpost.kinematics import TreeKinematics
 from kingpost.links import Link, make_link, pack_symmetric
 from kingpost.plugins.formulations.loops import LoopOptions, loop_equations
 from kingpost.screws import Pose
+from kingpost.straightline import FUSED
 
 
 class Recursive(Formulation):

@@ -23,8 +23,8 @@ from kingpost import (
     simulate,
 )
 from kingpost.assembly import assemble
-from kingpost.equations import quaternion_rows
 from kingpost.loads import LoadRequest, derive_loads
+from kingpost.mechanism import quaternion_rows
 from kingpost.plugins.formulations.quaternion_bodies import convective, left, quaternion_mass_matrix, spatial
 from kingpost.registry import Source
 from kingpost.screws import rotation_of_quaternion

@@ -10,8 +10,8 @@ from kingpost import Body, ForceElement, Joint, LoadRequest, Mechanism, Mechanis
 from kingpost.assembly import assemble
 from kingpost.closures import Closure
 from kingpost.consistency import consistent_start
-from kingpost.equations import quaternion_rows
 from kingpost.loads import derive_loads
+from kingpost.mechanism import quaternion_rows
 from kingpost.plugins.formulations.director_augmentation import augmentation
 from kingpost.saddle import Augmentation
 from kingpost.selection import select

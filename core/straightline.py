@@ -1,0 +1,28 @@
+"""Straight-line code: functions in which nothing is computed twice and nothing branches, and equations solved in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+
+#: Up to this many degrees of freedom, accelerations and loads are observed by one function that shares their common parts; code
+#: of that shape takes a C compiler too long for larger machines.
+FUSED = 10
+
+
+def fused(function: ca.Function) -> ca.Function:
+    """Return the same function as straight-line code in which nothing is computed twice."""
+    expanded = function.expand()
+    symbols = expanded.sx_in()
+    return ca.Function(function.name(), symbols, ca.cse(expanded.call(symbols)))
+
+
+def solve_symmetric(matrix: Any, right: Any) -> Any:
+    """Return matrix^-1 right for a symmetric positive definite matrix; as straight-line code where it is made of SX."""
+    if matrix.shape[0] == 0:
+        return right
+    if isinstance(matrix, ca.MX):
+        return ca.solve(ca.densify(matrix), right, "qr")
+    D, LT, permutation = ca.ldl(matrix)
+    return ca.ldl_solve(right, D, LT, permutation)
