@@ -6,7 +6,6 @@ beside that the ``plugins`` to load, values to ``set``, and how to ``run`` it. d
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,14 +18,9 @@ from kingpost.errors import FileError, MechanismError, PluginError, closest, lis
 from kingpost.fields import Table, fill
 from kingpost.mechanism import Mechanism
 from kingpost.pluginset import PluginSet
-from kingpost.tomllines import LineIndex
+from kingpost.tomllines import LineIndex, read_toml
 from kingpost.trajectories import Sampled, read_trajectory
 from kingpost.values import check_values
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 MECHANISM_KEYS = ("name", "description", "parameters", "inputs", "bodies", "joints", "closures", "forces", "outputs", "ports")
 RUN_KEYS = ("model", "plugins", "set", "run")
@@ -84,16 +78,7 @@ def read_model(path: str | Path, plugins: PluginSet | None = None) -> Mechanism:
 def read_model_file(path: str | Path, plugins: PluginSet | None = None) -> ModelFile:
     """Return everything that a TOML model file or run file says."""
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise FileError(f"there is no file '{path}'") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"'{path}' cannot be read: {error}") from None
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise FileError(f"{path} is not valid TOML: {error}") from None
+    text, data = read_toml(path)
     try:
         return _interpret(path, data, plugins)
     except MechanismError as error:

@@ -94,7 +94,8 @@ def rotation_about(axis: Matrix, angle: Matrix) -> Matrix:
     if axis.is_constant():
         components = ca.DM(axis).full().ravel()
         for i in range(3):
-            if abs(components[i]) == 1.0:
+            # One of 1e-8 beside it leaves the largest component at 1.0 to the last bit.
+            if abs(components[i]) == 1.0 and np.count_nonzero(components) == 1:
                 return _rotation_about_coordinate_axis(i, c, float(components[i]) * s)
     return c * ca.SX.eye(3) + s * hat(axis) + (1 - c) * (axis @ axis.T)
 

@@ -1,10 +1,21 @@
-"""Where each entry of a TOML file stands, so that a message can name the line. The parser of Python keeps no positions."""
+"""TOML files, and where each of their entries stands, so that a message can name the line.
+
+The parser of Python keeps no positions.
+"""
 
 from __future__ import annotations
 
+import pathlib
 import re
+import sys
+from typing import Any
 
-from kingpost.errors import Path
+from kingpost.errors import FileError, Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 _KEY = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
 _HEADER = re.compile(rf"\s*(\[\[?)\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*\]")
@@ -96,3 +107,17 @@ class LineIndex:
 
 def _keys(dotted: str) -> Path:
     return tuple(key.strip("\"'") for key in re.findall(_KEY, dotted))
+
+
+def read_toml(path: pathlib.Path, what: str = "") -> tuple[str, dict[str, Any]]:
+    """Return text and content of a TOML file; ``what`` it holds is said if it is not there."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FileError(f"there is no {f'{what} ' if what else ''}file '{path}'") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"'{path}' cannot be read: {error}") from None
+    try:
+        return text, tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FileError(f"{path} is not valid TOML: {error}") from None

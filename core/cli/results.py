@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from kingpost.errors import FileError
+from kingpost.cli.output import ProgressBar
+from kingpost.errors import FileError, Interrupted, SolverError
 from kingpost.files import write_json, write_whole
 from kingpost.history import History
 from kingpost.interfaces.writer import Writer
@@ -53,12 +54,38 @@ def write_results(history: History, out: Path, writers: list[Writer], prefix: st
     return [*files, record]
 
 
+def carried_out(
+    run: Callable[[ProgressBar], History], name: str, out: Path, writers: list[Writer], report: bool
+) -> tuple[History, list[Path]]:
+    """Carry a run out with a progress bar; return its history and the files it was written to.
+
+    Of a run that stops, what it had computed is written, and the error tells where.
+    """
+    bar = ProgressBar(name)
+    try:
+        history = run(bar)
+    except SolverError as error:
+        raise SolverError(f"{error}{keep_results(error.history, out, writers)}") from None
+    except Interrupted as interrupt:
+        raise KeyboardInterrupt(f"{interrupt}{keep_results(interrupt.history, out, writers)}") from None
+    finally:
+        bar.close()
+    files = write_results(history, out, writers)
+    if report:
+        from kingpost.report import write_report  # brings SciPy's signal processing, which takes time to import
+
+        files.append(out / "report.html")
+        write_report(history, files[-1])
+    return history, files
+
+
 def keep_results(history: History | None, out: Path, writers: list[Writer]) -> str:
     """Write what a stopped run had computed, beside the results of an earlier complete run; return a sentence on where."""
     if history is None:
         return ""
     files = write_results(history, out, writers, prefix=f"{history.provenance['outcome']}-")
-    return f"\nThe {len(history)} samples up to t = {history.time[-1]:g} s are in {listed_files(files)}"
+    count = "The sample" if len(history) == 1 else f"The {len(history)} samples"
+    return f"\n{count} up to t = {history.time[-1]:g} s {'is' if len(history) == 1 else 'are'} in {listed_files(files)}"
 
 
 def listed_files(files: list[Path]) -> str:

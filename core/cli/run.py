@@ -6,16 +6,17 @@ import argparse
 import dataclasses
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kingpost.cli.output import ProgressBar, print_json, print_table
-from kingpost.cli.results import check_folder, choose_writers, keep_results, listed_files, write_results
+from kingpost.cli.output import print_json, print_table
+from kingpost.cli.results import carried_out, check_folder, choose_writers, listed_files
 from kingpost.cli.source import Source, add_model_argument, open_source
 from kingpost.cli.state import warn_of_fitted_start
-from kingpost.errors import Interrupted, KingpostError, MechanismError, PluginError, SolverError, listed
+from kingpost.errors import KingpostError, MechanismError, PluginError, listed
 from kingpost.history import History
 from kingpost.interfaces.command import Command
 from kingpost.interfaces.integrator import StepMap
@@ -116,21 +117,8 @@ class Run(Command):
             print(f"kingpost: {simulation.kernel.note}", file=sys.stderr)
         if not isinstance(simulation.integrator, StepMap) and arguments.verbose:
             print(f"loop: '{simulation.integrator.name}' chooses its steps in Python", file=sys.stderr)
-        bar = ProgressBar(source.mechanism.name)
-        try:
-            history = monitored_run(simulation, bar) if choice.get("monitors") else simulation.run(bar)
-        except SolverError as error:
-            raise SolverError(f"{error}{keep_results(error.history, out, writers)}") from None
-        except Interrupted as interrupt:
-            raise KeyboardInterrupt(f"{interrupt}{keep_results(interrupt.history, out, writers)}") from None
-        finally:
-            bar.close()
-        files = write_results(history, out, writers)
-        if arguments.report:
-            from kingpost.report import write_report  # brings SciPy's signal processing, which takes time to import
-
-            files.append(out / "report.html")
-            write_report(history, files[-1])
+        run = partial(monitored_run, simulation) if choice.get("monitors") else simulation.run
+        history, files = carried_out(run, source.mechanism.name, out, writers, arguments.report)
         warn_of_fitted_start(simulation.fitted, (quantity.name for quantity in simulation.mechanism.coordinates))
         for warning in history.provenance["warnings"]:
             print(f"kingpost: warning: {warning}", file=sys.stderr)

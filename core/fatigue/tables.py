@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,12 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kingpost.errors import FileError, KingpostError, MechanismError, closest, listed
-from kingpost.tomllines import LineIndex
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from kingpost.tomllines import LineIndex, read_toml
 
 
 @dataclass(frozen=True)
@@ -50,16 +44,7 @@ class TableFile:
 def read_table(path: str | Path, what: str) -> TableFile:
     """Return the content of a TOML file that holds ``what``."""
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise FileError(f"there is no {what} file '{path}'") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"'{path}' cannot be read: {error}") from None
-    try:
-        return TableFile(path, text, tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise FileError(f"{path} is not valid TOML: {error}") from None
+    return TableFile(path, *read_toml(path, what))
 
 
 def as_table(value: Any, what: str, example: str) -> Mapping[str, Any]:

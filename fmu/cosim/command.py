@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kingpost.cli.output import ProgressBar, print_json, print_table
-from kingpost.cli.results import check_folder, choose_writers, keep_results, listed_files, write_results
-from kingpost.errors import Interrupted, MechanismError, SolverError, listed
+from kingpost.cli.output import print_json, print_table
+from kingpost.cli.results import carried_out, check_folder, choose_writers, listed_files
+from kingpost.errors import MechanismError, listed
 from kingpost.fmu.cosim.picture import draw_system, save_picture
 from kingpost.fmu.cosim.run import Cosimulation, prepare_cosimulation
 from kingpost.fmu.cosim.ssp import open_ssp
@@ -91,21 +91,7 @@ def _run(plan: Cosimulation, arguments: argparse.Namespace) -> int:
     check_folder(out)
     for note in plan.notes:
         print(f"kingpost: warning: {note}", file=sys.stderr)
-    bar = ProgressBar(plan.system.name)
-    try:
-        history = plan.run(bar)
-    except SolverError as error:
-        raise SolverError(f"{error}{keep_results(error.history, out, writers)}") from None
-    except Interrupted as interrupt:
-        raise KeyboardInterrupt(f"{interrupt}{keep_results(interrupt.history, out, writers)}") from None
-    finally:
-        bar.close()
-    files = write_results(history, out, writers)
-    if arguments.report:
-        from kingpost.report import write_report  # brings SciPy's signal processing, which takes time to import
-
-        files.append(out / "report.html")
-        write_report(history, files[-1])
+    history, files = carried_out(plan.run, plan.system.name, out, writers, arguments.report)
     for warning in history.provenance["warnings"]:
         if warning not in plan.notes:
             print(f"kingpost: warning: {warning}", file=sys.stderr)

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from kingpost.errors import FileError, MechanismError, PluginError, closest, listed
+from kingpost.errors import MechanismError, PluginError, closest, listed
 from kingpost.fields import Table, fill
 from kingpost.fmu.cosim.system import Component, Connection, CosimError, PowerBond, System
 from kingpost.pluginset import PluginSet
 from kingpost.selection import select
-from kingpost.tomllines import LineIndex
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from kingpost.tomllines import LineIndex, read_toml
 
 KEYS = ("name", "description", "plugins", "run", "components", "connections", "bonds")
 #: What a connection is called in a file, and in Python.
@@ -72,16 +66,7 @@ def read_system_file(path: str | Path, plugins: PluginSet | None = None) -> Syst
 
     """
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise FileError(f"there is no file '{path}'") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"'{path}' cannot be read: {error}") from None
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise FileError(f"{path} is not valid TOML: {error}") from None
+    text, data = read_toml(path)
     lines = LineIndex(text)
     try:
         plugins = _plugins(data, path, plugins or PluginSet())

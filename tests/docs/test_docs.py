@@ -9,7 +9,7 @@ import pytest
 
 from kingpost import PluginSet, hookspecs, read_model
 from kingpost.cli.main import EXIT_CODES
-from kingpost.modelfile import tomllib
+from kingpost.tomllines import tomllib
 
 ROOT = Path(__file__).parents[2]
 HOOKS = [name for name in vars(hookspecs) if name.startswith("kingpost_")]

@@ -6,9 +6,9 @@ import jsonschema
 import pytest
 
 from kingpost import Body, FileError, ForceElement, Joint, Mechanism, MechanismError, Parameter, read_model
-from kingpost.modelfile import read_model_file, tomllib
+from kingpost.modelfile import read_model_file
 from kingpost.schema import model_schema
-from kingpost.tomllines import LineIndex
+from kingpost.tomllines import LineIndex, tomllib
 
 GOOD = """\
 name = "pendulum"
