@@ -103,7 +103,7 @@ def exudyn_satellite(exu: ModuleType, system: Any) -> Callable[[], Array]:
         rotor = body(disc, np.where(axis > 0, about, across), place)
         system.CreateRevoluteJoint(itemNumbers=[main, rotor], position=place, axis=axis)
         for number, sign in ((rotor, 1.0), (main, -1.0)):
-            system.CreateTorque(bodyNumber=number, loadVector=sign * torque * axis, bodyFixed=True)
+            system.CreateTorque(itemNumber=number, loadVector=sign * torque * axis, bodyFixed=True)
     variable = exu.OutputVariableType.RotationMatrix
     return lambda: np.array(system.GetObjectOutputBody(main, variable, localPosition=[0, 0, 0])).reshape(3, 3).ravel()
 
@@ -130,7 +130,7 @@ def exudyn_squeezer(exu: ModuleType, system: Any) -> Callable[[], Array]:
         centre = origin + turning(turn) @ np.array(com[:2])
         nodes[name] = system.AddNode(items.NodeRigidBody2D(referenceCoordinates=[*centre, turn]))
         bodies[name] = system.AddObject(
-            items.ObjectRigidBody2D(physicsMass=mass, physicsInertia=moment, nodeNumber=nodes[name])
+            items.ObjectRigidBody2D(mass=mass, inertia=moment, nodeNumber=nodes[name])
         )
 
     def marker(name: str, at: Sequence[float]) -> Any:

@@ -318,8 +318,9 @@ class Port:
     """Where a machine is coupled to another one: to what carries it, or to what it carries.
 
     On a given ``joint``, motion comes in and loads go out. Channels: the wrench on the carrier about the origin of M in M,
-    ``name.Mx`` ... ``name.Fz``, its power ``name.power`` on it and, with ``inertia``, the interface inertia A (``name.A11`` ...
-    ``name.A66``, upper triangle, 1 to 3 angular) and the wrench ``name.free.Mx`` ... without acceleration: the wrench is
+    ``name.Mx`` ... ``name.Fz``, its power ``name.power`` on it and, with ``energy``, the energy ``name.energy`` that has passed
+    since the start (one more state). With ``inertia``, the interface inertia A (``name.A11`` ... ``name.A66``, upper triangle,
+    1 to 3 angular) and the wrench ``name.free.Mx`` ... without acceleration: the wrench is
     free - A a for any rate a of the twist.
 
     On a ``body``, loads come in (by the force ``carried-load``) and motion goes out: that of a frame placed on it by
@@ -331,6 +332,7 @@ class Port:
     name: str
     joint: str = ""
     inertia: bool = True
+    energy: bool = False
     body: str = ""
     position: Vector3 = ZERO
     rotation: Vector3 = ZERO
@@ -340,6 +342,8 @@ class Port:
         convert_fields(self, f"port '{self.name}'")
         if bool(self.joint) == bool(self.body):
             raise MechanismError(f"port '{self.name}' is on a given joint or on a body; name one of them, not both")
+        if self.energy and self.body:
+            raise MechanismError(f"port '{self.name}' is on a body, where no wrench is known; energy belongs to one on a joint")
 
 
 def check_name(what: str, name: Any) -> None:

@@ -193,6 +193,10 @@ class Equations:
         lam = self._with_multipliers(0.0)[1] if self.lam.numel() else type(self.q)(0, 1)
         return self._function("kp_multipliers", [lam])
 
+    def solved(self) -> tuple[Any, Any]:
+        """Return vdot and lam of a DAE as expressions, without stabilisation."""
+        return self._with_multipliers(0.0)
+
     def _with_multipliers(self, rate: float) -> tuple[Any, Any]:
         """Return vdot and lam from M vdot = f - A' lam and the second derivative of the constraints."""
         drift = self._drift(rate)

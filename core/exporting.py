@@ -18,6 +18,7 @@ from kingpost.interfaces.joint_loads import JointLoads
 from kingpost.loads import LoadsWanted
 from kingpost.mechanism import Mechanism
 from kingpost.pluginset import PluginSet
+from kingpost.ports import metered_start
 from kingpost.selection import Selection, select
 from kingpost.simulate import DEFAULT_STEP, check_pairing, default_formulation, start_state, with_loads
 from kingpost.simulation import check_singularity
@@ -93,8 +94,9 @@ def prepare_export(
     p0 = np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
     equations = without_redundant_rows(equations, 0.0, x0, p0)
     x0 = consistent_start(equations, 0.0, x0, p0).x
-    equations = with_loads(assembly, equations, loads, load_method, plugins)
-    u0 = np.array([values.inputs[signal.name] for signal in mechanism.inputs])
     check_singularity(equations, x0, 0.0)
     equations.check_mass_matrix(x0, p0)
+    equations = with_loads(assembly, equations, loads, load_method, plugins)
+    x0 = metered_start(equations, x0)
+    u0 = np.array([values.inputs[signal.name] for signal in mechanism.inputs])
     return ExportModel(mechanism, equations, method, internal, t_end, suggested, values, x0, u0, p0, settings, plugins)

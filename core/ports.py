@@ -13,16 +13,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import casadi as ca
+import numpy as np
 
 from kingpost.assembly import Assembly
 from kingpost.cutkinematics import unpack_pose
 from kingpost.dynamics import TreeDynamics
 from kingpost.elements import Port
-from kingpost.equations import Channel, Equations
+from kingpost.equations import Channel, Equations, FloatArray
+from kingpost.errors import MechanismError
 from kingpost.externals import External, with_externals
+from kingpost.joints import Quantity
 from kingpost.kinematics import TreeKinematics
 from kingpost.loadframes import COMPONENTS
 from kingpost.loads import UNITS, closure_reactions
+from kingpost.partition import PartitionedEquations
 from kingpost.screws import Pose, quaternion_product, quaternion_rpy, rotation_rpy, twist_to
 from kingpost.straightline import FUSED, solve_symmetric
 
@@ -81,9 +85,8 @@ class PortExpressions:
         """Return the channels at a state of the equations."""
         # As with joint loads, no stabilisation enters.
         exact = equations if not equations.baumgarte else replace(equations, baumgarte=0.0)
-        vdot = exact.accelerations(t, q, v, u, p)
         lam = exact.multipliers(t, q, v, u, p) if equations.lam.numel() else ca.MX(0, 1)
-        known = [t, q, v, vdot, lam, u, p]
+        known = [t, q, v, exact.accelerations(t, q, v, u, p), lam, u, p]
         states, inertias = self.states.call(known), list(self.inertias.call(known))
         values = []
         for port, state in zip(self.ports, states, strict=True):
@@ -120,10 +123,60 @@ def _yielding(equations: Equations) -> ca.Function:
 
 
 def with_ports(assembly: Assembly, equations: Equations) -> Equations:
-    """Return the equations with the ports of their mechanism among their channels."""
-    mechanism = assembly.mechanism
-    if not mechanism.ports:
+    """Return the equations with the ports of their mechanism among their channels; metered ones add a speed each."""
+    if not assembly.mechanism.ports:
         return equations
+    equations = _metered(assembly, equations)
+    return replace(equations, ports=_expressions(assembly, equations))
+
+
+def metered_start(equations: Equations, x: FloatArray) -> FloatArray:
+    """Return a state with no energy passed through metered ports yet."""
+    return np.concatenate([x, np.zeros(equations.nq + equations.nv - len(x))])
+
+
+def _metered(assembly: Assembly, equations: Equations) -> Equations:
+    """Return equations with a speed of mass one for each metered port, driven by its power: the energy that has passed."""
+    mechanism = assembly.mechanism
+    names = [port.name for port in mechanism.ports if port.energy]
+    if not names:
+        return equations
+    if equations.externals or isinstance(equations, PartitionedEquations):
+        raise MechanismError(
+            f"port '{names[0]}': its energy cannot be metered with coordinate partitioning, nor where forces call tables or "
+            "plain Python; set energy = false, or take the formulation 'recursive'"
+        )
+    kind, count = type(equations.q), len(names)
+    # In the expressions of the equations themselves, so that accelerations are found once for both.
+    if equations.lam.numel():
+        found, lam = equations.solved()
+    else:
+        found = solve_symmetric(equations.M, equations.f) if equations.vdot is None else equations.vdot
+        lam = kind(0, 1)
+    states = _expressions(assembly, equations).states
+    known = [equations.t, equations.q, equations.v, found, lam, equations.u, equations.p]
+    shown = (states.expand() if kind is ca.SX else states).call(known)
+    wrenches = [ca.vertsplit(shown[i], 6)[:2] for i, port in enumerate(mechanism.ports) if port.energy]
+    power = ca.vertcat(*(ca.dot(wrench, twist) for wrench, twist in wrenches))
+    nq, nv = equations.nq, equations.nv
+    q, v, vdot = (ca.MX.sym(name, size) for name, size in (("q", nq), ("v", nv + count), ("vdot", nv + count)))
+    joint_q, joint_v, p = (ca.MX.sym("i", size) for size in (nq, nv, equations.np))
+    return replace(
+        equations,
+        v=ca.vertcat(equations.v, kind.sym("energy", count)),
+        N=ca.horzcat(equations.N, kind(nq, count)),
+        M=ca.diagcat(equations.M, kind.eye(count)),
+        f=ca.vertcat(equations.f, power),
+        vdot=None if equations.lam.numel() else ca.vertcat(found, power),
+        A=ca.horzcat(equations.A, kind(equations.A.shape[0], count)) if equations.lam.numel() else equations.A,
+        speeds=(*equations.speed_quantities, *(Quantity(f"{name}.energy", "J") for name in names)),
+        initial=ca.Function("kp_initial", [joint_q, joint_v, p], [ca.vertcat(joint_q, joint_v, ca.MX.zeros(count))]),
+        joint_state=ca.Function("kp_joint_state", [q, v, vdot, p], [q, v[:nv], vdot[:nv]]),
+    )
+
+
+def _expressions(assembly: Assembly, equations: Equations) -> PortExpressions:
+    mechanism = assembly.mechanism
     dynamics = TreeDynamics(assembly, equations.lam.numel(), equations.joint_state, disturbed=True)
     if mechanism.closures:
         dynamics.close(closure_reactions(dynamics, equations))
@@ -148,13 +201,12 @@ def with_ports(assembly: Assembly, equations: Equations) -> Equations:
         full = ca.Function(name, [*dynamics.symbols, *disturbances], [ca.densify(result) for result in results])
         return ca.Function(name, dynamics.symbols, full.call([*dynamics.symbols, *undisturbed]))
 
-    ports = PortExpressions(
+    return PortExpressions(
         tuple(mechanism.ports),
         function("kp_port_states", states),
         function("kp_port_inertias", inertias),
         tuple(dynamics.externals),
     )
-    return replace(equations, ports=ports)
 
 
 def _motion(dynamics: TreeDynamics, port: Port) -> ca.MX:

@@ -25,7 +25,7 @@ from kingpost.mechanism import Mechanism, quaternion_rows
 from kingpost.monitors import monitored_run
 from kingpost.partition import PartitionedEquations
 from kingpost.pluginset import PluginSet
-from kingpost.ports import with_ports
+from kingpost.ports import metered_start, with_ports
 from kingpost.selection import Selection, select
 from kingpost.simulation import Progress, Simulation, check_singularity
 from kingpost.values import Values, resolve_values
@@ -162,12 +162,13 @@ def prepare(
     equations = without_redundant_rows(equations, t_start, x0, p)
     begin = consistent_start(equations, t_start, x0, p, close_loops)
     x0 = begin.x
-    equations = with_loads(assembly, equations, loads, load_method, plugins)
+    rows = input_rows(mechanism, values, inputs or {}, grid)
     check_singularity(equations, x0, t_start)
     equations.check_mass_matrix(x0, p)
-    rows = input_rows(mechanism, values, inputs or {}, grid)
     if start == "equilibrium":
         x0 = find_equilibrium(equations, x0, rows[0], p, t_start).x
+    equations = with_loads(assembly, equations, loads, load_method, plugins)
+    x0 = metered_start(equations, x0)
     kernel = Kernel(_functions(equations, method), backend, equations.python_forces)
     if isinstance(method, StepMap):
         x0 = np.concatenate([x0, remembered(equations, method, t_start, x0, rows[0], p, grid.step)])

@@ -19,6 +19,7 @@ from kingpost.kernel import Evaluator
 from kingpost.loadframes import COMPONENTS
 from kingpost.loads import UNITS
 from kingpost.pluginset import PluginSet
+from kingpost.ports import metered_start
 from kingpost.simulate import with_loads
 
 
@@ -53,7 +54,7 @@ class Evaluate(Command):
         source = open_source(arguments.model, plugins, arguments.set)
         place = open_situation(source, arguments)
         equations = with_loads(place.assembly, place.equations, "all", arguments.load_method, source.plugins)
-        x = _fitted(place, arguments.close_loops)
+        x = metered_start(equations, _fitted(place, arguments.close_loops))
         answer = _answer(equations, place.t, *equations.split(x), place.u, place.p)
         for sentence in _misfits(answer.get("constraints", {})):
             print(f"kingpost: warning: {sentence}", file=sys.stderr)

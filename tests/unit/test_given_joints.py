@@ -245,3 +245,28 @@ def test_ports_name_what_they_are_on():
 def test_natural_coordinates_know_no_given_motion(plugins):
     with pytest.raises(MechanismError, match="'pivot' is given.*use formulation 'kane' or 'recursive'"):
         derived(shaken_pendulum(pose=(0, 0, 0, 0, 0, 0)), "directors", plugins)
+
+
+@pytest.mark.parametrize("formulation", ["kane", "recursive"])
+def test_a_metered_port_counts_the_energy_that_passes(formulation, plugins):
+    """Against Simpson's rule over the power of every step; the motion is that without the meter."""
+    from scipy.integrate import simpson
+
+    plain = replace(
+        shaken_pendulum(pose=("0.3*cos(2*t)", 0, "0.1*sin(7*t)", 0, 0, 0)), ports=(Port("hand", joint="pivot", inertia=False),)
+    )
+    metered = replace(plain, ports=(Port("hand", joint="pivot", inertia=False, energy=True),))
+    runs = [
+        simulate(
+            machine, 1.0, step=0.002, output_step=0.002, formulation=formulation, backend="vm", loads="swing", plugins=plugins
+        )
+        for machine in (plain, metered)
+    ]
+    for name in ("swing.angle", "hand.power", "swing.Fz"):
+        np.testing.assert_allclose(runs[1][name], runs[0][name], atol=1e-10 * np.abs(runs[0][name]).max())
+    passed = simpson(runs[1]["hand.power"], x=runs[1].time)
+    # Simpson's rule on a power with w = 14 rad/s: (w h)^4 / 180 of it.
+    assert runs[1]["hand.energy"][-1] == pytest.approx(passed, rel=1e-6)
+    # What the hand takes, the machine loses.
+    lost = runs[1]["energy.total"][0] - runs[1]["energy.total"][-1]
+    assert runs[1]["hand.energy"][-1] == pytest.approx(lost, rel=1e-6)

@@ -12,6 +12,7 @@ import pytest
 from kingpost import MechanismError, PluginError, PluginSet, SolverError, simulate
 from kingpost.assembly import assemble
 from kingpost.consistency import consistent_start, without_redundant_rows
+from kingpost.ports import metered_start
 from kingpost.selection import select
 from kingpost.simulate import start_state, with_loads
 from kingpost.values import resolve_values
@@ -70,7 +71,7 @@ class Machine:
         names = [channel.name for channel in equations.channels]
 
         def observed(q, v):
-            x = np.concatenate(self.state(q, v))
+            x = metered_start(equations, np.concatenate(self.state(q, v)))
             return dict(zip(names, np.asarray(equations.observe(0.0, x, self.u, self.p)).ravel(), strict=True))
 
         return observed
