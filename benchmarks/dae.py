@@ -129,9 +129,7 @@ def exudyn_squeezer(exu: ModuleType, system: Any) -> Callable[[], Array]:
         origin, turn = places[name]
         centre = origin + turning(turn) @ np.array(com[:2])
         nodes[name] = system.AddNode(items.NodeRigidBody2D(referenceCoordinates=[*centre, turn]))
-        bodies[name] = system.AddObject(
-            items.ObjectRigidBody2D(mass=mass, inertia=moment, nodeNumber=nodes[name])
-        )
+        bodies[name] = system.AddObject(items.ObjectRigidBody2D(mass=mass, inertia=moment, nodeNumber=nodes[name]))
 
     def marker(name: str, at: Sequence[float]) -> Any:
         com = np.array(squeezer.LINKS[name][2]) if name else np.zeros(3)

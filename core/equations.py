@@ -193,7 +193,7 @@ class Equations:
         lam = self._with_multipliers(0.0)[1] if self.lam.numel() else type(self.q)(0, 1)
         return self._function("kp_multipliers", [lam])
 
-    def solved(self) -> tuple[Any, Any]:
+    def constrained_accelerations(self) -> tuple[Any, Any]:
         """Return vdot and lam of a DAE as expressions, without stabilisation."""
         return self._with_multipliers(0.0)
 

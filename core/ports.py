@@ -149,7 +149,7 @@ def _metered(assembly: Assembly, equations: Equations) -> Equations:
     kind, count = type(equations.q), len(names)
     # In the expressions of the equations themselves, so that accelerations are found once for both.
     if equations.lam.numel():
-        found, lam = equations.solved()
+        found, lam = equations.constrained_accelerations()
     else:
         found = solve_symmetric(equations.M, equations.f) if equations.vdot is None else equations.vdot
         lam = kind(0, 1)

@@ -14,12 +14,17 @@ from kingpost.fmu.cosim.picture import draw_system, save_picture
 from kingpost.fmu.cosim.run import Cosimulation, prepare_cosimulation
 from kingpost.fmu.cosim.ssp import open_ssp
 from kingpost.fmu.cosim.systemfile import SystemFile, read_system_file
+from kingpost.fmu.cosim.wires import Wire
 from kingpost.history import History
 from kingpost.interfaces.command import Command
 from kingpost.pluginset import PluginSet
 
 #: Channels that the summary shows.
 SHOWN = 12
+
+
+#: More connections between two components than this are told by their number.
+MANY = 12
 
 
 class Cosim(Command):
@@ -149,10 +154,18 @@ def _description(plan: Cosimulation) -> list[tuple[str, str]]:
         rows.append((name, f"{what}; {'can' if facts['can_go_back'] else 'cannot'} go back"))
         if facts["open_inputs"]:
             rows.append(("", f"inputs without a connection: {listed(facts['open_inputs'])}"))
+    pairs: dict[tuple[str, str], list[Wire]] = {}
     for wire in plan.wires:
-        change = f" times {wire.factor:g}" if wire.factor != 1 else ""
-        change += f" plus {wire.offset:g}" if wire.offset else ""
-        rows.append(("connection", f"{wire.names[0]} -> {wire.names[1]}{change}"))
+        pairs.setdefault((wire.source, wire.target), []).append(wire)
+    for (source, target), wires in pairs.items():
+        if len(wires) > MANY:
+            ends = f"{wires[0].output} -> {wires[0].input} to {wires[-1].output} -> {wires[-1].input}"
+            rows.append(("connections", f"{source} -> {target}: {len(wires)} variables, {ends} (all of them with --json)"))
+            continue
+        for wire in wires:
+            change = f" times {wire.factor:g}" if wire.factor != 1 else ""
+            change += f" plus {wire.offset:g}" if wire.offset else ""
+            rows.append(("connection", f"{wire.names[0]} -> {wire.names[1]}{change}"))
     rows += [("algebraic loop", str(loop)) for loop in plan.loops] or [("algebraic loop", "none")]
     return rows
 

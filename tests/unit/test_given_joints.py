@@ -270,3 +270,24 @@ def test_a_metered_port_counts_the_energy_that_passes(formulation, plugins):
     # What the hand takes, the machine loses.
     lost = runs[1]["energy.total"][0] - runs[1]["energy.total"][-1]
     assert runs[1]["hand.energy"][-1] == pytest.approx(lost, rel=1e-6)
+
+
+def test_a_metered_port_of_a_machine_with_a_loop(plugins):
+    """A four-bar on a base that is moved up and down: what passes is what the machine loses."""
+    from kingpost.plugins.models.four_bar import FourBar
+
+    bar = FourBar().build()
+    mount = Joint("mount", "given", "world", "frame", pose=(0, 0, "0.2*sin(3*t)", 0, 0, 0))
+    joints = [replace(joint, parent="frame") if joint.parent == "world" else joint for joint in bar.joints]
+    closures = [replace(closure, parent="frame") if closure.parent == "world" else closure for closure in bar.closures]
+    carried = replace(
+        bar,
+        bodies=(Body("frame", mass=0), *bar.bodies),
+        joints=(mount, *joints),
+        closures=closures,
+        ports=(Port("hand", joint="mount", inertia=False, energy=True),),
+    )
+    history = simulate(carried, 1.0, step=0.001, output_step=0.01, backend="vm", plugins=plugins)
+    lost = history["energy.total"][0] - history["energy.total"]
+    assert np.abs(lost).max() > 1.0
+    np.testing.assert_allclose(history["hand.energy"], lost, atol=1e-7 * np.abs(lost).max())
