@@ -300,7 +300,7 @@ class OffshoreCraneOnBase(OffshoreCrane):
                 )
             ],
             forces=[ForceElement("gravity", acceleration=(0, 0, -GRAVITY))],
-            ports=[Port("foot", joint="mount", energy=True)],
+            ports=[Port("foot", joint="mount")],
         )  # fmt: skip
         return (base + self._crane("base", (0, 0, 0), foot)).mechanism(self)
 
