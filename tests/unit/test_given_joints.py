@@ -5,9 +5,12 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.integrate import simpson
 
 from kingpost import Body, Closure, ForceElement, Input, Joint, Mechanism, MechanismError, Parameter, Port, simulate
 from kingpost.assembly import assemble
+from kingpost.kinematics import TreeKinematics
+from kingpost.plugins.models.four_bar import FourBar
 from kingpost.ports import MOTION, TRIANGLE, TWIST
 from kingpost.simulate import with_loads
 from kingpost.testing.problems import random_tree
@@ -179,8 +182,6 @@ def test_motion_goes_on_from_the_time_at_which_it_was_true(plugins):
     rng = np.random.default_rng(2)
     motion, rates = rng.normal(size=13), rng.normal(size=6)
     motion[3:7] /= np.linalg.norm(motion[3:7])
-    from kingpost.kinematics import TreeKinematics
-
     kinematics = TreeKinematics(assemble(mechanism, plugins))
     given = kinematics.given_motion(mechanism.joints[0])
     u = np.concatenate([motion, rates, np.zeros(len(tree.inputs)), [0.5]])
@@ -250,8 +251,6 @@ def test_natural_coordinates_know_no_given_motion(plugins):
 @pytest.mark.parametrize("formulation", ["kane", "recursive"])
 def test_a_metered_port_counts_the_energy_that_passes(formulation, plugins):
     """Against Simpson's rule over the power of every step; the motion is that without the meter."""
-    from scipy.integrate import simpson
-
     plain = replace(
         shaken_pendulum(pose=("0.3*cos(2*t)", 0, "0.1*sin(7*t)", 0, 0, 0)), ports=(Port("hand", joint="pivot", inertia=False),)
     )
@@ -274,8 +273,6 @@ def test_a_metered_port_counts_the_energy_that_passes(formulation, plugins):
 
 def test_a_metered_port_of_a_machine_with_a_loop(plugins):
     """A four-bar on a base that is moved up and down: what passes is what the machine loses."""
-    from kingpost.plugins.models.four_bar import FourBar
-
     bar = FourBar().build()
     mount = Joint("mount", "given", "world", "frame", pose=(0, 0, "0.2*sin(3*t)", 0, 0, 0))
     joints = [replace(joint, parent="frame") if joint.parent == "world" else joint for joint in bar.joints]
