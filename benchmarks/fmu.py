@@ -26,10 +26,10 @@ from fmpy.fmi2 import FMU2Slave
 from fmpy.fmi3 import FMU3Slave
 
 from kingpost import PluginSet, prepare
-from kingpost.errors import KingpostError
-from kingpost.exporting import prepare_export
-from kingpost.interfaces.exporter import ExportSelection
-from kingpost.selection import make
+from kingpost.base.errors import KingpostError
+from kingpost.registry.selection import make
+from kingpost.simulation.export_model import prepare_export
+from kingpost.simulation.exporter import ExportSelection
 
 ROUNDS = 8
 #: In every round each row takes this many portions of this many steps; short ones meet less of what else the machine does.

@@ -26,10 +26,10 @@ import numpy as np
 from vessel_crane import peer, shortest
 
 from kingpost import Body, ForceElement, Joint, Mechanism, PluginSet, prepare
-from kingpost.assembly import assemble
-from kingpost.equations import Equations
-from kingpost.kernel import Evaluator, Kernel
-from kingpost.selection import make, select
+from kingpost.equations.equations import Equations
+from kingpost.kernel.kernel import Evaluator, Kernel
+from kingpost.multibody.assembly import assemble
+from kingpost.registry.selection import make, select
 
 SIZES = (6, 12, 24, 48, 96, 192)
 #: Kane's straight-line code for 24 links takes about a minute to derive and compile, and grows with the third power.

@@ -24,7 +24,7 @@ import casadi as ca
 import numpy as np
 
 from kingpost import PluginSet, prepare
-from kingpost.kernel import Kernel
+from kingpost.kernel.kernel import Kernel
 
 STEP, T_END = 0.001, 20.0
 #: Where times are taken and rows are compared: on the way, off the set-points. Roll, pitch, yaw, slew, luff, knuckle.

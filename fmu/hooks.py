@@ -1,30 +1,24 @@
-"""The exporters and verbs of this package, registered like those of any plugin."""
+"""The kinds of plugins that this package declares; nothing of them is loaded before it is asked for."""
 
 from __future__ import annotations
 
-from kingpost.fmu.check_command import FmuCheck
-from kingpost.fmu.cosim.command import Cosim
-from kingpost.fmu.cosim.masters import Ecco, GaussSeidel, InterfaceInertia, Iterated, Jacobi
-from kingpost.fmu.export_command import Export
-from kingpost.fmu.native_exporter import NativeFmu
-from kingpost.fmu.python_exporter import PythonFmu
-from kingpost.fmu.run_command import FmuRunner
-from kingpost.hookspecs import hookimpl
-from kingpost.interfaces.command import Command
-from kingpost.interfaces.exporter import Exporter
-from kingpost.interfaces.master import Master
+from kingpost.registry.hookspecs import hookimpl
+from kingpost.registry.kinds import PluginKind
 
 
 @hookimpl
-def kingpost_register_exporters() -> list[type[Exporter]]:
-    return [NativeFmu, PythonFmu]
-
-
-@hookimpl
-def kingpost_register_masters() -> list[type[Master]]:
-    return [Jacobi, GaussSeidel, InterfaceInertia, Iterated, Ecco]
-
-
-@hookimpl
-def kingpost_register_commands() -> list[type[Command]]:
-    return [Cosim, Export, FmuCheck, FmuRunner]
+def kingpost_register_kinds() -> list[PluginKind]:
+    return [
+        PluginKind(
+            "exporters",
+            "kingpost.simulation.exporter:Exporter",
+            "forms in which a model leaves Kingpost",
+            ("kingpost.fmu.export.hooks",),
+        ),
+        PluginKind(
+            "masters",
+            "kingpost.fmu.cosim.masters.interface:Master",
+            "ways to advance coupled systems",
+            ("kingpost.fmu.cosim.masters.hooks",),
+        ),
+    ]

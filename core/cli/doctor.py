@@ -9,12 +9,12 @@ import shutil
 import sys
 from typing import Any
 
+from kingpost.base.version import __version__
+from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
-from kingpost.compiler import cache_directory, find_compiler
-from kingpost.interfaces.command import Command
-from kingpost.kernel import Kernel
-from kingpost.pluginset import PluginSet
-from kingpost.version import __version__
+from kingpost.kernel.compiler import cache_directory, find_compiler
+from kingpost.kernel.kernel import Kernel
+from kingpost.registry.pluginset import PluginSet
 
 
 class Doctor(Command):

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import listed
+from kingpost.base.load_frames import COMPONENTS, UNITS
+from kingpost.cli.command import Command
 from kingpost.cli.output import print_json
-from kingpost.cli.source import add_model_argument, open_source
 from kingpost.cli.state import Situation, add_state_arguments, open_situation, warn_of_fitted_start
-from kingpost.consistency import OPEN, consistent_start
-from kingpost.equations import ENERGIES, Equations, FloatArray
-from kingpost.errors import listed
-from kingpost.interfaces.command import Command
-from kingpost.kernel import Evaluator
-from kingpost.loadframes import COMPONENTS
-from kingpost.loads import UNITS
-from kingpost.pluginset import PluginSet
-from kingpost.ports import metered_start
-from kingpost.simulate import with_loads
+from kingpost.equations.consistency import OPEN, consistent_start
+from kingpost.equations.equations import ENERGIES, Equations
+from kingpost.kernel.kernel import Evaluator
+from kingpost.loads.ports import metered_start
+from kingpost.modelfiles.source import add_model_argument, open_source
+from kingpost.registry.pluginset import PluginSet
+from kingpost.simulation.simulate import with_loads
 
 
 class Evaluate(Command):

@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kingpost.base.errors import FileError, KingpostError
+from kingpost.base.files import write_json
+from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
-from kingpost.errors import FileError, KingpostError
 from kingpost.fatigue.assessment import (
     YEAR,
     Assessment,
@@ -41,12 +43,10 @@ from kingpost.fatigue.states import (
     combine_loads,
     read_states,
 )
-from kingpost.files import write_json
-from kingpost.history import History
-from kingpost.interfaces.command import Command
-from kingpost.loads import LoadRequest
-from kingpost.pluginset import PluginSet
-from kingpost.readers import read_history
+from kingpost.mechanism.load_request import LoadRequest
+from kingpost.registry.pluginset import PluginSet
+from kingpost.results.history import History
+from kingpost.results.read_write import read_history
 
 A = TypeVar("A", bound=Assessment)
 T = TypeVar("T")

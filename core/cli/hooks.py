@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kingpost.cli.command import Command
 from kingpost.cli.doctor import Doctor
 from kingpost.cli.evaluate import Evaluate
 from kingpost.cli.fatigue import Fatigue
@@ -10,8 +11,7 @@ from kingpost.cli.plot import Plot
 from kingpost.cli.report import Report
 from kingpost.cli.run import Run
 from kingpost.cli.statics import FindEquilibrium, Linearize
-from kingpost.hookspecs import hookimpl
-from kingpost.interfaces.command import Command
+from kingpost.registry.hookspecs import hookimpl
 
 
 @hookimpl

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 
+from kingpost.base.errors import PluginError, closest, listed
+from kingpost.base.fields import describe_fields
+from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
-from kingpost.cli.source import open_source
-from kingpost.errors import PluginError, closest, listed
-from kingpost.fields import describe_fields
-from kingpost.interfaces.command import Command
-from kingpost.pluginset import PluginSet
-from kingpost.schema import model_schema
+from kingpost.modelfiles.schema import model_schema
+from kingpost.modelfiles.source import open_source
+from kingpost.registry.pluginset import PluginSet
 
 
 class Models(Command):

@@ -10,10 +10,10 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from kingpost.errors import ExportError, FileError, KingpostError, MechanismError, PluginError, SolverError
-from kingpost.interfaces.command import Command
-from kingpost.pluginset import PluginSet
-from kingpost.version import __version__
+from kingpost.base.errors import ExportError, FileError, KingpostError, MechanismError, PluginError, SolverError
+from kingpost.base.version import __version__
+from kingpost.cli.command import Command
+from kingpost.registry.pluginset import PluginSet
 
 INTERRUPTED = 130
 EXIT_CODES = f"""\

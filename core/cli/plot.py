@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
+from kingpost.base.errors import FileError, closest, listed
+from kingpost.base.files import write_whole
+from kingpost.cli.command import Command
 from kingpost.cli.output import print_table
-from kingpost.errors import FileError, closest, listed
-from kingpost.figures import FORMATS, MOST_PANELS, USUAL_PANELS, check_installed, draw, make_panels, save, title_of
-from kingpost.files import write_whole
-from kingpost.history import History
-from kingpost.interfaces.command import Command
-from kingpost.pluginset import PluginSet
-from kingpost.readers import read_history
+from kingpost.registry.pluginset import PluginSet
+from kingpost.results.figures import FORMATS, MOST_PANELS, USUAL_PANELS, check_installed, draw, make_panels, save, title_of
+from kingpost.results.history import History
+from kingpost.results.read_write import read_history
 
 CENTIMETRES = 2.54
 

@@ -6,13 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kingpost.base.errors import FileError
+from kingpost.cli.command import Command
 from kingpost.cli.output import print_table
-from kingpost.errors import FileError
-from kingpost.interfaces.command import Command
-from kingpost.readers import read_history
+from kingpost.results.read_write import read_history
 
 if TYPE_CHECKING:
-    from kingpost.pluginset import PluginSet
+    from kingpost.registry.pluginset import PluginSet
 
 
 class Report(Command):

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from kingpost.base.errors import FileError, Interrupted, SolverError
+from kingpost.base.files import write_json, write_whole
 from kingpost.cli.output import ProgressBar
-from kingpost.errors import FileError, Interrupted, SolverError
-from kingpost.files import write_json, write_whole
-from kingpost.history import History
-from kingpost.interfaces.writer import Writer
-from kingpost.pluginset import PluginSet
-from kingpost.selection import make, split_selection
+from kingpost.registry.pluginset import PluginSet
+from kingpost.registry.selection import make, split_selection
+from kingpost.results.history import History
+from kingpost.results.writer import Writer
 
 
 def choose_writers(chosen: str | Sequence[str] | None, plugins: PluginSet) -> list[Writer]:

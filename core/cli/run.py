@@ -12,24 +12,24 @@ from typing import Any
 
 import numpy as np
 
+from kingpost.base.errors import KingpostError, MechanismError, PluginError, listed
+from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
 from kingpost.cli.results import carried_out, check_folder, choose_writers, listed_files
-from kingpost.cli.source import Source, add_model_argument, open_source
 from kingpost.cli.state import warn_of_fitted_start
-from kingpost.errors import KingpostError, MechanismError, PluginError, listed
-from kingpost.history import History
-from kingpost.interfaces.command import Command
-from kingpost.interfaces.integrator import StepMap
-from kingpost.kernel import BACKENDS
-from kingpost.loads import LoadsWanted
-from kingpost.mechanism import Mechanism
-from kingpost.modelfile import RunSettings
-from kingpost.monitors import monitored_run
-from kingpost.pluginset import PluginSet
-from kingpost.sections import cut
-from kingpost.selection import select
-from kingpost.simulate import prepare
-from kingpost.simulation import Simulation
+from kingpost.equations.integrator import StepMap
+from kingpost.kernel.kernel import BACKENDS
+from kingpost.mechanism.load_request import LoadsWanted
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.sections import cut
+from kingpost.modelfiles.source import Source, add_model_argument, open_source
+from kingpost.modelfiles.toml_model import RunSettings
+from kingpost.registry.pluginset import PluginSet
+from kingpost.registry.selection import select
+from kingpost.results.history import History
+from kingpost.simulation.monitors import monitored_run
+from kingpost.simulation.run import Simulation
+from kingpost.simulation.simulate import prepare
 
 #: Machines with at most this many joints have their loads computed unless the user says otherwise.
 FEW = 12

@@ -13,15 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.assembly import Assembly, assemble
-from kingpost.cli.source import Source
-from kingpost.consistency import without_redundant_rows
-from kingpost.equations import Equations, FloatArray
-from kingpost.errors import FileError, closest, listed
-from kingpost.selection import select
-from kingpost.simulate import default_formulation, start_state
-from kingpost.simulation import check_singularity
-from kingpost.values import resolve_values
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import FileError, closest, listed
+from kingpost.equations.consistency import without_redundant_rows
+from kingpost.equations.equations import Equations
+from kingpost.mechanism.values import resolve_values
+from kingpost.modelfiles.source import Source
+from kingpost.multibody.assembly import Assembly, assemble
+from kingpost.registry.selection import select
+from kingpost.simulation.run import check_singularity
+from kingpost.simulation.simulate import default_formulation, start_state
 
 KEYS = ("t", "q", "v", "u", "parameters")
 

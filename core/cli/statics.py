@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from kingpost.base.errors import listed
+from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
-from kingpost.cli.source import add_model_argument, open_source
 from kingpost.cli.state import Situation, add_state_arguments, open_situation, warn_of_fitted_start
-from kingpost.consistency import consistent_start
-from kingpost.constraints import efforts_of
-from kingpost.equilibrium import Equilibrium, find_equilibrium
-from kingpost.errors import listed
-from kingpost.interfaces.command import Command
-from kingpost.linearize import Linearisation, linearize
-from kingpost.pluginset import PluginSet
+from kingpost.equations.consistency import consistent_start
+from kingpost.modelfiles.source import add_model_argument, open_source
+from kingpost.multibody.constraints import efforts_of
+from kingpost.registry.pluginset import PluginSet
+from kingpost.statics.equilibrium import Equilibrium, find_equilibrium
+from kingpost.statics.linearize import Linearisation, linearize
 
 
 class FindEquilibrium(Command):

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kingpost.equations import Channel, FloatArray
-from kingpost.errors import KingpostError, closest, listed
+from kingpost.base.arrays import FloatArray
+from kingpost.base.channels import Channel
+from kingpost.base.errors import KingpostError, closest, listed
+from kingpost.base.load_frames import COMPONENTS
 from kingpost.fatigue.counting import Cycles, count_cycles
 from kingpost.fatigue.equivalent import (
     REFERENCE_FREQUENCY,
@@ -36,9 +38,8 @@ from kingpost.fatigue.quality import (
     uniqueness_warnings,
 )
 from kingpost.fatigue.sn import VERIFY, CurveSet, SNCurve, curve_set, miner_damage
-from kingpost.history import History
-from kingpost.loadframes import COMPONENTS
-from kingpost.loads import LoadRequest
+from kingpost.mechanism.load_request import LoadRequest
+from kingpost.results.history import History
 
 #: A year of 365.25 days, in s.
 YEAR = 365.25 * 86400.0

@@ -15,8 +15,8 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kingpost.equations import FloatArray
-from kingpost.errors import KingpostError, PluginError
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import KingpostError, PluginError
 
 IntArray = NDArray[np.int64]
 #: Said with every result.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kingpost.errors import KingpostError
+from kingpost.base.errors import KingpostError
 from kingpost.fatigue.counting import Cycles
 
 #: Inverse slopes for which damage-equivalent ranges are given, if none are asked for.

@@ -11,13 +11,13 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kingpost.equations import FloatArray
-from kingpost.errors import KingpostError, closest, listed
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import KingpostError, closest, listed
+from kingpost.base.fields import fill
+from kingpost.base.load_frames import COMPONENTS
 from kingpost.fatigue.tables import TableFile, as_number, as_table, as_tables, read_table
-from kingpost.fields import fill
-from kingpost.history import History
-from kingpost.loadframes import COMPONENTS
-from kingpost.loads import LoadRequest
+from kingpost.mechanism.load_request import LoadRequest
+from kingpost.results.history import History
 
 FILE_KEYS = ("hotspots", "channels", "K", "loads")
 ENTRY_KEYS = ("name", "curve", "thickness", "scf", "dff", "stress", "loads")

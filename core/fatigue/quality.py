@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kingpost.equations import FloatArray
-from kingpost.errors import KingpostError, listed
-from kingpost.history import History
-from kingpost.loadframes import COMPONENTS
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import KingpostError, listed
+from kingpost.base.load_frames import COMPONENTS
+from kingpost.results.history import History
 
 #: A step longer than this many median steps is a gap.
 GAP = 1.5

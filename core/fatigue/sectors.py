@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kingpost.equations import FloatArray
-from kingpost.errors import KingpostError
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import KingpostError
 from kingpost.fatigue.counting import Cycles, count_cycles
 from kingpost.fatigue.equivalent import REFERENCE_FREQUENCY, EquivalentRange, damage_equivalent_range
 from kingpost.fatigue.hotspots import load_columns
 from kingpost.fatigue.quality import check_finite, counted_window
 from kingpost.fatigue.sn import SNCurve, miner_damage
-from kingpost.history import History
-from kingpost.loads import LoadRequest
+from kingpost.mechanism.load_request import LoadRequest
+from kingpost.results.history import History
 
 
 @dataclass(frozen=True, eq=False)

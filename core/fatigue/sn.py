@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kingpost.equations import FloatArray
-from kingpost.errors import KingpostError, closest, listed
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import KingpostError, closest, listed
+from kingpost.base.fields import fill
 from kingpost.fatigue.counting import Cycles
 from kingpost.fatigue.tables import as_table, read_table
-from kingpost.fields import fill
 
 SHIPPED = Path(__file__).with_name("curves.toml")
 #: Said with every damage that a shipped curve gave.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kingpost.equations import FloatArray
-from kingpost.errors import KingpostError
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import KingpostError
 from kingpost.fatigue.counting import Cycles
 
 #: Classes of a histogram or of each side of a matrix, if none are asked for.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kingpost.errors import KingpostError, closest, listed
+from kingpost.base.errors import KingpostError, closest, listed
 from kingpost.fatigue.assessment import YEAR, Assessment, HotSpotAssessment, LoadAssessment, life_years
 from kingpost.fatigue.equivalent import EquivalentRange, combined_equivalent_range
 from kingpost.fatigue.hotspots import HotSpot

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kingpost.errors import FileError, KingpostError, MechanismError, closest, listed
-from kingpost.tomllines import LineIndex, read_toml
+from kingpost.base.errors import FileError, KingpostError, MechanismError, closest, listed
+from kingpost.base.toml import LineIndex, read_toml
 
 
 @dataclass(frozen=True)

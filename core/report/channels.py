@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kingpost.equations import Channel
-from kingpost.history import History
-from kingpost.loadframes import COMPONENTS
-from kingpost.monitorchannels import GROUP_OF, MONITOR_GROUPS
+from kingpost.base.channels import Channel
+from kingpost.base.load_frames import COMPONENTS
+from kingpost.results.history import History
+from kingpost.results.monitor_channels import GROUP_OF, MONITOR_GROUPS
 
 POSE = ("px", "py", "pz", "ew", "ex", "ey", "ez")
 MOTION = ("wx", "wy", "wz", "alphax", "alphay", "alphaz", "ax", "ay", "az")

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.equations import FloatArray
-from kingpost.errors import KingpostError, closest, listed
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import KingpostError, closest, listed
+from kingpost.base.load_frames import COMPONENTS
 from kingpost.fatigue.equivalent import SLOPES, check_slopes
 from kingpost.fatigue.quality import RESIDUAL_LIMIT, ROUND_OFF
-from kingpost.history import History
-from kingpost.loadframes import COMPONENTS
 from kingpost.report.channels import Inventory, JointLoad, is_load_unit, take_inventory
 from kingpost.report.cycles import counting_rules, describe_cycles
 from kingpost.report.geometry import Geometry
@@ -22,6 +21,7 @@ from kingpost.report.monitors import describe_monitors
 from kingpost.report.packing import Buckets, packed, packed_time
 from kingpost.report.scene import make_scene
 from kingpost.report.statistics import Spectra, extremes, rose
+from kingpost.results.history import History
 
 #: Numbers that all curves together may take, and the points that a single one has at least and at most.
 BUDGET = 1_000_000

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.equations import FloatArray
-from kingpost.errors import KingpostError
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import KingpostError
 from kingpost.fatigue.counting import COUNTING_RULE, RESIDUE_RULE, Cycles, count_cycles
 from kingpost.fatigue.equivalent import REFERENCE_FREQUENCY, damage_equivalent_range
 from kingpost.fatigue.quality import counted_window

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.elements import WORLD
-from kingpost.equations import FloatArray
-from kingpost.history import History
-from kingpost.loadhistory import rotation_matrices
+from kingpost.base.arrays import FloatArray
+from kingpost.mechanism.elements import WORLD
 from kingpost.report.channels import POSE
+from kingpost.results.history import History
+from kingpost.results.joint_load_history import rotation_matrices
 
 
 @dataclass(frozen=True, eq=False)

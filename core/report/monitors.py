@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kingpost.equations import FloatArray
-from kingpost.history import History
-from kingpost.monitorchannels import ERRORS
+from kingpost.base.arrays import FloatArray
+from kingpost.results.history import History
+from kingpost.results.monitor_channels import ERRORS
 
 #: Beyond these a sentence asks for a look: energy error over the greatest kinetic energy, error of closed loops in m or rad,
 #: condition of the constraint Jacobian.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.equations import FloatArray
+from kingpost.base.arrays import FloatArray
 
 #: Steps between the lowest and the highest value; one more code stands for "not a number".
 STEPS = 65534

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kingpost.base.files import write_whole
 from kingpost.fatigue.equivalent import SLOPES
-from kingpost.files import write_whole
-from kingpost.history import History
 from kingpost.report.content import Options, make_content
+from kingpost.results.history import History
 
 FOLDER = Path(__file__).parent
 #: In the order in which they are read; each uses only what stands before it.

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.elements import WORLD
-from kingpost.equations import FloatArray
-from kingpost.errors import KingpostError
-from kingpost.history import History
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import KingpostError
+from kingpost.mechanism.elements import WORLD
 from kingpost.report.channels import Inventory, JointLoad
 from kingpost.report.geometry import Geometry, JointGeometry, Poses
 from kingpost.report.packing import packed, packed_time
 from kingpost.report.shapes import THICKNESS, body_shapes, machine_size
+from kingpost.results.history import History
 
 #: Numbers that all frames together may take: seven per body, six per joint load, three per output.
 BUDGET = 500_000

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.elements import WORLD
-from kingpost.equations import FloatArray
+from kingpost.base.arrays import FloatArray
+from kingpost.mechanism.elements import WORLD
 from kingpost.report.geometry import Geometry, JointGeometry, Poses
 
 #: Joints to the world that let a body float or swing freely: what hangs there and carries others is drawn as a hull.

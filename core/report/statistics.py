@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import signal
 
-from kingpost.equations import FloatArray
+from kingpost.base.arrays import FloatArray
 from kingpost.report.packing import is_even, packed
 
 #: Sectors of a load rose.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from kingpost.cli.main import main
-from kingpost.pluginset import PluginSet
+from kingpost.registry.pluginset import PluginSet
 
 
 class Outcome(NamedTuple):

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 import casadi as ca
 import numpy as np
 
-from kingpost.assembly import Assembly, assemble
-from kingpost.equations import Equations, FloatArray
-from kingpost.interfaces.formulation import Formulation
-from kingpost.kinematics import TreeKinematics
-from kingpost.mechanism import Mechanism
-from kingpost.pluginset import PluginSet
-from kingpost.selection import make, select
+from kingpost.base.arrays import FloatArray
+from kingpost.equations.equations import Equations
+from kingpost.equations.formulation import Formulation
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.multibody.assembly import Assembly, assemble
+from kingpost.multibody.tree import TreeKinematics
+from kingpost.registry.pluginset import PluginSet
+from kingpost.registry.selection import make, select
 from kingpost.testing.problems import random_tree, welded
 
 #: Relative rounding allowed: some 1e3 operations per entry, and mass matrices with condition numbers up to 1e4.

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.equations import FloatArray
-from kingpost.history import History
-from kingpost.interfaces.integrator import Integrator, Solver, StepMap
-from kingpost.mechanism import Mechanism
-from kingpost.pluginset import PluginSet
-from kingpost.selection import make, select
-from kingpost.simulate import prepare
-from kingpost.simulation import Simulation
+from kingpost.base.arrays import FloatArray
+from kingpost.equations.integrator import Integrator, Solver, StepMap
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.registry.pluginset import PluginSet
+from kingpost.registry.selection import make, select
+from kingpost.results.history import History
+from kingpost.simulation.run import Simulation
+from kingpost.simulation.simulate import prepare
 from kingpost.testing.problems import (
     ROD_MASS,
     oscillator,

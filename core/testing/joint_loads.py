@@ -9,18 +9,20 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from kingpost.assembly import Assembly, assemble
-from kingpost.elements import ForceElement, Joint
-from kingpost.equations import Equations, FloatArray, LoadExpressions
-from kingpost.interfaces.formulation import Formulation
-from kingpost.interfaces.joint_loads import JointLoads
-from kingpost.joints import JOINT_KINDS
-from kingpost.kinematics import TreeKinematics
-from kingpost.loadframes import COMPONENTS
-from kingpost.loads import LoadRequest, derive_loads
-from kingpost.mechanism import Mechanism
-from kingpost.pluginset import PluginSet
-from kingpost.selection import Selection, select
+from kingpost.base.arrays import FloatArray
+from kingpost.base.load_frames import COMPONENTS
+from kingpost.equations.equations import Equations, LoadExpressions
+from kingpost.equations.formulation import Formulation
+from kingpost.loads.joint_loads import derive_loads
+from kingpost.loads.method import JointLoads
+from kingpost.mechanism.elements import ForceElement, Joint
+from kingpost.mechanism.load_request import LoadRequest
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.multibody.assembly import Assembly, assemble
+from kingpost.multibody.tree import TreeKinematics
+from kingpost.registry.pluginset import PluginSet
+from kingpost.registry.selection import Selection, select
+from kingpost.symbols.joints import JOINT_KINDS
 from kingpost.testing.problems import random_tree, welded
 
 #: Relative rounding allowed: some 1e3 operations per entry, on wrenches of parts that may cancel to a hundredth.

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.special
 
-from kingpost.closures import Closure
-from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter
-from kingpost.equations import FloatArray
-from kingpost.expressions import Scalar
-from kingpost.joints import JOINT_KINDS
-from kingpost.mechanism import Mechanism
+from kingpost.base.arrays import FloatArray
+from kingpost.base.formulas import Scalar
+from kingpost.mechanism.closures import Closure
+from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.symbols.joints import JOINT_KINDS
 
 
 def oscillator() -> Mechanism:

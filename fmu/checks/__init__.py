@@ -17,7 +17,7 @@ A check of your own is a function and a line in a list::
 from typing import TYPE_CHECKING, Any
 
 from kingpost.fmu.checks.check import Check, Need, Report, Result, Verdict, finding, not_applicable, passed
-from kingpost.fmu.checks.nursery import Nursery
+from kingpost.fmu.checks.processes import Nursery
 from kingpost.fmu.checks.runner import CheckOptions, check_fmu
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kingpost.fmu.checks import derivatives, instances, life, paper, resources, states, steps, values
+from kingpost.fmu.checks import archive_and_xml, derivatives, instances, lifecycle, resources, states, steps, values
 from kingpost.fmu.checks.check import Check, Need
 
 KEEPS_STATES = Need("it does not claim to keep states (canGetAndSetFMUstate)", lambda fmu: fmu.can("canGetAndSetFMUstate"))
@@ -21,26 +21,26 @@ ANY_STEP = Need(
 )
 
 CHECKS: tuple[Check, ...] = (
-    Check("archive", "the archive is sound and has a binary for this platform", (paper.archive,), runs=False),
-    Check("validate", "fmpy finds the model description valid", (paper.validate,), runs=False),
-    Check("units", "every real variable has a unit", (paper.units,), runs=False),
-    Check("structure", "outputs and initial unknowns are listed completely", (paper.structure,), runs=False),
-    Check("start", "it loads, instantiates and initialises", (life.start,), steps=False),
-    Check("run", "it runs to its stop time with finite values", (life.run,)),
-    Check("exit", "it ends, unloads, and lets the process end", (life.leave,), leaves_normally=True),
+    Check("archive", "the archive is sound and has a binary for this platform", (archive_and_xml.archive,), runs=False),
+    Check("validate", "fmpy finds the model description valid", (archive_and_xml.validate,), runs=False),
+    Check("units", "every real variable has a unit", (archive_and_xml.units,), runs=False),
+    Check("structure", "outputs and initial unknowns are listed completely", (archive_and_xml.structure,), runs=False),
+    Check("start", "it loads, instantiates and initialises", (lifecycle.start,), steps=False),
+    Check("run", "it runs to its stop time with finite values", (lifecycle.run,)),
+    Check("exit", "it ends, unloads, and lets the process end", (lifecycle.leave,), leaves_normally=True),
     Check("first-outputs", "outputs are right before the first step", (values.first_outputs,), steps=False),
     Check("set-values", "what may be set can be set and read back", (values.set_values,), steps=False),
     Check("unknown-references", "references that do not exist are refused, no more", (values.unknown_references,)),
     Check(
         "after-error",
         "after an error it can be ended like any other",
-        (life.after_error,),
+        (lifecycle.after_error,),
         steps=False,
         leaves_normally=True,
         poisoned=True,
     ),
     Check("nan-input", "nan and inf are not passed on as success", (values.not_a_number,)),
-    Check("reset", "reset brings back the start", (life.reset,)),
+    Check("reset", "reset brings back the start", (lifecycle.reset,)),
     Check("repeat", "the same steps give the same bits", (states.once, states.again)),
     Check("rollback", "going back to a state is exact", (states.rollback,), (KEEPS_STATES,)),
     Check("serialise", "a state can be continued in another process", (states.save, states.resume), (KEEPS_STATES, SERIALISES)),
@@ -60,7 +60,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check("many-instances", "many instances, one after the other and at once", (instances.many,)),
     Check("two-loads", "two copies can be loaded, and unloaded", (instances.two_loads,), (SEVERAL,)),
-    Check("folder-name", "it runs from a folder with any name", (life.folder_name,)),
+    Check("folder-name", "it runs from a folder with any name", (lifecycle.folder_name,)),
     Check("logging", "its messages are text", (resources.logging,)),
     Check("memory", "memory does not grow with steps", (resources.memory,)),
     Check("speed", "how long a step takes", (resources.speed,)),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from kingpost.fmu.checks.subject import Subject
-    from kingpost.fmu.running.archive import Fmu
+    from kingpost.fmu.file.opened import Fmu
 
 #: ``fault``: the check itself is broken, which says nothing about the FMU.
 Outcome: TypeAlias = Literal["pass", "finding", "not applicable", "fault"]

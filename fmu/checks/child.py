@@ -22,9 +22,9 @@ from typing import Any, NoReturn
 
 from kingpost.fmu.checks.check import Verdict, finding, not_applicable
 from kingpost.fmu.checks.subject import Manners, Subject
-from kingpost.fmu.running.archive import Fmu, open_fmu
+from kingpost.fmu.file.opened import Fmu, open_fmu
+from kingpost.fmu.instance.instance import FmiError, FmuEndedError
 from kingpost.fmu.running.experiment import Experiment
-from kingpost.fmu.running.instance import FmiError, FmuEndedError
 
 #: What the trail says when a check is over.
 LEAVING = "leaving the process"

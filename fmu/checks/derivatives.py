@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kingpost.equations import FloatArray
+from kingpost.base.arrays import FloatArray
 from kingpost.fmu.checks.check import Verdict, finding, not_applicable, passed
 from kingpost.fmu.checks.subject import Run, Subject
-from kingpost.fmu.running.instance import Instance, Port
-from kingpost.fmu.running.modelexchange import ModelExchange
-from kingpost.fmu.running.variables import Variable
+from kingpost.fmu.file.variables import Variable
+from kingpost.fmu.instance.instance import Instance, Port
+from kingpost.fmu.instance.modelexchange import ModelExchange
 
 #: Knowns that are tried one by one.
 MOST = 40

@@ -12,7 +12,7 @@ import numpy as np
 
 from kingpost.fmu.checks.check import Verdict, finding, not_applicable, passed
 from kingpost.fmu.checks.subject import Run, Subject, short_time
-from kingpost.fmu.running.instance import FmiError
+from kingpost.fmu.instance.instance import FmiError
 
 STATM = Path("/proc/self/statm")
 #: Steps before memory is looked at, and batches of steps after that.

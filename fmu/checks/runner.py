@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from kingpost.errors import FileError, KingpostError, closest, listed
+from kingpost.base.errors import FileError, KingpostError, closest, listed
 from kingpost.fmu.checks.check import Check, Report, Result, Verdict, not_applicable
-from kingpost.fmu.checks.nursery import Nursery
-from kingpost.fmu.running.archive import Fmu, Interface, open_fmu
+from kingpost.fmu.checks.processes import Nursery
+from kingpost.fmu.file.opened import Fmu, Interface, open_fmu
 from kingpost.fmu.running.experiment import experiment
 
 #: Stop time, in s after the start, of an FMU that names none.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kingpost.equations import FloatArray
+from kingpost.base.arrays import FloatArray
 from kingpost.fmu.checks.check import Verdict, finding, passed
 from kingpost.fmu.checks.subject import Run, Subject, not_finite
-from kingpost.fmu.running.instance import FmiError, Port
-from kingpost.fmu.running.log import status_name
+from kingpost.fmu.instance.instance import FmiError, Port
+from kingpost.fmu.instance.log import status_name
 
 #: Steps of the longest kind.
 STEPS = 8

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.equations import FloatArray
+from kingpost.base.arrays import FloatArray
 from kingpost.fmu.checks.check import Verdict
-from kingpost.fmu.running.archive import Fmu
+from kingpost.fmu.file.opened import Fmu
+from kingpost.fmu.file.variables import Variable, variables_of
+from kingpost.fmu.instance.instance import FmiError, Instance, Port
+from kingpost.fmu.instance.log import Log, Message
+from kingpost.fmu.instance.modelexchange import make_instance
+from kingpost.fmu.process.trail import Trail
 from kingpost.fmu.running.experiment import Experiment
-from kingpost.fmu.running.instance import FmiError, Instance, Port
-from kingpost.fmu.running.log import Log, Message
-from kingpost.fmu.running.modelexchange import make_instance
-from kingpost.fmu.running.trail import Trail
-from kingpost.fmu.running.variables import Variable, variables_of
 
 #: Values that are looked at; more would only take longer.
 MOST_OBSERVED = 500

@@ -10,9 +10,9 @@ import numpy as np
 
 from kingpost.fmu.checks.check import Verdict, finding, not_applicable, passed
 from kingpost.fmu.checks.subject import Run, Subject, difference, listed_few, not_finite
-from kingpost.fmu.running.instance import FmiError, Instance
-from kingpost.fmu.running.log import status_name
-from kingpost.fmu.running.variables import Variable, settable
+from kingpost.fmu.file.variables import Variable, settable
+from kingpost.fmu.instance.instance import FmiError, Instance
+from kingpost.fmu.instance.log import status_name
 
 #: Inputs that are tried one by one.
 MOST = 8

@@ -1,9 +1,9 @@
 """Co-simulation: FMUs and Kingpost models side by side, advanced by a master."""
 
+from kingpost.fmu.cosim.description.ssp import open_ssp, read_ssp
+from kingpost.fmu.cosim.description.system import Component, Connection, CosimError, PowerBond, System
+from kingpost.fmu.cosim.description.system_file import read_system
 from kingpost.fmu.cosim.run import Cosimulation, cosimulate, prepare_cosimulation
-from kingpost.fmu.cosim.ssp import open_ssp, read_ssp
-from kingpost.fmu.cosim.system import Component, Connection, CosimError, PowerBond, System
-from kingpost.fmu.cosim.systemfile import read_system
 
 __all__ = [
     "Component",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kingpost.errors import KingpostError, listed
-from kingpost.figures import FORMATS, check_installed, save
-from kingpost.files import write_whole
-from kingpost.fmu.cosim.graph import layers
+from kingpost.base.errors import KingpostError, listed
+from kingpost.base.files import write_whole
 from kingpost.fmu.cosim.run import Cosimulation
-from kingpost.fmu.cosim.wires import Wire
+from kingpost.fmu.cosim.wiring.graph import layers
+from kingpost.fmu.cosim.wiring.wires import Wire
+from kingpost.results.figures import FORMATS, check_installed, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,21 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.equations import Channel, FloatArray
-from kingpost.errors import Interrupted, KingpostError, SolverError, closest
-from kingpost.fmu.cosim.described import Described, PartnerEnded, PartnerError, Places, Running
-from kingpost.fmu.cosim.fmu_component import open_component
-from kingpost.fmu.cosim.graph import Loop, algebraic_loops, stepping_order
-from kingpost.fmu.cosim.model_component import open_model
-from kingpost.fmu.cosim.system import CosimError, System
+from kingpost.base.arrays import FloatArray
+from kingpost.base.channels import Channel
+from kingpost.base.errors import Interrupted, KingpostError, SolverError, closest
+from kingpost.base.version import __version__
+from kingpost.fmu.cosim.components.described import Described, PartnerEnded, PartnerError, Places, Running
+from kingpost.fmu.cosim.components.fmu import open_component
+from kingpost.fmu.cosim.components.model import open_model
+from kingpost.fmu.cosim.description.system import CosimError, System
+from kingpost.fmu.cosim.masters.interface import Bond, Coupling, Master
 from kingpost.fmu.cosim.watch import Watch
-from kingpost.fmu.cosim.wires import Wire, make_bonds, make_wires
-from kingpost.grid import fixed_step_grid
-from kingpost.history import History
-from kingpost.interfaces.master import Bond, Coupling, Master
-from kingpost.pluginset import PluginSet
-from kingpost.selection import select
-from kingpost.version import __version__
+from kingpost.fmu.cosim.wiring.graph import Loop, algebraic_loops, stepping_order
+from kingpost.fmu.cosim.wiring.wires import Wire, make_bonds, make_wires
+from kingpost.registry.pluginset import PluginSet
+from kingpost.registry.selection import select
+from kingpost.results.history import History
+from kingpost.simulation.grid import fixed_step_grid
 
 Progress = Callable[[float], None]
 #: Times closer than this part of a step are the same.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kingpost.equations import FloatArray
-from kingpost.errors import SolverError
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import SolverError
 
 #: Communication steps in a stretch whose largest values are compared with those of the one before.
 STRETCH = 20

@@ -9,18 +9,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from kingpost.errors import ExportError, listed
-from kingpost.files import write_whole
-from kingpost.fmu.cosim.described import Described
-from kingpost.fmu.cosim.fmu_component import FmuComponent
-from kingpost.fmu.cosim.model_component import ModelComponent
+from kingpost.base.errors import ExportError, listed
+from kingpost.base.files import write_whole
+from kingpost.fmu.cosim.components.described import Described
+from kingpost.fmu.cosim.components.fmu import FmuComponent
+from kingpost.fmu.cosim.components.model import ModelComponent
+from kingpost.fmu.cosim.description.ssp import ANNOTATION, FMU_TYPE, STRUCTURE
+from kingpost.fmu.cosim.description.system import System
 from kingpost.fmu.cosim.run import Cosimulation, prepare_cosimulation
-from kingpost.fmu.cosim.ssp import ANNOTATION, FMU_TYPE, STRUCTURE
-from kingpost.fmu.cosim.system import System
-from kingpost.fmu.native_exporter import NativeFmu
-from kingpost.fmu.osp import write_osp_system
-from kingpost.interfaces.exporter import ExportSelection
-from kingpost.pluginset import PluginSet
+from kingpost.fmu.export.native.exporter import NativeFmu
+from kingpost.fmu.osp.model_description import write_osp_system
+from kingpost.registry.pluginset import PluginSet
+from kingpost.simulation.exporter import ExportSelection
 
 SPACES = {
     "ssd": "http://ssp-standard.org/SSP1/SystemStructureDescription",

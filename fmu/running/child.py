@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.equations import FloatArray
-from kingpost.files import write_json
-from kingpost.fmu.running.archive import open_fmu
+from kingpost.base.arrays import FloatArray
+from kingpost.base.files import write_json
+from kingpost.fmu.file.opened import open_fmu
+from kingpost.fmu.instance.log import Log, Message
+from kingpost.fmu.process.trail import Trail
 from kingpost.fmu.running.job import Job
-from kingpost.fmu.running.log import Log, Message
 from kingpost.fmu.running.march import finish, march
-from kingpost.fmu.running.trail import Trail
 
 
 def main(place: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from kingpost.errors import SolverError
-from kingpost.fmu.running.archive import Fmu, FmuError
+from kingpost.base.errors import SolverError
+from kingpost.fmu.file.opened import Fmu, FmuError
 
 #: Steps of a run if nobody says how long a step is.
 STEPS = 1000

@@ -9,12 +9,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from kingpost.equations import FloatArray
-from kingpost.errors import closest, listed
-from kingpost.fmu.running.archive import FmuError
-from kingpost.fmu.running.variables import Variable
-from kingpost.history import History
-from kingpost.readers import read_history
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import closest, listed
+from kingpost.fmu.file.opened import FmuError
+from kingpost.fmu.file.variables import Variable
+from kingpost.results.history import History
+from kingpost.results.read_write import read_history
 
 #: A file with a column for each input, a history, or functions of time (s) by name.
 InputSource: TypeAlias = str | Path | History | Mapping[str, Callable[[float], float]]

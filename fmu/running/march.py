@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.equations import FloatArray
-from kingpost.fmu.running.archive import Fmu
-from kingpost.fmu.running.instance import FmiError, FmuEndedError, Instance, Port
+from kingpost.base.arrays import FloatArray
+from kingpost.fmu.file.opened import Fmu
+from kingpost.fmu.file.variables import Variable, variables_of
+from kingpost.fmu.instance.instance import FmiError, FmuEndedError, Instance, Port
+from kingpost.fmu.instance.log import Log
+from kingpost.fmu.instance.modelexchange import make_instance
 from kingpost.fmu.running.job import Job
-from kingpost.fmu.running.log import Log
-from kingpost.fmu.running.modelexchange import make_instance
-from kingpost.fmu.running.variables import Variable, variables_of
 
 #: Messages of the FMU that go with an error.
 LAST = 3

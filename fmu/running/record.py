@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.equations import Channel, FloatArray
-from kingpost.fmu.running.archive import Fmu
+from kingpost.base.arrays import FloatArray
+from kingpost.base.channels import Channel
+from kingpost.base.load_frames import COMPONENTS
+from kingpost.base.version import __version__
+from kingpost.fmu.file.opened import Fmu
+from kingpost.fmu.file.variables import Variable
 from kingpost.fmu.running.inputs import InputTable
 from kingpost.fmu.running.job import Job
-from kingpost.fmu.running.variables import Variable
-from kingpost.history import History
-from kingpost.loadframes import COMPONENTS
-from kingpost.version import __version__
+from kingpost.results.history import History
 
 #: The unit of what has none, or does not say.
 NO_UNIT = "1"

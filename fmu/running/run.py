@@ -15,19 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.equations import FloatArray
-from kingpost.errors import Interrupted, KingpostError, SolverError, closest, listed
-from kingpost.fmu.running.archive import Fmu, FmuError, Interface, open_fmu
-from kingpost.fmu.running.endings import describe_ending
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import Interrupted, KingpostError, SolverError, closest, listed
+from kingpost.fmu.file.opened import Fmu, FmuError, Interface, open_fmu
+from kingpost.fmu.file.variables import Variable, recorded, start_settings, variables_of
+from kingpost.fmu.instance.log import Log, Message
+from kingpost.fmu.process.endings import describe_ending
+from kingpost.fmu.process.trail import read_trail
 from kingpost.fmu.running.experiment import experiment
 from kingpost.fmu.running.inputs import InputSource, InputTable, input_table
 from kingpost.fmu.running.job import SOLVERS, Job, SolverName
-from kingpost.fmu.running.log import Log, Message
 from kingpost.fmu.running.record import make_history
-from kingpost.fmu.running.trail import read_trail
-from kingpost.fmu.running.variables import Variable, recorded, start_settings, variables_of
-from kingpost.grid import fixed_step_grid
-from kingpost.history import History
+from kingpost.results.history import History
+from kingpost.simulation.grid import fixed_step_grid
 
 #: Time between two looks at the process of the FMU, in s.
 LOOK = 0.02

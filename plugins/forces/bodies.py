@@ -7,10 +7,10 @@ from typing import Literal
 
 import casadi as ca
 
-from kingpost.errors import MechanismError
-from kingpost.expressions import Scalar, Scalars, Vector3, as_scalar
-from kingpost.fields import AnchorName, BodyName
-from kingpost.interfaces.force import Force, Kinematics, Loads
+from kingpost.base.errors import MechanismError
+from kingpost.base.fields import AnchorName, BodyName
+from kingpost.base.formulas import Scalar, Scalars, Vector3, as_scalar
+from kingpost.multibody.force import Force, Kinematics, Loads
 from kingpost.plugins.forces.laws import damping_law, spring_law
 
 ZERO: Vector3 = (0.0, 0.0, 0.0)

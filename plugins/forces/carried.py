@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from kingpost.errors import MechanismError
-from kingpost.expressions import Scalar, Vector3
-from kingpost.fields import BodyName
-from kingpost.interfaces.force import Force, Kinematics, Loads
-from kingpost.ports import TRIANGLE
-from kingpost.screws import Pose, rotation_rpy, twist_to
+from kingpost.base.errors import MechanismError
+from kingpost.base.fields import BodyName
+from kingpost.base.formulas import Scalar, Vector3
+from kingpost.loads.ports import TRIANGLE
+from kingpost.multibody.force import Force, Kinematics, Loads
+from kingpost.symbols.screws import Pose, rotation_rpy, twist_to
 
 ZERO: Vector3 = (0.0, 0.0, 0.0)
 

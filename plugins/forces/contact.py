@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from kingpost.errors import MechanismError
-from kingpost.expressions import Scalar, Vector3, as_scalar
-from kingpost.fields import AnchorName, BodyName
-from kingpost.interfaces.force import Force, Kinematics, Loads
+from kingpost.base.errors import MechanismError
+from kingpost.base.fields import AnchorName, BodyName
+from kingpost.base.formulas import Scalar, Vector3, as_scalar
+from kingpost.multibody.force import Force, Kinematics, Loads
 from kingpost.plugins.forces.bodies import ZERO
 from kingpost.plugins.forces.laws import never_negative, one_sided
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from kingpost.expressions import Vector3
-from kingpost.interfaces.force import Force, Kinematics, Loads
+from kingpost.base.formulas import Vector3
+from kingpost.multibody.force import Force, Kinematics, Loads
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from typing import Any
 
 import casadi as ca
 
-from kingpost.errors import MechanismError
-from kingpost.expressions import Scalar, Scalars, as_scalar
-from kingpost.fields import CoordinateName
-from kingpost.interfaces.force import Force, Kinematics, Loads
+from kingpost.base.errors import MechanismError
+from kingpost.base.fields import CoordinateName
+from kingpost.base.formulas import Scalar, Scalars, as_scalar
+from kingpost.mechanism.trajectories import Constant, Trajectory
+from kingpost.multibody.force import Force, Kinematics, Loads
 from kingpost.plugins.forces.laws import damping_law, spring_law
-from kingpost.trajectories import Constant, Trajectory
 
 
 @dataclass(frozen=True)

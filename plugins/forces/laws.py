@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import casadi as ca
 
-from kingpost.expressions import Scalar, Scalars
-from kingpost.interfaces.force import Kinematics
+from kingpost.base.formulas import Scalar, Scalars
+from kingpost.multibody.force import Kinematics
 
 
 def spring_law(kinematics: Kinematics, stiffness: Scalars, stretch: ca.SX) -> tuple[ca.SX, ca.SX]:

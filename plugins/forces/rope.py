@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from kingpost.errors import MechanismError, closest, listed
-from kingpost.expressions import Scalar, Vector3, as_scalar
-from kingpost.fields import AnchorName, BodyName, CoordinateName
-from kingpost.interfaces.force import Force, Kinematics, Loads
+from kingpost.base.errors import MechanismError, closest, listed
+from kingpost.base.fields import AnchorName, BodyName, CoordinateName
+from kingpost.base.formulas import Scalar, Vector3, as_scalar
+from kingpost.multibody.force import Force, Kinematics, Loads
 from kingpost.plugins.forces.bodies import MEETING, ZERO
 from kingpost.plugins.forces.laws import never_negative, one_sided
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from kingpost.elements import TIME
-from kingpost.errors import MechanismError
-from kingpost.expressions import Expression, Scalar, Vector3, as_scalar
-from kingpost.fields import BodyName
-from kingpost.interfaces.force import Force, Kinematics, Loads
-from kingpost.screws import shift_twist
+from kingpost.base.errors import MechanismError
+from kingpost.base.fields import BodyName
+from kingpost.base.formulas import Expression, Scalar, Vector3, as_scalar
+from kingpost.mechanism.elements import TIME
+from kingpost.multibody.force import Force, Kinematics, Loads
+from kingpost.symbols.screws import shift_twist
 
 ZERO: Vector3 = (0.0, 0.0, 0.0)
 Row = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]

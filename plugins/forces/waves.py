@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from kingpost.errors import MechanismError
-from kingpost.expressions import Scalar, Vector3, as_scalar
-from kingpost.fields import BodyName
-from kingpost.interfaces.force import Force, Kinematics, Loads
+from kingpost.base.errors import MechanismError
+from kingpost.base.fields import BodyName
+from kingpost.base.formulas import Scalar, Vector3, as_scalar
+from kingpost.multibody.force import Force, Kinematics, Loads
 from kingpost.plugins.forces.water import SCREW_ORDER, ZERO, Row
 
 Component = tuple[Scalar, Scalar, Scalar]

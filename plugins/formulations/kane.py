@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from kingpost.assembly import Assembly
-from kingpost.constraints import tree_constraints
-from kingpost.equations import Equations, output_channels
-from kingpost.interfaces.formulation import Formulation
-from kingpost.kinematics import TreeKinematics
+from kingpost.equations.equations import Equations, output_channels
+from kingpost.equations.formulation import Formulation
+from kingpost.multibody.assembly import Assembly
+from kingpost.multibody.constraints import tree_constraints
+from kingpost.multibody.tree import TreeKinematics
 from kingpost.plugins.formulations.loops import LoopOptions, loop_equations
-from kingpost.screws import hat, shift_twist, shift_wrench, twist_cross
+from kingpost.symbols.screws import hat, shift_twist, shift_wrench, twist_cross
 
 
 class Kane(Formulation):

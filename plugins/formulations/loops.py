@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from kingpost.consistency import DriftingEquations
-from kingpost.equations import Equations
-from kingpost.errors import MechanismError
-from kingpost.partition import PartitionedEquations, wanted_names
+from kingpost.base.errors import MechanismError
+from kingpost.equations.consistency import DriftingEquations
+from kingpost.equations.equations import Equations
+from kingpost.equations.partition import PartitionedEquations, wanted_names
 
 
 @dataclass(frozen=True)

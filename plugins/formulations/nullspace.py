@@ -11,16 +11,16 @@ from typing import Any
 
 import casadi as ca
 
-from kingpost.assembly import Assembly
-from kingpost.elements import WORLD, Joint
-from kingpost.equations import PROJECTIONS, Equations
-from kingpost.externals import External
-from kingpost.interfaces.formulation import Formulation
-from kingpost.joints import JOINT_KINDS
-from kingpost.plugins.formulations.director_constraints import director_constraints
-from kingpost.plugins.formulations.director_joints import ALONG_PARENT
-from kingpost.plugins.formulations.directors import DirectorModel
-from kingpost.plugins.formulations.discrete_null_space import DirectorNullSpace
+from kingpost.equations.equations import PROJECTIONS, Equations
+from kingpost.equations.formulation import Formulation
+from kingpost.mechanism.elements import WORLD, Joint
+from kingpost.multibody.assembly import Assembly
+from kingpost.plugins.formulations.directors.constraints import director_constraints
+from kingpost.plugins.formulations.directors.discrete_null_space import DirectorNullSpace
+from kingpost.plugins.formulations.directors.formulation import DirectorModel
+from kingpost.plugins.formulations.directors.joints import ALONG_PARENT
+from kingpost.symbols.externals import External
+from kingpost.symbols.joints import JOINT_KINDS
 
 
 class NullspaceEquations(Equations):

@@ -12,17 +12,17 @@ from typing import Any, TypeAlias
 
 import casadi as ca
 
-from kingpost.assembly import Assembly
-from kingpost.constraints import tree_constraints
-from kingpost.cutkinematics import CutKinematics, pack_pose
-from kingpost.elements import WORLD
-from kingpost.equations import Equations, output_channels
-from kingpost.interfaces.formulation import Formulation
-from kingpost.kinematics import TreeKinematics
-from kingpost.links import Link, make_link, pack_symmetric
+from kingpost.equations.equations import Equations, output_channels
+from kingpost.equations.formulation import Formulation
+from kingpost.mechanism.elements import WORLD
+from kingpost.multibody.assembly import Assembly
+from kingpost.multibody.constraints import tree_constraints
+from kingpost.multibody.cut import CutKinematics, pack_pose
+from kingpost.multibody.links import Link, make_link, pack_symmetric
+from kingpost.multibody.tree import TreeKinematics
 from kingpost.plugins.formulations.loops import LoopOptions, loop_equations
-from kingpost.screws import Pose
-from kingpost.straightline import FUSED
+from kingpost.symbols.screws import Pose
+from kingpost.symbols.straightline import FUSED
 
 
 class Recursive(Formulation):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-from kingpost.equations import Equations
+from kingpost.equations.equations import Equations
 from kingpost.plugins.integrators.implicit import DescriptorStep, Interval, Parts
 
 

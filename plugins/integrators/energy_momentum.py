@@ -7,8 +7,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from kingpost.equations import Equations
-from kingpost.newton import StepProblem
+from kingpost.equations.equations import Equations
+from kingpost.equations.newton import StepProblem
 from kingpost.plugins.integrators.implicit import DescriptorStep, Interval, Parts
 from kingpost.plugins.integrators.reduced import ReducedStep
 

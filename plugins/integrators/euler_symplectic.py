@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import casadi as ca
 
-from kingpost.equations import Equations
-from kingpost.interfaces.integrator import StepMap
+from kingpost.equations.equations import Equations
+from kingpost.equations.integrator import StepMap
 
 
 class EulerSymplectic(StepMap):

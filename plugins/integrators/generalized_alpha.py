@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from kingpost.equations import Equations
-from kingpost.errors import MechanismError
-from kingpost.newton import NewtonOptions
+from kingpost.base.errors import MechanismError
+from kingpost.equations.equations import Equations
+from kingpost.equations.newton import NewtonOptions
 from kingpost.plugins.integrators.implicit import DescriptorStep, Interval, Parts
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from kingpost.equations import Equations
-from kingpost.externals import with_externals
-from kingpost.newton import ImplicitStepMap, StepProblem, straightened
-from kingpost.straightline import solve_symmetric
+from kingpost.equations.equations import Equations
+from kingpost.equations.newton import ImplicitStepMap, StepProblem, straightened
+from kingpost.symbols.externals import with_externals
+from kingpost.symbols.straightline import solve_symmetric
 
 
 class Parts:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import casadi as ca
 
-from kingpost.equations import Equations
-from kingpost.newton import ImplicitStepMap, StepProblem, straightened
+from kingpost.equations.equations import Equations
+from kingpost.equations.newton import ImplicitStepMap, StepProblem, straightened
 from kingpost.plugins.integrators.rotations import Rotations, cayley, half_cayley
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from kingpost.errors import SolverError
-from kingpost.newton import NewtonOptions
-from kingpost.plugins.formulations.quaternion_bodies import left
-from kingpost.plugins.formulations.quaternions import QuaternionEquations
+from kingpost.base.errors import SolverError
+from kingpost.equations.newton import NewtonOptions
+from kingpost.plugins.formulations.quaternions.bodies import left
+from kingpost.plugins.formulations.quaternions.formulation import QuaternionEquations
 from kingpost.plugins.integrators.energy_momentum import STILL, depends, quadratic
 from kingpost.plugins.integrators.implicit import DescriptorStep, Interval, Parts
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from kingpost.discrete import DiscreteNullSpace
-from kingpost.equations import ENERGIES, Equations
-from kingpost.newton import StepProblem, straightened
+from kingpost.equations.discrete_null_space import DiscreteNullSpace
+from kingpost.equations.equations import ENERGIES, Equations
+from kingpost.equations.newton import StepProblem, straightened
 from kingpost.plugins.integrators.implicit import DescriptorStep, Interval, Parts
 
 

@@ -6,8 +6,8 @@ from functools import cached_property
 
 import casadi as ca
 
-from kingpost.equations import Equations
-from kingpost.joints import ANGULAR, JOINT_KINDS
+from kingpost.equations.equations import Equations
+from kingpost.symbols.joints import ANGULAR, JOINT_KINDS
 
 
 class Rotations:

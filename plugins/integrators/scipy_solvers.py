@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kingpost.equations import FloatArray
-from kingpost.errors import SolverError
-from kingpost.interfaces.integrator import InitialValueProblem, Solver
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import SolverError
+from kingpost.equations.integrator import InitialValueProblem, Solver
 
 
 @dataclass(frozen=True)

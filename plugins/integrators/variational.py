@@ -7,8 +7,8 @@ from typing import Literal
 
 import casadi as ca
 
-from kingpost.errors import SolverError
-from kingpost.newton import NewtonOptions
+from kingpost.base.errors import SolverError
+from kingpost.equations.newton import NewtonOptions
 from kingpost.plugins.integrators.implicit import DescriptorStep, Interval, Parts
 
 

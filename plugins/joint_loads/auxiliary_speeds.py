@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from kingpost.assembly import Assembly
-from kingpost.dynamics import TreeDynamics
-from kingpost.elements import Joint
-from kingpost.equations import Equations
-from kingpost.externals import External, with_externals
-from kingpost.interfaces.joint_loads import JointLoads
-from kingpost.joints import JOINT_KINDS
-from kingpost.kinematics import Link, TreeKinematics
-from kingpost.screws import Pose, shift_twist, shift_wrench, twist_to, wrench_to
+from kingpost.equations.equations import Equations
+from kingpost.loads.method import JointLoads
+from kingpost.mechanism.elements import Joint
+from kingpost.multibody.assembly import Assembly
+from kingpost.multibody.newton_euler import TreeDynamics
+from kingpost.multibody.tree import Link, TreeKinematics
+from kingpost.symbols.externals import External, with_externals
+from kingpost.symbols.joints import JOINT_KINDS
+from kingpost.symbols.screws import Pose, shift_twist, shift_wrench, twist_to, wrench_to
 
 
 class AuxiliarySpeeds(JointLoads):

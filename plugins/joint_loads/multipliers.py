@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import casadi as ca
 
-from kingpost.dynamics import TreeDynamics
-from kingpost.elements import Joint
-from kingpost.equations import Equations
-from kingpost.errors import PluginError, listed
-from kingpost.interfaces.joint_loads import JointLoads
+from kingpost.base.errors import PluginError, listed
+from kingpost.equations.equations import Equations
+from kingpost.loads.method import JointLoads
+from kingpost.mechanism.elements import Joint
+from kingpost.multibody.newton_euler import TreeDynamics
 
 
 class MultiplierLoads(JointLoads):

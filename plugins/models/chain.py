@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kingpost.elements import Body, ForceElement, Joint, Output, Parameter
-from kingpost.errors import MechanismError
-from kingpost.interfaces.model import Model
-from kingpost.mechanism import Mechanism
+from kingpost.base.errors import MechanismError
+from kingpost.mechanism.elements import Body, ForceElement, Joint, Output, Parameter
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.model import Model
 
 
 @dataclass(frozen=True)

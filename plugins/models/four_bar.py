@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import acos, atan2, cos, pi, sin, sqrt
 
-from kingpost.closures import Closure
-from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter
-from kingpost.interfaces.model import Model
-from kingpost.mechanism import Mechanism
+from kingpost.mechanism.closures import Closure
+from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.model import Model
 
 #: Axis of all pins: a positive angle turns x towards z, up.
 AXIS = (0.0, -1.0, 0.0)

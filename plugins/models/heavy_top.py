@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from kingpost.elements import Body, ForceElement, Joint, Output, Parameter
-from kingpost.expressions import Expression
-from kingpost.interfaces.model import Model
-from kingpost.mechanism import Mechanism
+from kingpost.base.formulas import Expression
+from kingpost.mechanism.elements import Body, ForceElement, Joint, Output, Parameter
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.model import Model
 
 
 class HeavyTop(Model):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from math import atan2, cos, hypot, sin
 
-from kingpost.closures import Closure
-from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter
-from kingpost.interfaces.model import Model
-from kingpost.mechanism import Mechanism
+from kingpost.mechanism.closures import Closure
+from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.model import Model
+from kingpost.mechanism.trajectories import RestToRest
 from kingpost.plugins.models.four_bar import AXIS, rod
-from kingpost.trajectories import RestToRest
 
 
 class LuffingCrane(Model):

@@ -6,10 +6,12 @@ from dataclasses import replace
 from math import atan2, cos, hypot, pi, sin
 from typing import Any
 
-from kingpost.closures import Closure
-from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter, Port
-from kingpost.interfaces.model import Model
-from kingpost.mechanism import Mechanism
+from kingpost.loads.ports import TWIST
+from kingpost.mechanism.closures import Closure
+from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter, Port
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.model import Model
+from kingpost.mechanism.trajectories import Constant
 from kingpost.plugins.models.offshore_data import ALONG_KNUCKLE, LARGE, SMALL, Crane, Ship
 from kingpost.plugins.models.offshore_vessel import (
     CARRIER,
@@ -17,8 +19,6 @@ from kingpost.plugins.models.offshore_vessel import (
     Parts,
     vessel_parts,
 )
-from kingpost.ports import TWIST
-from kingpost.trajectories import Constant
 
 #: Booms lie along the x axes of their frames and are raised by positive angles about this axis.
 RAISING = (0, -1, 0)

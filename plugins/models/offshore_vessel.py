@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from math import pi
 from typing import Any
 
-from kingpost.elements import Body, ForceElement, Input, Joint, Parameter, Port
-from kingpost.expressions import Scalar
-from kingpost.interfaces.model import Model
-from kingpost.loadframes import COMPONENTS
-from kingpost.loads import UNITS
-from kingpost.mechanism import Mechanism
+from kingpost.base.formulas import Scalar
+from kingpost.base.load_frames import COMPONENTS, UNITS
+from kingpost.loads.ports import TRIANGLE, inertia_unit
+from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Parameter, Port
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.model import Model
 from kingpost.plugins.models.offshore_data import LARGE, SMALL, Ship
-from kingpost.ports import TRIANGLE, inertia_unit
 
 GRAVITY = Parameter("gravity", 9.81, "m/s2", "acceleration of free fall")
 WATER = Parameter("water_density", 1025.0, "kg/m3", "density of the water")

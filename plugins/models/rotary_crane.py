@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kingpost.closures import Closure
-from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter
-from kingpost.interfaces.model import Model
-from kingpost.mechanism import Mechanism
+from kingpost.mechanism.closures import Closure
+from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.model import Model
 
 
 class RotaryCrane(Model):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from kingpost.elements import Body, ForceElement, Input, Joint, Parameter
-from kingpost.interfaces.model import Model
-from kingpost.mechanism import Mechanism
+from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Parameter
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.model import Model
 
 #: Semi-axes of the ellipsoid (m); radius and height of the discs (m); density of all (kg/m^3). Document 001, table 4.1, prints
 #: masses, Euler tensors and distances rounded to four digits; they are those of these shapes.

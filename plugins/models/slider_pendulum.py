@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter
-from kingpost.interfaces.model import Model
-from kingpost.mechanism import Mechanism
+from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.model import Model
 
 
 class SliderPendulum(Model):

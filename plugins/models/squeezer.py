@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kingpost.closures import Closure
-from kingpost.elements import Body, ForceElement, Joint, Output, Parameter
-from kingpost.expressions import Vector3
-from kingpost.interfaces.model import Model
-from kingpost.mechanism import Mechanism
+from kingpost.base.formulas import Vector3
+from kingpost.mechanism.closures import Closure
+from kingpost.mechanism.elements import Body, ForceElement, Joint, Output, Parameter
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.model import Model
 
 AXIS = (0.0, 0.0, 1.0)
 #: Mass (kg), moment of inertia (kg m^2) and centre of mass in the link's own frame (m).

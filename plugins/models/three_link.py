@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import pi
 
-from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter
-from kingpost.interfaces.model import Model
-from kingpost.mechanism import Mechanism
+from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.model import Model
 from kingpost.plugins.models.four_bar import AXIS
 
 #: Table 6.1: mass (kg), Euler moments E1 and E2 (kg m^2), length (m), start angle (rad).

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import pi
 
-from kingpost.elements import Body, ForceElement, Input, Joint, Output, Parameter
-from kingpost.interfaces.model import Model
-from kingpost.mechanism import Mechanism
-from kingpost.trajectories import Sequence
+from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.model import Model
+from kingpost.mechanism.trajectories import Sequence
 
 CRANE_JOINTS = ("slew", "luff", "knuckle")
 #: Fig. 5: the crane's positions at 0, 10 and 20 s, joint by joint. The paper does not say how it moves between them.

@@ -11,10 +11,10 @@ from typing import IO
 
 import numpy as np
 
-from kingpost.equations import Channel
-from kingpost.history import History
-from kingpost.interfaces.writer import Writer
-from kingpost.metadata import FORMAT, Metadata, from_text, to_text
+from kingpost.base.channels import Channel
+from kingpost.results.history import History
+from kingpost.results.metadata import FORMAT, Metadata, from_text, to_text
+from kingpost.results.writer import Writer
 
 #: Rows that are put into text at once.
 ROWS = 1000

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.equations import FloatArray
-from kingpost.history import History
-from kingpost.interfaces.writer import Writer
-from kingpost.metadata import ENTRY, from_text, to_text, unique_names
+from kingpost.base.arrays import FloatArray
 from kingpost.plugins.writers.precision import Precision, in_precision
+from kingpost.results.history import History
+from kingpost.results.metadata import ENTRY, from_text, to_text, unique_names
+from kingpost.results.writer import Writer
 
 
 class Hdf5Writer(Writer):

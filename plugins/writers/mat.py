@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import scipy.io
 
-from kingpost.history import History
-from kingpost.interfaces.writer import Writer
-from kingpost.metadata import ENTRY, from_text, to_text, unique_names
 from kingpost.plugins.writers.precision import Precision, in_precision
+from kingpost.results.history import History
+from kingpost.results.metadata import ENTRY, from_text, to_text, unique_names
+from kingpost.results.writer import Writer
 
 #: namelengthmax of MATLAB.
 LONGEST_NAME = 63

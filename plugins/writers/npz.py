@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from kingpost.history import History
-from kingpost.interfaces.writer import Writer
-from kingpost.metadata import ENTRY, from_text, to_text
 from kingpost.plugins.writers.precision import Precision, in_precision
+from kingpost.results.history import History
+from kingpost.results.metadata import ENTRY, from_text, to_text
+from kingpost.results.writer import Writer
 
 
 class NpzWriter(Writer):

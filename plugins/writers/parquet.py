@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kingpost.equations import Channel
-from kingpost.history import History
-from kingpost.interfaces.writer import Writer
-from kingpost.metadata import ENTRY, from_text, to_text, unique_names
+from kingpost.base.channels import Channel
 from kingpost.plugins.writers.precision import Precision, in_precision
+from kingpost.results.history import History
+from kingpost.results.metadata import ENTRY, from_text, to_text, unique_names
+from kingpost.results.writer import Writer
 
 
 class ParquetWriter(Writer):

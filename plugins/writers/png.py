@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kingpost.figures import save, usual_figure
-from kingpost.history import History
-from kingpost.interfaces.writer import Writer
+from kingpost.results.figures import save, usual_figure
+from kingpost.results.history import History
+from kingpost.results.writer import Writer
 
 
 class PngWriter(Writer):

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.errors import KingpostError
-from kingpost.history import History
+from kingpost.base.errors import KingpostError
+from kingpost.results.history import History
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from kingpost.readers import read_history
+from kingpost.results.read_write import read_history
 
 MODEL = """
 name = "my-four-bar"

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from kingpost import figures
-from kingpost.equations import Channel
-from kingpost.figures import USUAL_PANELS, draw, make_panels, role_of, thinned, usual_figure
-from kingpost.history import History
-from kingpost.readers import write_history
+from kingpost.base.channels import Channel
+from kingpost.results import figures
+from kingpost.results.figures import USUAL_PANELS, draw, make_panels, role_of, thinned, usual_figure
+from kingpost.results.history import History
+from kingpost.results.read_write import write_history
 
 LOADS = ("Mx", "My", "Mz", "Fx", "Fy", "Fz")
 

@@ -1,24 +1,23 @@
 """The documentation says what the code does."""
 
-import inspect
 import re
 import textwrap
 from pathlib import Path
 
 import pytest
 
-from kingpost import PluginSet, hookspecs, read_model
+from kingpost import PluginSet, read_model
+from kingpost.base.toml import tomllib
 from kingpost.cli.main import EXIT_CODES
-from kingpost.tomllines import tomllib
+from kingpost.registry.hookspecs import KINDS_HOOK
 
 ROOT = Path(__file__).parents[2]
-HOOKS = [name for name in vars(hookspecs) if name.startswith("kingpost_")]
+HOOKS = [KINDS_HOOK, *(kind.hook for kind in PluginSet(entry_points=False).kinds.values())]
 
 
 @pytest.mark.parametrize("hook", HOOKS)
 def test_every_hook_has_a_heading_with_its_signature_and_a_test(hook):
-    arguments = ", ".join(inspect.signature(getattr(hookspecs, hook)).parameters)
-    assert f"\n### {hook}({arguments})\n" in (ROOT / "docs" / "plugins.md").read_text()
+    assert f"\n### {hook}()\n" in (ROOT / "docs" / "plugins.md").read_text()
     assert f"def test_hook_{hook}(" in (ROOT / "tests" / "plugins" / "test_pluginset.py").read_text()
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from kingpost.equations import Channel
-from kingpost.history import History
+from kingpost.base.channels import Channel
+from kingpost.results.history import History
 
 COMPONENTS = ("Mx", "My", "Mz", "Fx", "Fy", "Fz")
 

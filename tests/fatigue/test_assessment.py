@@ -24,7 +24,7 @@ from kingpost.fatigue import (
     load_record,
     read_states,
 )
-from kingpost.loads import LoadRequest
+from kingpost.mechanism.load_request import LoadRequest
 from tests.fatigue.synthetic import cosine, load_history
 
 TIME, WAVE = cosine(20)

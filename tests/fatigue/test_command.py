@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from kingpost.fatigue import HotSpot, assess_hot_spots, assess_loads, read_curves, read_hot_spots, read_states
-from kingpost.readers import read_history, write_history
+from kingpost.results.read_write import read_history, write_history
 from tests.fatigue.synthetic import cosine, load_history
 
 TIME, WAVE = cosine(20)

@@ -9,7 +9,7 @@ import pytest
 from kingpost import Body, FileError, ForceElement, Joint, KingpostError, Mechanism, simulate
 from kingpost.fatigue import HotSpot, assess_hot_spots, count_cycles, curve_set, miner_damage, read_hot_spots, stress_history
 from kingpost.fatigue.hotspots import load_columns
-from kingpost.loads import LoadRequest
+from kingpost.mechanism.load_request import LoadRequest
 from tests.fatigue.synthetic import cosine, load_history
 
 TIME, WAVE = cosine(20)

@@ -7,7 +7,7 @@ import pytest
 
 from kingpost import KingpostError
 from kingpost.fatigue import curve_set, sector_resultants
-from kingpost.loads import LoadRequest
+from kingpost.mechanism.load_request import LoadRequest
 from tests.fatigue.synthetic import cosine, load_history
 
 TIME, WAVE = cosine(30, 48)

@@ -15,11 +15,11 @@ import fmpy
 import pytest
 
 from kingpost import Mechanism, PluginSet
-from kingpost.compiler import find_compiler
-from kingpost.exporting import prepare_export
-from kingpost.fmu import building
-from kingpost.fmu.native_exporter import NativeFmu, NativeOptions
-from kingpost.interfaces.exporter import ExportSelection
+from kingpost.fmu.export.native import building
+from kingpost.fmu.export.native.exporter import NativeFmu, NativeOptions
+from kingpost.kernel.compiler import find_compiler
+from kingpost.simulation.export_model import prepare_export
+from kingpost.simulation.exporter import ExportSelection
 
 C_MASTER = Path(__file__).parent / "c_master"
 #: The headers of both standards.

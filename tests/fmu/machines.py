@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 
 from kingpost import Body, ForceElement, Input, Joint, Mechanism, Output, Parameter, StepMap
-from kingpost.trajectories import Sampled
+from kingpost.mechanism.trajectories import Sampled
 
 LENGTH = Parameter("length", 1.0, "m", "of the rod", minimum=0.1, maximum=10.0)
 MASS = Parameter("mass", 2.0, "kg", "at its end")

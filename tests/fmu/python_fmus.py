@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from kingpost import ForceElement, Mechanism, PluginSet
-from kingpost.exporting import prepare_export
-from kingpost.fmu.python_exporter import PythonFmu, PythonOptions
-from kingpost.interfaces.exporter import ExportSelection
+from kingpost.fmu.export.python.exporter import PythonFmu, PythonOptions
+from kingpost.simulation.export_model import prepare_export
+from kingpost.simulation.exporter import ExportSelection
 from tests.fmu.conftest import once
 from tests.fmu.machines import rig
 

@@ -7,12 +7,12 @@ import types
 import pytest
 
 from kingpost import PluginSet
-from kingpost.exporting import prepare_export
-from kingpost.fmu.bundling import copy_package, copy_plugins, used_plugins
-from kingpost.fmu.slave.engine import EngineError
-from kingpost.fmu.slave.importing import check_requirements, install, rename_imports
-from kingpost.fmu.slavemodule import RUNTIME, slave_files
+from kingpost.fmu.export.python.bundling import copy_package, copy_plugins, used_plugins
+from kingpost.fmu.export.python.module import RUNTIME, slave_files
+from kingpost.fmu.export.python.runtime.engine import EngineError
+from kingpost.fmu.export.python.runtime.importing import check_requirements, install, rename_imports
 from kingpost.plugins import hooks
+from kingpost.simulation.export_model import prepare_export
 from tests.fmu.machines import rig
 
 STATEMENTS = {
@@ -61,7 +61,7 @@ def test_what_is_not_meant_stays_as_it_is():
 
 def test_the_copy_of_kingpost_imports_nothing_of_kingpost():
     copy = copy_package()
-    assert f"{copy.name}/fmu/slave/rebuilding.py" in copy.files
+    assert f"{copy.name}/fmu/export/python/runtime/rebuilding.py" in copy.files
     assert f"{copy.name}/plugins/formulations/kane.py" in copy.files
     # Neither commands nor exporters nor file formats travel along.
     assert not any(part in place for place in copy.files for part in ("/cli/", "exporter.py", "/writers/", "/report/") if

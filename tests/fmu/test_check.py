@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from kingpost.errors import FileError, KingpostError
-from kingpost.fmu.check_command import FINDINGS, FmuCheck
+from kingpost.base.errors import FileError, KingpostError
 from kingpost.fmu.checks import CHECKS, Check, CheckOptions, Nursery, check_fmu
 from kingpost.fmu.checks.runner import UnknownCheckError
-from kingpost.fmu.running.archive import FmuError
-from kingpost.fmu.running.endings import describe_ending
+from kingpost.fmu.commands.check import FINDINGS, FmuCheck
+from kingpost.fmu.file.opened import FmuError
+from kingpost.fmu.process.endings import describe_ending
 from tests.fmu.building import CO_SIMULATION, MODEL_EXCHANGE, first_order, needs_compiler, oscillator, oscillator3
 from tests.fmu.defects import DEFECTS
 

@@ -6,8 +6,8 @@ import pytest
 from fmpy.validation import validate_fmu
 
 from kingpost import ExportSelection, prepare_export, simulate
-from kingpost.fmu.native_exporter import NativeFmu
-from kingpost.selection import select
+from kingpost.fmu.export.native.exporter import NativeFmu
+from kingpost.registry.selection import select
 
 
 @pytest.mark.parametrize(

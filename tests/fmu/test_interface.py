@@ -11,16 +11,16 @@ import pytest
 from fmpy.validation import validate_fmu
 
 from kingpost import ExportError, Force, ForceElement, Input, Loads, Mechanism, Parameter, PluginSet
-from kingpost.exporting import prepare_export
-from kingpost.fmu.archive import write_archive
-from kingpost.fmu.building import PLATFORMS, platforms_named
-from kingpost.fmu.description import Capabilities, describe_model, model_identifier
-from kingpost.fmu.interface import build_interface
-from kingpost.fmu.native_exporter import NativeFmu, NativeOptions
-from kingpost.fmu.setpoints import with_setpoint_inputs
-from kingpost.fmu.units import parse_unit
-from kingpost.interfaces.exporter import ExportSelection
-from kingpost.registry import Source
+from kingpost.fmu.export.archive import write_archive
+from kingpost.fmu.export.native.building import PLATFORMS, platforms_named
+from kingpost.fmu.export.native.exporter import NativeFmu, NativeOptions
+from kingpost.fmu.interface.description import Capabilities, describe_model, model_identifier
+from kingpost.fmu.interface.interface import build_interface
+from kingpost.fmu.interface.setpoints import with_setpoint_inputs
+from kingpost.fmu.interface.units import parse_unit
+from kingpost.registry.registry import Source
+from kingpost.simulation.export_model import prepare_export
+from kingpost.simulation.exporter import ExportSelection
 from tests.fmu.hosting import Hosted
 from tests.fmu.machines import LENGTH, flywheel, rig, welded
 

@@ -320,10 +320,10 @@ def test_a_binary_shows_the_functions_of_the_standard_and_needs_nothing_but_c(fm
 def test_other_platforms(machine, plugins, tmp_path):
     """Zig builds binaries for systems that this is not; the first Windows build takes a minute."""
     pytest.importorskip("ziglang", reason="needs the 'cross' extra")
-    from kingpost.exporting import prepare_export
-    from kingpost.fmu.building import PLATFORMS
-    from kingpost.fmu.native_exporter import NativeFmu, NativeOptions
-    from kingpost.interfaces.exporter import ExportSelection
+    from kingpost.fmu.export.native.building import PLATFORMS
+    from kingpost.fmu.export.native.exporter import NativeFmu, NativeOptions
+    from kingpost.simulation.export_model import prepare_export
+    from kingpost.simulation.exporter import ExportSelection
 
     model = prepare_export(machine("double-pendulum"), plugins=plugins)
     beginnings = {"linux64": b"\x7fELF", "linux-arm64": b"\x7fELF", "win64": b"MZ"}

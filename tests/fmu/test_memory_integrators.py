@@ -6,9 +6,9 @@ from fmpy.validation import validate_fmu
 
 from kingpost import ExportSelection, prepare_export, simulate
 from kingpost.fmu.checks import check_fmu
-from kingpost.fmu.interface import build_interface
-from kingpost.fmu.slave.package import PackageEngine, Rebuilt
-from kingpost.fmu.slave.rebuilding import model_functions
+from kingpost.fmu.export.python.runtime.package import PackageEngine, Rebuilt
+from kingpost.fmu.export.python.runtime.rebuilding import model_functions
+from kingpost.fmu.interface.interface import build_interface
 from tests.fmu.hosting import Hosted
 from tests.fmu.machines import rig
 
@@ -137,7 +137,7 @@ def test_the_engine_in_python_remembers_alike(method, native, plugins):
     engine.set([first["p"]], [1.5])
     changed = go(5, 5)
     assert changed != found
-    # The bytes of a state have the layout of native/core.h, so that an engine can go on where another was.
+    # The bytes of a state have the layout of c/core.h, so that an engine can go on where another was.
     with Hosted(native(rig(), integrator=method, step=0.002)) as fmu:
         fmu.initialize()
         driven(fmu, 5)

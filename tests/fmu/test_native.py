@@ -12,9 +12,9 @@ import pytest
 from fmpy.validation import validate_fmu
 
 from kingpost import PluginSet, SolverError, simulate
-from kingpost.exporting import prepare_export
-from kingpost.fmu.native_exporter import NativeFmu, NativeOptions
-from kingpost.interfaces.exporter import ExportSelection
+from kingpost.fmu.export.native.exporter import NativeFmu, NativeOptions
+from kingpost.simulation.export_model import prepare_export
+from kingpost.simulation.exporter import ExportSelection
 from tests.fmu.hosting import Hosted
 from tests.fmu.machines import ImplicitMidpoint, flywheel, follower, locking, rig, tumbling, welded
 

@@ -9,9 +9,9 @@ import pytest
 from fmpy.validation import validate_fmu
 
 from kingpost import ExportError, FileError, Input, Parameter
-from kingpost.equations import Channel
-from kingpost.fmu.blocks import Block, State, export_block, pi_controller
-from kingpost.fmu.osp import find_groups, osp_path, write_osp_description, write_osp_system
+from kingpost.base.channels import Channel
+from kingpost.fmu.blocks.block import Block, State, export_block, pi_controller
+from kingpost.fmu.osp.model_description import find_groups, osp_path, write_osp_description, write_osp_system
 
 OSP = "{https://open-simulation-platform.com/OspModelDescription/1.0.0}"
 
@@ -19,7 +19,7 @@ OSP = "{https://open-simulation-platform.com/OspModelDescription/1.0.0}"
 @pytest.fixture(scope="module")
 def crane(plugins, tmp_path_factory):
     from kingpost import ExportSelection, prepare_export
-    from kingpost.fmu.native_exporter import NativeFmu
+    from kingpost.fmu.export.native.exporter import NativeFmu
 
     mechanism = plugins.models.get("vessel-crane")().build()
     path = tmp_path_factory.mktemp("osp") / "crane.fmu"

@@ -12,10 +12,10 @@ import pytest
 from fmpy.validation import validate_fmu
 
 from kingpost import ExportError, ForceElement, PluginSet, simulate
-from kingpost.compiler import find_compiler
-from kingpost.exporting import prepare_export
-from kingpost.fmu.python_exporter import PythonFmu, PythonOptions
-from kingpost.interfaces.exporter import ExportSelection
+from kingpost.fmu.export.python.exporter import PythonFmu, PythonOptions
+from kingpost.kernel.compiler import find_compiler
+from kingpost.simulation.export_model import prepare_export
+from kingpost.simulation.exporter import ExportSelection
 from tests.fmu.hosting import Hosted, reference
 from tests.fmu.machines import ImplicitMidpoint, flywheel, rig, tumbling
 from tests.fmu.python_fmus import export_python, run_script
@@ -40,7 +40,7 @@ class StopOptions:
     stiffness: float = {stiffness}
 
 
-class Stop(kingpost.interfaces.force.Force):
+class Stop(kingpost.multibody.force.Force):
     \"\"\"A spring beyond 0.5 rad, in plain Python.\"\"\"
 
     name = "stop"
@@ -251,7 +251,7 @@ for k in range(100):
 together = [one.get("pivot.angle") for one in both]
 for one in both:
     one.__exit__()
-untouched = sys.modules["kingpost"] is hidden and len(kingpost.pluginset.BUILT_IN) == 3
+untouched = sys.modules["kingpost"] is hidden and kingpost.registry.kinds.HERE == "kingpost"
 answer(alone=alone, together=together, untouched=untouched, packages=sorted(
     {name.split(".")[0] for name in sys.modules if name.startswith("kingpost_") and "plugin" not in name}))
 """

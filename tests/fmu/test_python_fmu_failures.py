@@ -2,8 +2,8 @@
 
 import pytest
 
-from kingpost.compiler import find_compiler
-from kingpost.fmu.python_exporter import PythonOptions
+from kingpost.fmu.export.python.exporter import PythonOptions
+from kingpost.kernel.compiler import find_compiler
 from tests.fmu.machines import locking, rig, tumbling
 from tests.fmu.python_fmus import export_python, fragile, run_script
 

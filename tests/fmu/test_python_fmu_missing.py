@@ -8,8 +8,8 @@ import fmpy
 import pytest
 
 from kingpost import ForceElement, PluginSet
-from kingpost.compiler import find_compiler
-from kingpost.fmu.python_exporter import PythonOptions
+from kingpost.fmu.export.python.exporter import PythonOptions
+from kingpost.kernel.compiler import find_compiler
 from tests.fmu.machines import rig
 from tests.fmu.python_fmus import FRAGILE, export_python, fragile, run_script
 

@@ -10,12 +10,12 @@ import fmpy
 import numpy as np
 import pytest
 
-from kingpost.equations import Channel
-from kingpost.errors import FileError, Interrupted, KingpostError, SolverError
-from kingpost.fmu.run_command import FmuRunner
+from kingpost.base.channels import Channel
+from kingpost.base.errors import FileError, Interrupted, KingpostError, SolverError
+from kingpost.fmu.commands.run import FmuRunner
 from kingpost.fmu.running import FmuError, prepare_fmu, run_fmu
-from kingpost.history import History
-from kingpost.readers import read_history, write_history
+from kingpost.results.history import History
+from kingpost.results.read_write import read_history, write_history
 from tests.fmu.building import MODEL_EXCHANGE, needs_compiler, oscillator, oscillator3, slave
 
 pytestmark = [pytest.mark.xdist_group("fmu-run"), needs_compiler]

@@ -16,7 +16,7 @@ def imported(path: Path) -> set[str]:
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            if node.level and "slave" in path.parts:
+            if node.level and "runtime" in path.parts:
                 continue  # copied into FMUs, where it has another name
             assert node.level == 0, f"{path}: imports are absolute here"
             names |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module or ""}

@@ -10,10 +10,10 @@ from importlib.metadata import Distribution, EntryPoint
 import numpy as np
 import pytest
 
-import kingpost.pluginset
-from kingpost import ForceElement, MechanismError, PluginError, PluginSet, Solver, StepMap, hookspecs, simulate
-from kingpost.interfaces.integrator import Integrator
-from kingpost.registry import find_fault
+import kingpost.registry.pluginset
+from kingpost import ForceElement, MechanismError, PluginError, PluginSet, Solver, StepMap, simulate
+from kingpost.equations.integrator import Integrator
+from kingpost.registry.registry import find_fault
 from kingpost.testing.problems import pendulum
 
 PLUGIN = """\
@@ -66,7 +66,7 @@ def installed(tmp_path, monkeypatch):
             monkeypatch.delitem(sys.modules, name, raising=False)
             point = EntryPoint(name=name, value=name, group="kingpost")
             points.append(point._for(Pretended(f"kingpost-{name}")))
-        monkeypatch.setattr(kingpost.pluginset.importlib.metadata, "entry_points", lambda group: points)
+        monkeypatch.setattr(kingpost.registry.pluginset.importlib.metadata, "entry_points", lambda group: points)
 
     return install
 
@@ -136,7 +136,7 @@ def test_a_class_can_be_used_without_registering_it():
         ),
         (PLUGIN.replace('    name = "mine"\n', ""), "integrator class 'Mine' lacks 'name', the text that selects it"),
         (PLUGIN.replace("    order = 1\n", ""), "integrator class 'Mine' lacks the class attribute 'order'"),
-        (PLUGIN.replace("(StepMap)", ""), "does not derive from kingpost.interfaces.integrator.Integrator"),
+        (PLUGIN.replace("(StepMap)", ""), "does not derive from kingpost.equations.integrator.Integrator"),
         (PLUGIN.replace("[Mine]", "[Mine()]"), "expected classes (not instances)"),
         (PLUGIN.replace("[Mine]", "[1 / 0]"), "kingpost_register_integrators() failed: ZeroDivisionError: division by zero"),
         (
@@ -517,9 +517,83 @@ def test_hook_kingpost_register_commands(plugin_file, kingpost_cli):
     assert kingpost_cli("mine", "21", "--plugin", path).out == "42\n"
 
 
-def test_hook_specifications_take_no_arguments():
-    hooks = [name for name in vars(hookspecs) if name.startswith("kingpost_")]
-    assert len(hooks) == 9
+def test_nothing_of_a_kind_is_loaded_before_it_is_asked_for():
+    code = (
+        "import sys, kingpost; plugins = kingpost.PluginSet(entry_points=False)\n"
+        "print([name for name in sys.modules if name.startswith('kingpost.plugins') or name == 'casadi'])\n"
+        "len(plugins.writers); print(sorted(name for name in sys.modules if name.endswith('.hooks')), 'casadi' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "['kingpost.fmu.hooks', 'kingpost.plugins.writers.hooks'] False"]
+
+
+KIND_OF_ONES_OWN = """\
+from abc import abstractmethod
+from kingpost import Plugin, PluginKind, hookimpl
+
+
+class Painter(Plugin):
+    kind = "painter"
+    colours: int
+
+    @abstractmethod
+    def paint(self, wall): ...
+
+
+class Red(Painter):
+    \"\"\"Paints it red.\"\"\"
+
+    name = "red"
+    colours = 1
+
+    def paint(self, wall):
+        return f"red {wall}"
+
+
+@hookimpl
+def kingpost_register_kinds():
+    return [PluginKind("painters", f"{__name__}:Painter", "those who paint")]
+
+
+@hookimpl
+def kingpost_register_painters():
+    return [Red]
+"""
+
+
+def test_hook_kingpost_register_kinds(tmp_path):
+    path = tmp_path / "painters.py"
+    path.write_text(KIND_OF_ONES_OWN)
+    plugins = PluginSet([path], entry_points=False)
+    assert list(plugins.painters) == ["red"] and plugins.of("painters").get("red")().paint("wall") == "red wall"
+    assert {"kind": "painter", "name": "red", "summary": "Paints it red."}.items() <= plugins.listing()[-1].items()
+    with pytest.raises(PluginError, match="unknown painter 'rod'; did you mean 'red'"):
+        plugins.painters.get("rod")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('"painters", f', '"forces", f'), "a kind of plugins 'forces' already"),
+        (("    colours = 1\n", ""), "lacks the class attribute 'colours'"),
+        (("def paint(self, wall):\n        return", "def splash(self, wall):\n        return"), "lacks the method paint"),
+        (("register_painters", "register_paintrs"), "did you mean 'kingpost_register_painters'"),
+        (("return [PluginKind", "return [str"), "expected instances of kingpost.PluginKind"),
+    ],
+)
+def test_a_kind_of_ones_own_is_checked_like_any_other(tmp_path, change, message):
+    path = tmp_path / "painters.py"
+    assert change[0] in KIND_OF_ONES_OWN
+    path.write_text(KIND_OF_ONES_OWN.replace(*change))
+    with pytest.raises(PluginError, match=message):
+        PluginSet([path], entry_points=False)
+
+
+def test_an_unknown_kind_is_named():
+    with pytest.raises(PluginError, match="no kind of plugins 'integrator'; did you mean 'integrators'"):
+        PluginSet(entry_points=False).of("integrator")
+    with pytest.raises(AttributeError, match="no attribute 'integrator'"):
+        _ = PluginSet(entry_points=False).integrator
 
 
 def test_an_option_of_the_wrong_type_is_named():

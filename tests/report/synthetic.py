@@ -4,7 +4,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from kingpost import History
-from kingpost.equations import Channel
+from kingpost.base.channels import Channel
 
 CARRIED = {"hull": 1290.0, "slew": 90.0, "luff": 60.0, "knuckle": 30.0}
 BODIES = {"hull": "vessel", "slew": "king", "luff": "inner-boom", "knuckle": "outer-boom"}

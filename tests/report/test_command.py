@@ -7,7 +7,7 @@ import pytest
 
 from kingpost import KingpostError
 from kingpost.cli.report import Report
-from kingpost.readers import write_history
+from kingpost.results.read_write import write_history
 from tests.report.synthetic import crane_history, foreign_history
 
 

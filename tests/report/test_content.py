@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kingpost import History, KingpostError
-from kingpost.equations import Channel
+from kingpost.base.channels import Channel
 from kingpost.report.channels import is_load_unit, take_inventory
 from kingpost.report.content import Options, make_content, plain
 from kingpost.report.cycles import describe_cycles

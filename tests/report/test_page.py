@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kingpost import FileError, History
-from kingpost.equations import Channel
+from kingpost.base.channels import Channel
 from kingpost.report import page, write_report
 from tests.report.synthetic import crane_history, foreign_history
 

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Joint, KingpostError, Mechanism, MechanismError, PluginSet, simulate
-from kingpost.assembly import assemble
-from kingpost.closures import CLOSURE_KINDS, Closure
-from kingpost.constraints import ClosurePlace, efforts_of, tree_constraints
-from kingpost.joints import JOINT_KINDS
-from kingpost.kinematics import TreeKinematics
-from kingpost.loads import LoadRequest, derive_loads
-from kingpost.selection import select
+from kingpost.loads.joint_loads import derive_loads
+from kingpost.mechanism.closures import Closure
+from kingpost.mechanism.load_request import LoadRequest
+from kingpost.multibody.assembly import assemble
+from kingpost.multibody.constraints import ClosurePlace, efforts_of, tree_constraints
+from kingpost.multibody.tree import TreeKinematics
+from kingpost.registry.selection import select
+from kingpost.symbols.closure_kinds import CLOSURE_KINDS
+from kingpost.symbols.joints import JOINT_KINDS
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Joint, Mechanism, MechanismError, PluginSet, simulate
-from kingpost.assembly import assemble
+from kingpost.multibody.assembly import assemble
 
 FORMULATIONS = ("kane", "recursive")
 BUILT_IN = PluginSet(entry_points=False)

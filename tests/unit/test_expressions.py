@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kingpost import Expression, MechanismError, Parameter
-from kingpost.expressions import as_scalar, evaluate
+from kingpost.base.formulas import as_scalar, evaluate
 
 
 def test_a_formula_is_kept_in_one_normal_form():

@@ -29,11 +29,11 @@ from kingpost import (
     read_model,
     simulate,
 )
-from kingpost.assembly import assemble
-from kingpost.kinematics import TABLE
-from kingpost.modelfile import mechanism_from_dict
-from kingpost.registry import Source
-from kingpost.trajectories import RestToRest, Sampled, Sequence, ThreePhase
+from kingpost.mechanism.trajectories import RestToRest, Sampled, Sequence, ThreePhase
+from kingpost.modelfiles.toml_model import mechanism_from_dict
+from kingpost.multibody.assembly import assemble
+from kingpost.multibody.tree import TABLE
+from kingpost.registry.registry import Source
 
 FORMULATIONS = ("kane", "recursive")
 #: As in the conformance kit: some 1e3 operations per entry, and mass matrices with condition numbers up to 1e4.

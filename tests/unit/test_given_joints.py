@@ -8,11 +8,11 @@ import pytest
 from scipy.integrate import simpson
 
 from kingpost import Body, Closure, ForceElement, Input, Joint, Mechanism, MechanismError, Parameter, Port, simulate
-from kingpost.assembly import assemble
-from kingpost.kinematics import TreeKinematics
+from kingpost.loads.ports import MOTION, TRIANGLE, TWIST
+from kingpost.multibody.assembly import assemble
+from kingpost.multibody.tree import TreeKinematics
 from kingpost.plugins.models.four_bar import FourBar
-from kingpost.ports import MOTION, TRIANGLE, TWIST
-from kingpost.simulate import with_loads
+from kingpost.simulation.simulate import with_loads
 from kingpost.testing.problems import random_tree
 
 MOTION_INPUTS = tuple(Input(f"base_{name}", "1") for name in ("x", "y", "z", "qw", "qx", "qy", "qz", *TWIST))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kingpost import SolverError
-from kingpost.grid import fixed_step_grid, output_grid
+from kingpost.simulation.grid import fixed_step_grid, output_grid
 
 
 def test_samples_come_about_every_hundredth_of_a_second():

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Joint, Mechanism, MechanismError, Parameter, SolverError, simulate
-from kingpost.joints import JOINT_KINDS, Geometry
-from kingpost.kernel import Kernel
-from kingpost.screws import Pose
-from kingpost.simulate import prepare
+from kingpost.kernel.kernel import Kernel
+from kingpost.simulation.simulate import prepare
+from kingpost.symbols.joints import JOINT_KINDS, Geometry
+from kingpost.symbols.screws import Pose
 
 SEQUENCES = ["xyz", "xzy", "yxz", "yzx", "zxy", "zyx", "xyx", "xzx", "yxy", "yzy", "zxz", "zyz"]
 CASES = [(kind, "") for kind in JOINT_KINDS if kind not in ("gimbal", "given")] + [

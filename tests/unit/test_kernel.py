@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from kingpost import ForceElement, SolverError, simulate
-from kingpost.compiler import LIBRARY, build_cached, find_compiler
-from kingpost.kernel import Kernel
+from kingpost.kernel.compiler import LIBRARY, build_cached, find_compiler
+from kingpost.kernel.kernel import Kernel
 from kingpost.testing.problems import pendulum, pushed_mass
 
 SOURCE = "double twice(double x) { return 2 * x; }\n"

@@ -19,10 +19,10 @@ from kingpost import (
     simulate,
     simulate_batch,
 )
-from kingpost.joints import JOINT_KINDS
-from kingpost.kinematics import TreeKinematics
-from kingpost.loadhistory import rotation_matrices
-from kingpost.screws import numeric, rotation_of_quaternion
+from kingpost.multibody.tree import TreeKinematics
+from kingpost.results.joint_load_history import rotation_matrices
+from kingpost.symbols.joints import JOINT_KINDS
+from kingpost.symbols.screws import numeric, rotation_of_quaternion
 from kingpost.testing.problems import random_tree
 
 
@@ -42,7 +42,7 @@ def crane(plugins):
 
 @pytest.mark.parametrize("kind", [kind for kind in JOINT_KINDS if kind != "given"])
 def test_efforts_are_dual_to_motions_and_quaternions_belong_to_poses(kind, plugins):
-    from kingpost.assembly import assemble
+    from kingpost.multibody.assembly import assemble
 
     mechanism = next(
         tree for seed in range(100) for tree in [random_tree(seed, 3)] if any(joint.kind == kind for joint in tree.joints)

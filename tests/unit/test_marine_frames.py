@@ -9,8 +9,7 @@ from scipy.spatial.transform import Rotation
 import kingpost.marine
 import kingpost.waves
 from kingpost import Body, ForceElement, Joint, KingpostError, Mechanism, PluginSet
-from kingpost.assembly import assemble
-from kingpost.marine import (
+from kingpost.marine.axes import (
     FLIP,
     flip_angles,
     flip_matrices,
@@ -21,6 +20,7 @@ from kingpost.marine import (
     reorder_matrices,
     reorder_screws,
 )
+from kingpost.multibody.assembly import assemble
 
 RNG = np.random.default_rng(1)
 #: Products and sums of a few numbers of order 1.

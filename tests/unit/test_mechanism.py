@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 
 from kingpost import Body, ForceElement, Input, Joint, KingpostError, Mechanism, MechanismError, Output, Parameter, simulate
-from kingpost.modelfile import mechanism_from_dict
+from kingpost.mechanism.values import check_values, resolve_values
+from kingpost.modelfiles.toml_model import mechanism_from_dict
 from kingpost.testing import random_tree
-from kingpost.values import check_values, resolve_values
 
 BOB = Body("bob", mass=1.0, com=(0, 0, -1))
 PIVOT = Joint("pivot", "revolute", "world", "bob", axis=(0, 1, 0))

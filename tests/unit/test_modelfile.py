@@ -6,9 +6,9 @@ import jsonschema
 import pytest
 
 from kingpost import Body, FileError, ForceElement, Joint, Mechanism, MechanismError, Parameter, read_model
-from kingpost.modelfile import read_model_file
-from kingpost.schema import model_schema
-from kingpost.tomllines import LineIndex, tomllib
+from kingpost.base.toml import LineIndex, tomllib
+from kingpost.modelfiles.schema import model_schema
+from kingpost.modelfiles.toml_model import read_model_file
 
 GOOD = """\
 name = "pendulum"
@@ -147,9 +147,9 @@ def test_lines_are_found_through_strings_comments_and_nested_arrays():
 
 
 def test_the_shipped_schema_is_the_generated_one(root, plugins):
-    shipped = json.loads((root / "core" / "schema" / "model.schema.json").read_text())
+    shipped = json.loads((root / "core" / "modelfiles" / "model.schema.json").read_text())
     assert shipped == json.loads(json.dumps(model_schema(plugins))), (
-        "run: kingpost models --schema > core/schema/model.schema.json"
+        "run: kingpost models --schema > core/modelfiles/model.schema.json"
     )
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from kingpost import Force, ForceElement, Interrupted, Loads, PluginError, PluginSet, SolverError, prepare, simulate
-from kingpost.assembly import assemble
-from kingpost.kinematics import TreeKinematics
-from kingpost.registry import Source
+from kingpost.mechanism.trajectories import RestToRest, Sampled
+from kingpost.multibody.assembly import assemble
+from kingpost.multibody.tree import TreeKinematics
+from kingpost.registry.registry import Source
 from kingpost.testing import random_tree
 from kingpost.testing.problems import pendulum
-from kingpost.trajectories import RestToRest, Sampled
 
 FORMULATIONS = ("kane", "recursive")
 INTEGRATORS = ("rk4", "dop853", "radau:rtol=1e-8,atol=1e-10")

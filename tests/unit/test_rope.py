@@ -20,8 +20,8 @@ from kingpost import (
     read_model,
     simulate,
 )
-from kingpost.assembly import assemble, make_forces
-from kingpost.kinematics import TreeKinematics
+from kingpost.multibody.assembly import assemble, make_forces
+from kingpost.multibody.tree import TreeKinematics
 from kingpost.plugins.forces.laws import never_negative, one_sided
 
 FORMULATIONS = ("kane", "recursive")

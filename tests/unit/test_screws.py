@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kingpost.screws import (
+from kingpost.symbols.screws import (
     Pose,
     hat,
     perpendicular,

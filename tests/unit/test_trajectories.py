@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.interpolate import CubicSpline, make_interp_spline
 
 from kingpost import FileError, MechanismError, Parameter
-from kingpost.trajectories import (
+from kingpost.mechanism.trajectories import (
     HIGHEST_ORDER,
     KINDS,
     NO_NAMES,

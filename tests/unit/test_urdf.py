@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from kingpost import Body, FileError, ForceElement, Joint, MechanismError
-from kingpost.assembly import assemble
+from kingpost.modelfiles.urdf import read_urdf
+from kingpost.multibody.assembly import assemble
 from kingpost.plugins.formulations.kane import Kane
-from kingpost.screws import numeric, rotation_rpy
-from kingpost.urdf import read_urdf
+from kingpost.symbols.screws import numeric, rotation_rpy
 
 # Rotations and products of inertia everywhere, the elbow's axis not of unit length, and one pitch of 90 degrees.
 ARM = """\

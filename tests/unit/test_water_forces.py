@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Input, Joint, KingpostError, Mechanism, Parameter, PluginSet, simulate
-from kingpost.assembly import assemble
-from kingpost.waves import jonswap
+from kingpost.marine.waves import jonswap
+from kingpost.multibody.assembly import assemble
 
 FORMULATIONS = ("kane", "recursive")
 BUILT_IN = PluginSet(entry_points=False)

@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import quad
 
 from kingpost import KingpostError
-from kingpost.waves import jonswap, jonswap_density, transfer_at
+from kingpost.marine.waves import jonswap, jonswap_density, transfer_at
 
 
 def test_the_energy_of_a_jonswap_sea_is_that_of_its_height_and_lies_where_the_spectrum_has_it():

@@ -16,7 +16,7 @@ import pinocchio
 from numpy.typing import NDArray
 
 from kingpost import Mechanism
-from kingpost.expressions import Scalar, evaluate
+from kingpost.base.formulas import Scalar, evaluate
 
 Array = NDArray[np.float64]
 

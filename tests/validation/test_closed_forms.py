@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from kingpost.assembly import assemble
+from kingpost.mechanism.values import resolve_values
+from kingpost.multibody.assembly import assemble
 from kingpost.plugins.formulations.kane import Kane
-from kingpost.values import resolve_values
 
 
 def double_pendulum(q, v, m1, m2, l1, l2, d, g):

@@ -8,16 +8,16 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from kingpost import Body, ForceElement, Joint, Mechanism, SolverError, simulate
-from kingpost.assembly import assemble
-from kingpost.closures import Closure
-from kingpost.consistency import consistent_start
-from kingpost.equilibrium import find_equilibrium
-from kingpost.linearize import linearize
-from kingpost.plugins.formulations.directors import Directors
+from kingpost.equations.consistency import consistent_start
+from kingpost.mechanism.closures import Closure
+from kingpost.mechanism.values import resolve_values
+from kingpost.multibody.assembly import assemble
+from kingpost.plugins.formulations.directors.formulation import Directors
 from kingpost.plugins.formulations.kane import Kane
 from kingpost.plugins.formulations.recursive import Recursive
 from kingpost.plugins.models.four_bar import AXIS, coupler_and_rocker
-from kingpost.values import resolve_values
+from kingpost.statics.equilibrium import find_equilibrium
+from kingpost.statics.linearize import linearize
 
 G = 9.81
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Joint, Mechanism, simulate
-from kingpost.closures import Closure
+from kingpost.mechanism.closures import Closure
 
 G = 9.81
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Input, Joint, Mechanism, SolverError, prepare, simulate
-from kingpost.closures import Closure
-from kingpost.errors import PluginError
-from kingpost.newton import repeat_newton
-from kingpost.selection import select
+from kingpost.base.errors import PluginError
+from kingpost.equations.newton import repeat_newton
+from kingpost.mechanism.closures import Closure
+from kingpost.registry.selection import select
 from kingpost.testing.problems import oscillator, pendulum, planar_pendulum
 
 INDEX_3 = ["backward-euler", "midpoint", "energy-momentum", "variational", "generalized-alpha", "bdf2"]

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Joint, Mechanism, PluginSet, simulate
-from kingpost.assembly import assemble
-from kingpost.plugins.formulations.director_bodies import angular_momentum, dual_basis
+from kingpost.multibody.assembly import assemble
+from kingpost.plugins.formulations.directors.bodies import angular_momentum, dual_basis
 from kingpost.plugins.integrators.energy_momentum import EnergyMomentum
-from kingpost.selection import select
+from kingpost.registry.selection import select
 
 PLUGINS = PluginSet(entry_points=False)
 

@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Joint, LoadRequest, Mechanism, PluginSet, simulate
-from kingpost.assembly import assemble
-from kingpost.closures import CLOSURE_KINDS, Closure
-from kingpost.consistency import consistent_start, without_redundant_rows
-from kingpost.constraints import efforts_of
-from kingpost.joints import JOINT_KINDS
-from kingpost.loads import derive_loads
-from kingpost.plugins.formulations.director_constraints import director_constraints
-from kingpost.plugins.formulations.director_joints import angle_closure, followed
-from kingpost.plugins.formulations.directors import DirectorModel
+from kingpost.equations.consistency import consistent_start, without_redundant_rows
+from kingpost.loads.joint_loads import derive_loads
+from kingpost.mechanism.closures import Closure
+from kingpost.multibody.assembly import assemble
+from kingpost.multibody.constraints import efforts_of
+from kingpost.plugins.formulations.directors.constraints import director_constraints
+from kingpost.plugins.formulations.directors.formulation import DirectorModel
+from kingpost.plugins.formulations.directors.joints import angle_closure, followed
 from kingpost.plugins.formulations.nullspace import rates
-from kingpost.selection import select
+from kingpost.registry.selection import select
+from kingpost.symbols.closure_kinds import CLOSURE_KINDS
+from kingpost.symbols.joints import JOINT_KINDS
 from kingpost.testing.problems import random_tree
 
 PLUGINS = PluginSet(entry_points=False)

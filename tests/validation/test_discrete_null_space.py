@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Joint, Mechanism, PluginSet, simulate
-from kingpost.assembly import assemble
-from kingpost.closures import Closure
-from kingpost.joints import JOINT_KINDS
-from kingpost.plugins.formulations.director_bodies import angular_momentum
-from kingpost.plugins.formulations.directors import DirectorModel
-from kingpost.plugins.formulations.discrete_null_space import allowed_between
+from kingpost.mechanism.closures import Closure
+from kingpost.multibody.assembly import assemble
+from kingpost.plugins.formulations.directors.bodies import angular_momentum
+from kingpost.plugins.formulations.directors.discrete_null_space import allowed_between
+from kingpost.plugins.formulations.directors.formulation import DirectorModel
 from kingpost.plugins.integrators.energy_momentum import EnergyMomentum
 from kingpost.plugins.integrators.implicit import Interval, Parts
 from kingpost.plugins.integrators.reduced import ReducedStep
-from kingpost.selection import select
+from kingpost.registry.selection import select
+from kingpost.symbols.joints import JOINT_KINDS
 
 PLUGINS = PluginSet(entry_points=False)
 #: Newton's method leaves some 1e-15 of the size of the unknowns in each of up to 50 steps, and machines may magnify it.

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from kingpost import MechanismError, PluginError, PluginSet, SolverError, simulate
-from kingpost.assembly import assemble
-from kingpost.consistency import consistent_start, without_redundant_rows
-from kingpost.ports import metered_start
-from kingpost.selection import select
-from kingpost.simulate import start_state, with_loads
-from kingpost.values import resolve_values
+from kingpost.equations.consistency import consistent_start, without_redundant_rows
+from kingpost.loads.ports import metered_start
+from kingpost.mechanism.values import resolve_values
+from kingpost.multibody.assembly import assemble
+from kingpost.registry.selection import select
+from kingpost.simulation.simulate import start_state, with_loads
 
 PLUGINS = PluginSet(entry_points=False)
 #: The one that the others are compared with; against Pinocchio, MuJoCo and closed forms it has tests of its own.

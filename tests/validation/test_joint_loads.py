@@ -10,14 +10,14 @@ import pinocchio
 import pytest
 
 from kingpost import Body, ForceElement, Joint, LoadRequest, Mechanism, PluginError, PluginSet, cut, simulate
-from kingpost.assembly import assemble
-from kingpost.dynamics import TreeDynamics
-from kingpost.loadframes import COMPONENTS
-from kingpost.loads import derive_loads
+from kingpost.base.load_frames import COMPONENTS
+from kingpost.loads.joint_loads import derive_loads
+from kingpost.mechanism.values import resolve_values
+from kingpost.multibody.assembly import assemble
+from kingpost.multibody.newton_euler import TreeDynamics
 from kingpost.plugins.joint_loads.auxiliary_speeds import auxiliary_speeds
-from kingpost.selection import select
+from kingpost.registry.selection import select
 from kingpost.testing.problems import random_tree
-from kingpost.values import resolve_values
 from tests.validation.peers import SUPPORTED, pinocchio_peer
 from tests.validation.test_peers import vessel_crane_mujoco, vessel_crane_pinocchio, vessel_crane_states, with_gravity_alone
 

@@ -4,10 +4,10 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kingpost.assembly import assemble
+from kingpost.mechanism.values import resolve_values
+from kingpost.multibody.assembly import assemble
 from kingpost.plugins.formulations.kane import Kane, kane_matrices
 from kingpost.testing import random_tree
-from kingpost.values import resolve_values
 
 
 def functions(mechanism, plugins):

@@ -6,10 +6,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from kingpost import Body, ForceElement, Joint, Mechanism, prepare, simulate
-from kingpost.closures import Closure
+from kingpost.mechanism.closures import Closure
 from kingpost.plugins.integrators.rotations import Rotations, cayley, dexpinv, exponential, half_cayley, product
-from kingpost.screws import rotation_of_quaternion
-from kingpost.selection import select
+from kingpost.registry.selection import select
+from kingpost.symbols.screws import rotation_of_quaternion
 
 INERTIA = np.array([0.3, 0.5, 0.7])
 

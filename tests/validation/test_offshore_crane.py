@@ -7,13 +7,13 @@ import pytest
 from scipy.optimize import brentq
 
 from kingpost import simulate
-from kingpost.assembly import assemble
-from kingpost.equilibrium import find_equilibrium
-from kingpost.linearize import linearize
+from kingpost.mechanism.values import resolve_values
+from kingpost.multibody.assembly import assemble
 from kingpost.plugins.models.offshore_data import LARGE, SMALL
-from kingpost.screws import numeric, quaternion_rpy
-from kingpost.simulate import start_state
-from kingpost.values import resolve_values
+from kingpost.simulation.simulate import start_state
+from kingpost.statics.equilibrium import find_equilibrium
+from kingpost.statics.linearize import linearize
+from kingpost.symbols.screws import numeric, quaternion_rpy
 
 G, RHO = 9.81, 1025.0
 STILL = {"wave_amplitude": 0.0}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Joint, KingpostError, Mechanism, SolverError, prepare, simulate
-from kingpost.closures import Closure
-from kingpost.partition import PartitionedEquations, _solver, chosen_columns
+from kingpost.equations.partition import PartitionedEquations, _solver, chosen_columns
+from kingpost.mechanism.closures import Closure
 from kingpost.plugins.models.four_bar import coupler_and_rocker
 
 #: Length of a run (s), step of rk4, and what is to be independent by itself.

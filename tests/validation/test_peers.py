@@ -7,12 +7,12 @@ import pinocchio
 import pytest
 
 from kingpost import Mechanism, PluginSet
-from kingpost.assembly import assemble
-from kingpost.equations import Equations
-from kingpost.joints import JOINT_KINDS
-from kingpost.selection import select
+from kingpost.equations.equations import Equations
+from kingpost.mechanism.values import resolve_values
+from kingpost.multibody.assembly import assemble
+from kingpost.registry.selection import select
+from kingpost.symbols.joints import JOINT_KINDS
 from kingpost.testing.problems import random_tree
-from kingpost.values import resolve_values
 from tests.validation.peers import (
     MUJOCO_MOTIONS,
     PEERS,

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Joint, LoadRequest, Mechanism, MechanismError, PluginSet, simulate
-from kingpost.assembly import assemble
-from kingpost.closures import Closure
-from kingpost.consistency import consistent_start, without_redundant_rows
-from kingpost.loads import derive_loads
-from kingpost.selection import select
+from kingpost.equations.consistency import consistent_start, without_redundant_rows
+from kingpost.loads.joint_loads import derive_loads
+from kingpost.mechanism.closures import Closure
+from kingpost.multibody.assembly import assemble
+from kingpost.registry.selection import select
 
 PLUGINS = PluginSet(entry_points=False)
 PLANAR = "directors:planar=true"

@@ -6,7 +6,7 @@ import pytest
 import scipy.optimize
 
 from kingpost import Body, ForceElement, Joint, Mechanism, PluginSet, prepare, simulate
-from kingpost.plugins.formulations.quaternion_bodies import angular_momentum
+from kingpost.plugins.formulations.quaternions.bodies import angular_momentum
 
 PLUGINS = PluginSet(entry_points=False)
 SCHEME = "quaternion-energy-momentum"

@@ -22,13 +22,14 @@ from kingpost import (
     prepare,
     simulate,
 )
-from kingpost.assembly import assemble
-from kingpost.loads import LoadRequest, derive_loads
-from kingpost.mechanism import quaternion_rows
-from kingpost.plugins.formulations.quaternion_bodies import convective, left, quaternion_mass_matrix, spatial
-from kingpost.registry import Source
-from kingpost.screws import rotation_of_quaternion
-from kingpost.selection import select
+from kingpost.loads.joint_loads import derive_loads
+from kingpost.mechanism.load_request import LoadRequest
+from kingpost.mechanism.mechanism import quaternion_rows
+from kingpost.multibody.assembly import assemble
+from kingpost.plugins.formulations.quaternions.bodies import convective, left, quaternion_mass_matrix, spatial
+from kingpost.registry.registry import Source
+from kingpost.registry.selection import select
+from kingpost.symbols.screws import rotation_of_quaternion
 from kingpost.testing import FORMULATION_CHECKS
 from kingpost.testing import formulations as kit
 from kingpost.testing.formulations import check_no_degrees_of_freedom

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Joint, LoadRequest, Mechanism, MechanismError, PluginSet, simulate
-from kingpost.assembly import assemble
-from kingpost.closures import Closure
-from kingpost.consistency import consistent_start
-from kingpost.loads import derive_loads
-from kingpost.mechanism import quaternion_rows
-from kingpost.plugins.formulations.director_augmentation import augmentation
-from kingpost.saddle import Augmentation
-from kingpost.selection import select
+from kingpost.equations.augmentation import Augmentation
+from kingpost.equations.consistency import consistent_start
+from kingpost.loads.joint_loads import derive_loads
+from kingpost.mechanism.closures import Closure
+from kingpost.mechanism.mechanism import quaternion_rows
+from kingpost.multibody.assembly import assemble
+from kingpost.plugins.formulations.directors.augmentation import augmentation
+from kingpost.registry.selection import select
 
 PLUGINS = PluginSet(entry_points=False)
 #: Some 1e4 operations with condition numbers up to 1e3.

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Input, Joint, Mechanism, Output, SolverError, simulate
-from kingpost.assembly import assemble
-from kingpost.equilibrium import find_equilibrium
-from kingpost.linearize import linearize
+from kingpost.mechanism.values import resolve_values
+from kingpost.multibody.assembly import assemble
 from kingpost.plugins.formulations.kane import Kane
 from kingpost.plugins.formulations.recursive import Recursive
+from kingpost.statics.equilibrium import find_equilibrium
+from kingpost.statics.linearize import linearize
 from kingpost.testing.problems import oscillator
-from kingpost.values import resolve_values
 
 
 def place(mechanism, plugins, formulation=Kane, settings=None):

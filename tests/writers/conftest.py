@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from kingpost.equations import Channel
-from kingpost.history import History
+from kingpost.base.channels import Channel
+from kingpost.results.history import History
 
 LOADS = ("Mx", "My", "Mz", "Fx", "Fy", "Fz")
 LOSSLESS = (".csv", ".npz", ".mat", ".h5", ".parquet")

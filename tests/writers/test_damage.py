@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from kingpost.errors import FileError
-from kingpost.readers import read_history, write_history
+from kingpost.base.errors import FileError
+from kingpost.results.read_write import read_history, write_history
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ import pytest
 import scipy.io
 from pyarrow import parquet
 
-from kingpost.equations import Channel
-from kingpost.history import History
-from kingpost.metadata import from_text
+from kingpost.base.channels import Channel
 from kingpost.plugins.writers.mat import matlab_name
-from kingpost.readers import read_history, write_history
+from kingpost.results.history import History
+from kingpost.results.metadata import from_text
+from kingpost.results.read_write import read_history, write_history
 
 
 def test_csv_has_a_line_of_json_then_names_then_numbers(history, plugins, tmp_path):

@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from kingpost.equations import Channel
-from kingpost.errors import FileError, PluginError
-from kingpost.history import History
-from kingpost.pluginset import PluginSet
-from kingpost.readers import read_history, write_history
+from kingpost.base.channels import Channel
+from kingpost.base.errors import FileError, PluginError
+from kingpost.registry.pluginset import PluginSet
+from kingpost.results.history import History
+from kingpost.results.read_write import read_history, write_history
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kingpost.equations import Channel
-from kingpost.errors import KingpostError, PluginError
-from kingpost.history import History
-from kingpost.readers import read_history, write_history
+from kingpost.base.channels import Channel
+from kingpost.base.errors import KingpostError, PluginError
+from kingpost.results.history import History
+from kingpost.results.read_write import read_history, write_history
 
 
 def bits(array):

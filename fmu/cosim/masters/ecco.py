@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from kingpost.errors import MechanismError
+from kingpost.base.errors import MechanismError
+from kingpost.fmu.cosim.masters.interface import Advance, Coupling, Master
 from kingpost.fmu.cosim.masters.jacobi import Jacobi
-from kingpost.interfaces.master import Advance, Coupling, Master
 
 
 @dataclass(frozen=True)

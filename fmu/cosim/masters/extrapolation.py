@@ -7,8 +7,8 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
-from kingpost.equations import FloatArray
-from kingpost.errors import MechanismError
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import MechanismError
 
 HIGHEST = 2
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kingpost.fmu.cosim.masters.extrapolation import Samples, check_order
+from kingpost.fmu.cosim.masters.interface import Advance, Coupling, Master
 from kingpost.fmu.cosim.masters.jacobi import part_places
-from kingpost.interfaces.master import Advance, Coupling, Master
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kingpost.fmu.cosim.masters.gauss_seidel import GaussSeidel, GaussSeidelOptions
-from kingpost.interfaces.master import Advance, Coupling, Partner
+from kingpost.fmu.cosim.masters.interface import Advance, Coupling, Partner
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.equations import FloatArray
-from kingpost.errors import MechanismError, SolverError, listed
-from kingpost.interfaces.master import Advance, Coupling, Master
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import MechanismError, SolverError, listed
+from kingpost.fmu.cosim.masters.interface import Advance, Coupling, Master
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kingpost.fmu.cosim.masters.extrapolation import Samples, check_order
-from kingpost.interfaces.master import Advance, Coupling, Master
+from kingpost.fmu.cosim.masters.interface import Advance, Coupling, Master
 
 
 @dataclass(frozen=True)

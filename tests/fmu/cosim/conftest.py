@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kingpost import PluginSet
-from kingpost.compiler import find_compiler
-from kingpost.fmu.blocks import export_block
+from kingpost.fmu.blocks.block import export_block
 from kingpost.fmu.cosim import Component, System
+from kingpost.kernel.compiler import find_compiler
 from tests.fmu.building import COMPILER, oscillator
 from tests.fmu.conftest import once
 from tests.fmu.cosim.coupled import CONNECTIONS, left, right

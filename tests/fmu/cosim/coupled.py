@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import expm
 
-from kingpost.elements import Input
-from kingpost.equations import Channel
-from kingpost.fmu.blocks import Block, State
+from kingpost.base.channels import Channel
+from kingpost.fmu.blocks.block import Block, State
 from kingpost.fmu.cosim import Component, Connection, System
+from kingpost.mechanism.elements import Input
 
 M1, M2, K1, K2, K = 1.0, 1.5, 10.0, 20.0, 30.0
 #: x1, v1, x2, v2 of the two masses together.

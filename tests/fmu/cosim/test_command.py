@@ -13,7 +13,7 @@ import pytest
 from lxml import etree
 
 from kingpost import ExportError, FileError, read_history
-from kingpost.fmu.blocks import pi_controller
+from kingpost.fmu.blocks.block import pi_controller
 from kingpost.fmu.cosim import (
     Component,
     Connection,
@@ -24,7 +24,7 @@ from kingpost.fmu.cosim import (
     prepare_cosimulation,
     read_system,
 )
-from kingpost.fmu.cosim.ssp import STRUCTURE
+from kingpost.fmu.cosim.description.ssp import STRUCTURE
 from tests.fmu.building import needs_compiler
 from tests.fmu.cosim.coupled import CONNECTIONS, in_process
 

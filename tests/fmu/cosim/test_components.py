@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kingpost import Input, simulate
-from kingpost.equations import Channel
-from kingpost.fmu.blocks import Block, State
+from kingpost.base.channels import Channel
+from kingpost.fmu.blocks.block import Block, State
 from kingpost.fmu.cosim import Component, Connection, CosimError, System, cosimulate, prepare_cosimulation
 from tests.fmu.building import needs_compiler, oscillator, oscillator3
 from tests.fmu.cosim.coupled import CONNECTIONS, in_process, left

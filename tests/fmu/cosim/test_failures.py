@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from kingpost import FileError, SolverError
-from kingpost.equations import Channel
-from kingpost.errors import Interrupted
-from kingpost.fmu.blocks import Block, State
+from kingpost.base.channels import Channel
+from kingpost.base.errors import Interrupted
+from kingpost.fmu.blocks.block import Block, State
 from kingpost.fmu.cosim import Component, Connection, CosimError, System, cosimulate, prepare_cosimulation
-from kingpost.fmu.cosim.isolated import IsolatedFmu
+from kingpost.fmu.cosim.components.isolated import IsolatedFmu
 from tests.fmu.building import first_order, needs_compiler
 
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from kingpost import Input, PluginError, SolverError
-from kingpost.equations import Channel
-from kingpost.fmu.blocks import Block, State
+from kingpost.base.channels import Channel
+from kingpost.fmu.blocks.block import Block, State
 from kingpost.fmu.cosim import Component, Connection, CosimError, PowerBond, System, cosimulate
 from tests.fmu.cosim.coupled import exact, in_process, inertia_split, quarter_car, rider_exact, with_interface_inertia
 

@@ -15,8 +15,8 @@ from lxml import etree
 
 from kingpost import SolverError, prepare, simulate
 from kingpost.fmu.cosim import Component, Connection, System, cosimulate, prepare_cosimulation
-from kingpost.fmu.osp import NAMESPACE, write_osp_description
-from kingpost.fmu.ports import port_members
+from kingpost.fmu.interface.ports import port_members
+from kingpost.fmu.osp.model_description import NAMESPACE, write_osp_description
 
 CRANE = "small-crane-parked-on-base"
 LOADS = ["slew", "rope"]

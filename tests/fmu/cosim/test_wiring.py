@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from kingpost import FileError, Input
-from kingpost.equations import Channel
-from kingpost.fmu.blocks import Block
+from kingpost.base.channels import Channel
+from kingpost.fmu.blocks.block import Block
 from kingpost.fmu.cosim import (
     Component,
     Connection,
@@ -19,10 +19,10 @@ from kingpost.fmu.cosim import (
     prepare_cosimulation,
     read_system,
 )
-from kingpost.fmu.cosim.graph import layers, stepping_order, strong_components
-from kingpost.fmu.cosim.systemfile import read_system_file
-from kingpost.fmu.cosim.wires import Wire
-from kingpost.fmu.osp import osp_path
+from kingpost.fmu.cosim.description.system_file import read_system_file
+from kingpost.fmu.cosim.wiring.graph import layers, stepping_order, strong_components
+from kingpost.fmu.cosim.wiring.wires import Wire
+from kingpost.fmu.osp.model_description import osp_path
 from tests.fmu.building import needs_compiler
 
 

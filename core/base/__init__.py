@@ -1,0 +1,1 @@
+"""What everything stands on: errors, formulas, fields, files, arrays, channels."""

@@ -1,0 +1,84 @@
+"""The exceptions that Kingpost raises on purpose.
+
+Every message says what is wrong, where, the numbers that broke the rule, and what to do next.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+#: Where in a model description something stands, e.g. ``("bodies", 0, "mass")``.
+Path = tuple[str | int, ...]
+
+
+class KingpostError(Exception):
+    """Base of every error that Kingpost raises on purpose."""
+
+    #: Exit status of the ``kingpost`` command when this error ends it.
+    exit_code: ClassVar[int] = 1
+
+
+class MechanismError(KingpostError):
+    """A model description breaks a rule.
+
+    ``path`` says which entry of the description is meant, so that a file reader can add file and line.
+    """
+
+    exit_code = 3
+
+    def __init__(self, message: str, *, path: Path = ()) -> None:
+        super().__init__(message)
+        self.path = path
+
+    def within(self, *prefix: str | int) -> MechanismError:
+        """Return the same error with its path put below ``prefix``."""
+        return MechanismError(str(self), path=(*prefix, *self.path))
+
+
+class PluginError(KingpostError):
+    """A plugin is missing, broken, or asked for something it does not offer."""
+
+    exit_code = 4
+
+
+class SolverError(KingpostError):
+    """An integration could not go on; ``history`` (a :class:`kingpost.History`) holds what was computed before, if anything."""
+
+    exit_code = 5
+
+    def __init__(self, message: str, *, history: Any = None) -> None:
+        super().__init__(message)
+        self.history = history
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user interrupted a run. ``history`` holds what was computed before."""
+
+    def __init__(self, message: str, *, history: Any) -> None:
+        super().__init__(message)
+        self.history = history
+
+
+class FileError(KingpostError):
+    """A file cannot be read, understood or written."""
+
+    exit_code = 6
+
+
+class ExportError(KingpostError):
+    """A model cannot be exported."""
+
+    exit_code = 7
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """Return the end of a sentence: ``"; did you mean 'x'?"`` for the known name most like ``name``, or ``"."``."""
+    matches = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5)
+    return f"; did you mean '{matches[0]}'?" if matches else "."
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return the names in one line, or the word ``none``."""
+    return ", ".join(names) or "none"

@@ -1,0 +1,1 @@
+"""Functions as machine code or in the interpreter, with a cache on disk."""

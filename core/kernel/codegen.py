@@ -1,0 +1,44 @@
+"""C code of CasADi functions, with a failure where Newton's method has not converged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import casadi as ca
+
+from kingpost.kernel.compiler import CompilerError
+
+#: The name of Newton iterations whose caller looks at the result itself; they may end without convergence.
+WATCHED = "kp_newton"
+#: What CasADi writes above a function: its name, arguments and results.
+_HEADING = re.compile(r"^/\* (\w+):\(.*\)->\(.*\) \*/$", re.MULTILINE)
+#: The loop of CasADi's 'fast_newton'.
+_LOOP = re.compile(r"for \(iter=0; iter<(\d+); \+\+iter\) \{.*?if \(casadi_newton\(&m\)\) break;\n *\}\n", re.DOTALL)
+
+
+def generated(name: str, functions: Iterable[ca.Function]) -> str:
+    """Return the C code of some functions."""
+    generator = ca.CodeGenerator(name, {"casadi_int": "long long int"})
+    for function in functions:
+        generator.add(function)
+    return with_newton_failures(generator.dump())
+
+
+def with_newton_failures(code: str) -> str:
+    """Return generated code in which a function fails if Newton's method has not converged inside.
+
+    CasADi's C code, unlike its interpreter, goes on with what it has then.
+    """
+    headings = [(heading.start(), heading[1]) for heading in _HEADING.finditer(code)]
+
+    def mended(loop: re.Match[str]) -> str:
+        owner = next((name for place, name in reversed(headings) if place < loop.start()), "")
+        return loop[0] if owner == WATCHED else f"{loop[0]}  if (iter == {loop[1]}) return 1;\n"
+
+    mended_code, found = _LOOP.subn(mended, code)
+    if found != code.count("casadi_newton(&m)"):
+        raise CompilerError(
+            f"CasADi {ca.CasadiMeta.version()} writes Newton's method in a way in which its failures cannot be seen"
+        )
+    return mended_code

@@ -1,0 +1,273 @@
+"""Chosen functions of some equations, as machine code or in CasADi's interpreter, behind one face."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import SolverError
+from kingpost.kernel.codegen import generated
+from kingpost.kernel.compiler import CompilerError, build_cached, find_compiler
+
+Backend = Literal["auto", "c", "vm"]
+BACKENDS: tuple[Backend, ...] = ("auto", "c", "vm")
+
+OK, STEP_FAILED, NOT_FINITE, OUTPUT_NOT_FINITE, SINGULAR = 0, 1, 2, 4, 5  # as in march.c
+
+
+class Stop(NamedTuple):
+    """How a march ended: status, finished steps, the time of a failure if there was one, and the last good state."""
+
+    status: int
+    steps: int
+    t: float
+    x: FloatArray
+
+
+class Evaluator:
+    """One function, called with arrays through CasADi's buffer interface (its ordinary call costs 100 times more)."""
+
+    def __init__(self, function: ca.Function) -> None:
+        self._function = function
+        self._arguments = [np.zeros(function.numel_in(i)) for i in range(function.n_in())]
+        self._results = [np.zeros(function.numel_out(i)) for i in range(function.n_out())]
+        self._filled = [(i, array) for i, array in enumerate(self._arguments) if array.size]
+        self._shape = function.size_out(0)
+        self._buffer, self._trigger = _connected(function, self._arguments, self._results)
+
+    def __call__(self, *arguments: Any) -> FloatArray:
+        """Return the first result as a new vector."""
+        self._run(arguments)
+        return self._results[0].copy()
+
+    def matrix(self, *arguments: Any) -> FloatArray:
+        """Return the first result as a new matrix."""
+        self._run(arguments)
+        return self._results[0].reshape(self._shape, order="F").copy()
+
+    def bind(self, *arguments: FloatArray) -> tuple[Callable[[], None], FloatArray]:
+        """Return a function without arguments that reads from the given arrays, and the vector it puts its result in.
+
+        The fastest way into machine code from Python, for a loop that changes its arrays in place. They must be contiguous
+        float64 of the right sizes, and are kept.
+        """
+        for i, (array, own) in enumerate(zip(arguments, self._arguments, strict=True)):
+            if array.dtype != np.float64 or not array.flags.c_contiguous or array.size != own.size:
+                raise SolverError(
+                    f"argument {i} of '{self._function.name()}' must be a contiguous float64 array of {own.size} numbers, got "
+                    f"{array.dtype} of shape {array.shape}"
+                )
+        results = [np.zeros_like(own) for own in self._results]
+        buffer, trigger = _connected(self._function, arguments, results)
+        kept = (buffer, arguments, results)
+
+        def evaluate(_: Any = kept) -> None:
+            trigger()
+
+        return evaluate, results[0]
+
+    def _run(self, arguments: Sequence[Any]) -> None:
+        if len(arguments) != len(self._arguments):
+            raise TypeError(f"'{self._function.name()}' takes {len(self._arguments)} arguments, got {len(arguments)}")
+        for i, own in self._filled:
+            own[:] = arguments[i]
+        try:
+            self._trigger()
+            failed = bool(self._buffer.ret())
+        except RuntimeError:  # CasADi's interpreter raises where its C code answers with a status
+            failed = True
+        if failed:
+            raise SolverError("a compiled function could not be evaluated; its internal solver did not converge")
+
+
+def _connected(function: ca.Function, arguments: Sequence[FloatArray], results: Sequence[FloatArray]) -> tuple[Any, Any]:
+    """Return a buffer of ``function`` that reads and writes the given arrays, and what sets it going."""
+    buffer, trigger = function.buffer()
+    for i, array in enumerate(arguments):
+        if array.size:
+            buffer.set_arg(i, memoryview(array))  # type: ignore[call-arg, arg-type]  # the stub describes the C interface
+    for i, array in enumerate(results):
+        if array.size:
+            buffer.set_res(i, memoryview(array))  # type: ignore[call-arg, arg-type]
+    return buffer, trigger
+
+
+class Kernel:
+    """Functions ready to be called.
+
+    Parameters
+    ----------
+    functions
+        CasADi functions. ``kp_observe`` makes :meth:`sample` work; ``kp_step`` as well makes :meth:`march` work.
+    backend
+        ``"c"`` demands machine code, ``"vm"`` the interpreter; ``"auto"`` takes machine code where it can be had.
+
+    untraceable
+        The forces of which no C code can be made.
+
+    """
+
+    def __init__(self, functions: Sequence[ca.Function], backend: Backend = "auto", untraceable: Sequence[str] = ()) -> None:
+        self._functions = {function.name(): function for function in functions}
+        self._library: ctypes.CDLL | None = None
+        self._path: Path | None = None
+        #: What happened, for the user: cache hit, compilation, or why the interpreter is used.
+        self.note = "interpreter, as asked"
+        self.compiler = ""
+        self.key = ""
+        self.cached = False
+        if untraceable:
+            self.note = (
+                f"interpreter: plain Python inside, in {', '.join(untraceable)}; write it with CasADi operations for speed"
+            )
+            if backend == "c":
+                raise SolverError(
+                    f"backend 'c' was asked for, but these forces are plain Python: {', '.join(untraceable)}. Write them with "
+                    "CasADi operations, or use backend 'vm'"
+                )
+        elif backend != "vm":
+            self._compile(demanded=backend == "c")
+        self.backend: Literal["c", "vm"] = "vm" if self._library is None else "c"
+
+    def evaluator(self, name: str) -> Evaluator:
+        """Return a function of this kernel as something to call."""
+        function = self._functions[name]
+        return Evaluator(function if self._path is None else ca.external(name, str(self._path)))
+
+    def _compile(self, demanded: bool) -> None:
+        compiler = find_compiler()
+        if compiler is None:
+            self.note = "interpreter: no C compiler was found (set CC, or install gcc or clang, for speed)"
+            if demanded:
+                raise SolverError(f"backend 'c' was asked for, but {self.note.partition(': ')[2]}; or use backend 'vm'")
+            return
+        started = time.perf_counter()
+        try:
+            built = build_cached(self._source(), compiler)
+            self._library = ctypes.CDLL(str(built.library))
+        except (CompilerError, OSError) as error:
+            self.note = f"interpreter: the C compiler failed: {error}"
+            if demanded:
+                raise SolverError(
+                    f"backend 'c' was asked for, but the C compiler failed: {error}\n"
+                    "Set CC to a working compiler, or use backend 'vm'"
+                ) from None
+            return
+        self._path, self.key, self.cached = built.library, built.key, built.cached
+        self.compiler = compiler.version
+        seconds = time.perf_counter() - started
+        self.note = (
+            f"cache hit {built.key}" if built.cached else f"compiled in {seconds:.2f} s by {compiler.version} ({built.key})"
+        )
+
+    def _source(self) -> str:
+        code = generated("kernel", self._functions.values())
+        has = "".join(
+            f"#define KP_HAS_{name.upper()} {self._functions[f'kp_{name}'].numel_out(0)}\n"
+            for name in ("observe", "step", "guard")
+            if f"kp_{name}" in self._functions
+        )
+        return f"{code}\n{has}{files('kingpost.kernel').joinpath('march.c').read_text()}"
+
+    def sample(self, t: FloatArray, x: FloatArray, u: FloatArray, p: FloatArray) -> FloatArray:
+        """Return the outputs at ``t`` (n), states ``x`` (n, nx), inputs ``u`` (n, nu), parameters ``p`` (np) or (n, np)."""
+        y = np.empty((len(t), self._functions["kp_observe"].numel_out(0)))
+        if self._library is None:
+            observe = self.evaluator("kp_observe")
+            for i in range(len(t)):
+                y[i] = observe(t[i], x[i], u[i], p[i] if p.ndim == 2 else p)
+            return y
+        t, x, u, p = (np.ascontiguousarray(array, dtype=float) for array in (t, x, u, p))
+        p_stride = p.shape[1] if p.ndim == 2 else 0
+        status = self._library.kp_sample(
+            _int(len(t)), _at(t), _at(x), _int(x.shape[1]), _at(u), _int(u.shape[1]), _at(p), _int(p_stride),
+            _at(y), _int(y.shape[1]),
+        )  # fmt: skip
+        if status != OK:
+            raise SolverError("the outputs could not be evaluated")
+        return y
+
+    def march(
+        self,
+        y: FloatArray,
+        substeps: int,
+        t0: float,
+        h: float,
+        x0: FloatArray,
+        u: FloatArray,
+        p: FloatArray,
+        progress: Callable[[int], None] = lambda done: None,
+        at_once: bool = False,
+    ) -> Stop:
+        """Advance by ``substeps`` steps of length ``h`` for each row of ``y`` and put the outputs there.
+
+        The loop runs in machine code, in portions of some 50 ms, between which ``progress`` is called with the number of
+        finished steps and the user can interrupt (``at_once``: in one go). Row k of ``u`` (one more than in ``y``) holds over
+        sample k.
+        """
+        x = np.array(x0, dtype=float)
+        u, p = np.ascontiguousarray(u, dtype=float), np.ascontiguousarray(p, dtype=float)
+        if self._library is None:
+            return self._march_interpreted(y, substeps, t0, h, x, u, p, progress)
+        done, t_stop = ctypes.c_longlong(0), ctypes.c_double(t0)
+        total = len(y) * substeps
+        first, portion, status = 0, total if at_once else 64, OK
+        while first < total and status == OK:
+            started = time.perf_counter()
+            portion = min(portion, total - first)
+            status = self._library.kp_march(
+                _int(first), _int(portion), _int(substeps), ctypes.c_double(t0), ctypes.c_double(h), _at(x), _int(x.size),
+                _at(u), _int(u.shape[1]), _at(p), _at(y), _int(y.shape[1]), ctypes.byref(done), ctypes.byref(t_stop),
+            )  # fmt: skip
+            first += done.value
+            progress(first)
+            if time.perf_counter() - started < 0.025:
+                portion *= 2
+        return Stop(int(status), first, t_stop.value, x)
+
+    def _march_interpreted(
+        self,
+        y: FloatArray,
+        substeps: int,
+        t0: float,
+        h: float,
+        x: FloatArray,
+        u: FloatArray,
+        p: FloatArray,
+        progress: Callable[[int], None],
+    ) -> Stop:
+        step, observe = self.evaluator("kp_step"), self.evaluator("kp_observe")
+        guard = self.evaluator("kp_guard") if "kp_guard" in self._functions else None
+        for i in range(len(y) * substeps):
+            try:
+                following = step(t0 + i * h, x, u[i // substeps], p, h)
+            except SolverError:
+                return Stop(STEP_FAILED, i, t0 + i * h, x)
+            if not np.isfinite(following).all():
+                return Stop(NOT_FINITE, i, t0 + i * h, x)
+            if guard is not None and not (guard(following) > 0).all():
+                return Stop(SINGULAR, i, t0 + i * h, x)
+            x = following
+            row, rest = divmod(i + 1, substeps)
+            if rest == 0:
+                y[row - 1] = observe(t0 + (i + 1) * h, x, u[row], p)
+                if not np.isfinite(y[row - 1]).all():
+                    return Stop(OUTPUT_NOT_FINITE, i, t0 + (i + 1) * h, x)
+            progress(i + 1)
+        return Stop(OK, len(y) * substeps, t0, x)
+
+
+def _int(value: int) -> ctypes.c_longlong:
+    return ctypes.c_longlong(value)
+
+
+def _at(array: FloatArray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)

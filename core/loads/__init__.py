@@ -1,0 +1,1 @@
+"""Loads in joints, and ports where machines are coupled."""

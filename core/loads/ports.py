@@ -1,0 +1,226 @@
+"""Ports: where a machine is coupled to another one that carries it, or that it carries.
+
+The wrench on a carrier is affine in the rate a of the carrier's twist, with the machine's own accelerations solved for,
+
+    w = free - A a,
+
+where A is the 6 x 6 inertia that the carrier feels. A carrier with mass matrix M and forces f then moves as one machine with
+what it carries when it solves (M + A) a = f + free, however heavy that is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import casadi as ca
+import numpy as np
+
+from kingpost.base.arrays import FloatArray
+from kingpost.base.channels import Channel, Quantity
+from kingpost.base.errors import MechanismError
+from kingpost.base.load_frames import COMPONENTS, UNITS
+from kingpost.equations.equations import Equations
+from kingpost.equations.partition import PartitionedEquations
+from kingpost.loads.joint_loads import closure_reactions
+from kingpost.mechanism.elements import Port
+from kingpost.multibody.assembly import Assembly
+from kingpost.multibody.cut import unpack_pose
+from kingpost.multibody.newton_euler import TreeDynamics
+from kingpost.multibody.tree import TreeKinematics
+from kingpost.symbols.externals import External, with_externals
+from kingpost.symbols.screws import Pose, quaternion_product, quaternion_rpy, rotation_rpy, twist_to
+from kingpost.symbols.straightline import FUSED, solve_symmetric
+
+#: Rows and columns, counted from one, of the numbers that make up a symmetric 6 x 6 matrix.
+TRIANGLE = tuple((i + 1, j + 1) for i in range(6) for j in range(i, 6))
+TWIST = ("wx", "wy", "wz", "vx", "vy", "vz")
+#: What a port on a body shows: names and units.
+MOTION = (
+    ("t", "s"),
+    *((axis, "m") for axis in "xyz"),
+    *((f"q{axis}", "1") for axis in "wxyz"),
+    *((angle, "rad") for angle in ("roll", "pitch", "yaw")),
+    *((name, "rad/s" if name[0] == "w" else "m/s") for name in TWIST),
+    *((f"{name}_rate", "rad/s2" if name[0] == "w" else "m/s2") for name in TWIST),
+)
+
+
+def inertia_unit(row: int, column: int) -> str:
+    """Return the unit of an entry of an inertia in the order [angular; linear], counted from one."""
+    return {0: "kg.m2", 1: "kg.m", 2: "kg"}[(row > 3) + (column > 3)]
+
+
+def port_channels(port: Port) -> list[Channel]:
+    """Return the channels of a port."""
+    if port.body:
+        frames = ["", *["world"] * 10, *["body"] * 12]
+        return [Channel(f"{port.name}.{name}", unit, frame) for (name, unit), frame in zip(MOTION, frames, strict=True)]
+    components = list(zip(COMPONENTS, UNITS, strict=True))
+    found = [Channel(f"{port.name}.{name}", unit, "child") for name, unit in components]
+    found.append(Channel(f"{port.name}.power", "W"))
+    if port.inertia:
+        found += [Channel(f"{port.name}.free.{name}", unit, "child") for name, unit in components]
+        found += [Channel(f"{port.name}.A{i}{j}", inertia_unit(i, j), "child") for i, j in TRIANGLE]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class PortExpressions:
+    """The ports of a mechanism."""
+
+    ports: tuple[Port, ...]
+    #: (t, q, v, vdot, lam, u, p) -> for each port on a body its channels, else the wrench on the carrier, its twist and the
+    #: rate of that.
+    states: ca.Function
+    #: (t, q, v, vdot, lam, u, p) -> for each port with an interface inertia the inertia of all that it carries, were its joints
+    #: locked, and how the wrench depends on the accelerations of the joints.
+    inertias: ca.Function
+    traced: tuple[External, ...]
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """What :meth:`values` returns."""
+        return tuple(channel for port in self.ports for channel in port_channels(port))
+
+    def values(self, equations: Equations, t: ca.MX, q: ca.MX, v: ca.MX, u: ca.MX, p: ca.MX) -> ca.MX:
+        """Return the channels at a state of the equations."""
+        # As with joint loads, no stabilisation enters.
+        exact = equations if not equations.baumgarte else replace(equations, baumgarte=0.0)
+        lam = exact.multipliers(t, q, v, u, p) if equations.lam.numel() else ca.MX(0, 1)
+        known = [t, q, v, exact.accelerations(t, q, v, u, p), lam, u, p]
+        states, inertias = self.states.call(known), list(self.inertias.call(known))
+        values = []
+        for port, state in zip(self.ports, states, strict=True):
+            if port.body:
+                values.append(state)
+                continue
+            wrench, twist, rate = ca.vertsplit(state, 6)
+            values += [wrench, ca.dot(wrench, twist)]
+            if port.inertia:
+                locked, coupling = inertias.pop(0), inertias.pop(0)
+                A = locked - _yielding(equations)(t, q, v, u, p, coupling)
+                values += [wrench + A @ rate, *(A[row - 1, column - 1] for row, column in TRIANGLE)]
+        return ca.vertcat(*values)
+
+
+def _yielding(equations: Equations) -> ca.Function:
+    """Return the function (t, q, v, u, p, F) -> F Z F' by which an inertia is less when the joints are free to yield.
+
+    Z maps efforts on the joints to their accelerations: the inverse of M, restricted to what closed loops allow.
+    """
+    symbols = [equations.t, equations.q, equations.v, equations.u, equations.p]
+    M, A = equations.M, equations.A if equations.lam.numel() else type(equations.q)(0, equations.nv)
+    if isinstance(M, ca.MX) and equations.nv <= FUSED and not equations.all_externals:
+        # Small systems of equations are solved in straight-line code, which has to be made of SX.
+        parts = ca.Function("parts", symbols, [M, A]).expand()
+        symbols = [ca.SX.sym("i", item.numel()) for item in symbols]
+        M, A = parts.call(symbols)
+    coupling = type(symbols[1]).sym("F", 6, equations.nv)
+    solved = solve_symmetric(M, coupling.T)
+    if equations.lam.numel():
+        held = solve_symmetric(M, A.T)
+        solved = solved - held @ solve_symmetric(A @ held, A @ solved)
+    return with_externals("kp_yielding", [*symbols, coupling], [ca.densify(coupling @ solved)], equations.externals)
+
+
+def with_ports(assembly: Assembly, equations: Equations) -> Equations:
+    """Return the equations with the ports of their mechanism among their channels; metered ones add a speed each."""
+    if not assembly.mechanism.ports:
+        return equations
+    equations = _metered(assembly, equations)
+    return replace(equations, ports=_expressions(assembly, equations))
+
+
+def metered_start(equations: Equations, x: FloatArray) -> FloatArray:
+    """Return a state with no energy passed through metered ports yet."""
+    return np.concatenate([x, np.zeros(equations.nq + equations.nv - len(x))])
+
+
+def _metered(assembly: Assembly, equations: Equations) -> Equations:
+    """Return equations with a speed of mass one for each metered port, driven by its power: the energy that has passed."""
+    mechanism = assembly.mechanism
+    names = [port.name for port in mechanism.ports if port.energy]
+    if not names:
+        return equations
+    if equations.externals or isinstance(equations, PartitionedEquations):
+        raise MechanismError(
+            f"port '{names[0]}': its energy cannot be metered with coordinate partitioning, nor where forces call tables or "
+            "plain Python; set energy = false, or take the formulation 'recursive'"
+        )
+    kind, count = type(equations.q), len(names)
+    # In the expressions of the equations themselves, so that accelerations are found once for both.
+    if equations.lam.numel():
+        found, lam = equations.constrained_accelerations()
+    else:
+        found = solve_symmetric(equations.M, equations.f) if equations.vdot is None else equations.vdot
+        lam = kind(0, 1)
+    states = _expressions(assembly, equations).states
+    known = [equations.t, equations.q, equations.v, found, lam, equations.u, equations.p]
+    shown = (states.expand() if kind is ca.SX else states).call(known)
+    wrenches = [ca.vertsplit(shown[i], 6)[:2] for i, port in enumerate(mechanism.ports) if port.energy]
+    power = ca.vertcat(*(ca.dot(wrench, twist) for wrench, twist in wrenches))
+    nq, nv = equations.nq, equations.nv
+    q, v, vdot = (ca.MX.sym(name, size) for name, size in (("q", nq), ("v", nv + count), ("vdot", nv + count)))
+    joint_q, joint_v, p = (ca.MX.sym("i", size) for size in (nq, nv, equations.np))
+    return replace(
+        equations,
+        v=ca.vertcat(equations.v, kind.sym("energy", count)),
+        N=ca.horzcat(equations.N, kind(nq, count)),
+        M=ca.diagcat(equations.M, kind.eye(count)),
+        f=ca.vertcat(equations.f, power),
+        vdot=None if equations.lam.numel() else ca.vertcat(found, power),
+        A=ca.horzcat(equations.A, kind(equations.A.shape[0], count)) if equations.lam.numel() else equations.A,
+        speeds=(*equations.speed_quantities, *(Quantity(f"{name}.energy", "J") for name in names)),
+        initial=ca.Function("kp_initial", [joint_q, joint_v, p], [ca.vertcat(joint_q, joint_v, ca.MX.zeros(count))]),
+        joint_state=ca.Function("kp_joint_state", [q, v, vdot, p], [q, v[:nv], vdot[:nv]]),
+    )
+
+
+def _expressions(assembly: Assembly, equations: Equations) -> PortExpressions:
+    mechanism = assembly.mechanism
+    dynamics = TreeDynamics(assembly, equations.lam.numel(), equations.joint_state, disturbed=True)
+    if mechanism.closures:
+        dynamics.close(closure_reactions(dynamics, equations))
+    tree = TreeKinematics(assembly)
+    joints = {joint.name: joint for joint in mechanism.joints}
+    states, inertias = [], []
+    for port in mechanism.ports:
+        if port.body:
+            states.append(_motion(dynamics, port))
+            continue
+        given = tree.geometry(joints[port.joint]).given
+        assert given is not None
+        motion = ca.Function("motion", [tree.t, assembly.u, assembly.p], [ca.vertcat(given.twist, given.rate)])
+        wrench = -dynamics.transmitted(joints[port.joint])
+        states.append(ca.vertcat(wrench, motion(dynamics.t, dynamics.u, dynamics.p)))
+        if port.inertia:
+            inertias += [-ca.jacobian(wrench, dynamics.disturbances[port.joint]), -ca.jacobian(wrench, dynamics.vdot)]
+    disturbances = list(dynamics.disturbances.values())
+    undisturbed = [ca.MX.zeros(6) for _ in disturbances]
+
+    def function(name: str, results: list[ca.MX]) -> ca.Function:
+        full = ca.Function(name, [*dynamics.symbols, *disturbances], [ca.densify(result) for result in results])
+        return ca.Function(name, dynamics.symbols, full.call([*dynamics.symbols, *undisturbed]))
+
+    return PortExpressions(
+        tuple(mechanism.ports),
+        function("kp_port_states", states),
+        function("kp_port_inertias", inertias),
+        tuple(dynamics.externals),
+    )
+
+
+def _motion(dynamics: TreeDynamics, port: Port) -> ca.MX:
+    """Return place, orientation, twist and rate of the twist of a frame on a body."""
+    space, body = dynamics.space, port.body
+    angles = ca.vertsplit(ca.densify(space.vector(port.rotation)))
+    X_BM = Pose(rotation_rpy(*angles), space.vector(port.position))
+    packed, e, twist, rate = (ca.SX.sym(name, size) for name, size in (("X", 12), ("e", 4), ("t", 6), ("a", 6)))
+    X_WM, to_M = unpack_pose(packed) @ X_BM, twist_to(X_BM.inverse())
+    R = X_WM.R
+    euler = ca.vertcat(ca.atan2(R[2, 1], R[2, 2]), ca.asin(ca.fmax(-1, ca.fmin(1, -R[2, 0]))), ca.atan2(R[1, 0], R[0, 0]))
+    t = ca.SX.sym("t")
+    values = ca.vertcat(t, X_WM.p, quaternion_product(e, quaternion_rpy(*angles)), euler, to_M @ twist, to_M @ rate)
+    function = space.share("frame_motion", [t, packed, e, twist, rate, space.assembly.p], [values])
+    known = [dynamics.t, dynamics.poses[body], dynamics.quaternions[body], dynamics.twists[body], dynamics.accelerations[body]]
+    return ca.MX(function(*known, dynamics.p))

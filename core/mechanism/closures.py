@@ -1,0 +1,100 @@
+"""Closures: what closes the loops of a machine whose joints make a tree.
+
+A closure ties two bodies, or two joint coordinates, that the tree leaves free of each other. It uses the words of a joint:
+frames F on the parent and M on the child, an axis, and kinds with the same names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kingpost.base.errors import MechanismError, closest, listed
+from kingpost.base.fields import convert_fields
+from kingpost.base.formulas import Scalar, Vector3
+from kingpost.mechanism.elements import ZERO, check_name
+from kingpost.symbols.closure_kinds import CLOSURE_KINDS
+
+
+@dataclass(frozen=True)
+class Closure:
+    """A tie between two bodies, or between two joint coordinates, that closes a loop.
+
+    Parameters
+    ----------
+    kind
+        One of the kinds of :mod:`kingpost.closures`; each needs some of the following fields.
+    parent, child
+        The bodies; either may be the world. Kinds that tie coordinates have none.
+    axis, axis2
+        Directions as in a joint: ``axis`` in F and M, the second one of a universal closure in M.
+    position, rotation, child_position, child_rotation
+        Places of F on the parent and of M on the child, as in a joint.
+    length
+        Distance in m; of a rope, its free length when the winch is at zero.
+    coordinates
+        The two joint coordinates that a gear ties, or the one that a rope's winch turns with.
+    ratio, offset
+        Of a gear: first coordinate = ratio * second + offset.
+    radius
+        In m: of a wheel, ball or disc that rolls; of a winch, whose rope grows by radius times its angle.
+
+    """
+
+    name: str
+    kind: str
+    parent: str = ""
+    child: str = ""
+    axis: Vector3 | None = None
+    axis2: Vector3 | None = None
+    position: Vector3 = ZERO
+    rotation: Vector3 = ZERO
+    child_position: Vector3 = ZERO
+    child_rotation: Vector3 = ZERO
+    length: Scalar | None = None
+    coordinates: tuple[str, ...] = ()
+    ratio: Scalar | None = None
+    offset: Scalar = 0.0
+    radius: Scalar | None = None
+
+    def __post_init__(self) -> None:
+        check_name("closure", self.name)
+        what = f"closure '{self.name}'"
+        if self.kind not in CLOSURE_KINDS:
+            raise MechanismError(
+                f"{what}: unknown kind '{self.kind}'{closest(str(self.kind), CLOSURE_KINDS)} "
+                f"Kinds: {listed(sorted(CLOSURE_KINDS))}.",
+                path=("kind",),
+            )
+        convert_fields(self, what)
+        kind = CLOSURE_KINDS[self.kind]
+        for name, example in _EXAMPLES.items():
+            given = getattr(self, name) not in (None, "", ())
+            if given and name not in kind.needs:
+                raise MechanismError(f"{what} is {self.kind} and has no '{name}'; remove it", path=(name,))
+            if not given and name in kind.needs:
+                raise MechanismError(f"{what} is {self.kind} and lacks '{name}', e.g. {example}")
+        if self.coordinates and len(self.coordinates) != kind.coordinates:
+            raise MechanismError(
+                f"{what}: a {self.kind} closure ties {kind.coordinates} coordinate(s), got {listed(self.coordinates)}",
+                path=("coordinates",),
+            )
+        for name in ("length", *(("radius",) if self.kind in ("rolling", "rolling-disc") else ())):
+            value = getattr(self, name)
+            if isinstance(value, float) and value <= 0.0:
+                raise MechanismError(f"{what}: {name} is {value:g} m; it must be positive", path=(name,))
+        for name in ("axis", "axis2"):
+            value = getattr(self, name)
+            if value is not None and all(component == 0.0 for component in value):
+                raise MechanismError(f"{what}: {name} is [0, 0, 0]; give a direction, e.g. [0, 0, 1]", path=(name,))
+
+
+_EXAMPLES = {
+    "parent": '"world"',
+    "child": '"rod"',
+    "axis": "[0, 0, 1]",
+    "axis2": "[1, 0, 0]",
+    "length": "1.5",
+    "coordinates": '["crank.angle", "wheel.angle"]',
+    "ratio": "2.0",
+    "radius": "0.3",
+}

@@ -1,0 +1,26 @@
+"""Model plugins: machines that can be run by name."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.registry.plugin import Plugin
+
+
+class Model(Plugin):
+    """Base of model plugins.
+
+    Numbers that a user may want to change belong into the mechanism's parameters; options are for what changes the
+    construction itself, such as the number of links.
+    """
+
+    kind = "model"
+    #: What ``kingpost run`` does when the user does not say: end time and fixed step in s.
+    t_end: ClassVar[float] = 10.0
+    step: ClassVar[float] = 0.001
+
+    @abstractmethod
+    def build(self) -> Mechanism:
+        """Return the mechanism."""

@@ -1,0 +1,1 @@
+"""Mechanisms from files: TOML, URDF, and by name."""

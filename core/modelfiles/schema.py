@@ -1,0 +1,111 @@
+"""A JSON Schema for model files, made from the same dataclasses that read them."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from kingpost.base.fields import Table, default, required
+from kingpost.base.formulas import Scalar, Scalars
+from kingpost.mechanism.closures import Closure
+from kingpost.mechanism.elements import Body, Input, Joint, Output, Parameter, Port
+from kingpost.modelfiles.toml_model import RunSettings
+from kingpost.registry.pluginset import PluginSet
+from kingpost.symbols.closure_kinds import CLOSURE_KINDS
+from kingpost.symbols.joints import JOINT_KINDS
+
+NUMBER_OR_FORMULA = {"$ref": "#/$defs/scalar"}
+
+
+def model_schema(plugins: PluginSet) -> dict[str, Any]:
+    """Return the schema of model files as the given plugins allow them."""
+    joint = _table(Joint)
+    joint["properties"]["kind"] = {"enum": sorted(JOINT_KINDS)}
+    closure = _table(Closure)
+    closure["properties"]["kind"] = {"enum": sorted(CLOSURE_KINDS)}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Kingpost model file",
+        "type": "object",
+        "additionalProperties": False,
+        "oneOf": [{"required": ["model"]}, {"required": ["name", "bodies", "joints"]}],
+        "properties": {
+            "name": {"type": "string"},
+            "description": {"type": "string"},
+            "parameters": _named(Parameter),
+            "inputs": _named(Input),
+            "bodies": {"type": "array", "items": _table(Body)},
+            "joints": {"type": "array", "items": joint},
+            "closures": {"type": "array", "items": closure},
+            "forces": {"type": "array", "items": {"oneOf": _forces(plugins)}},
+            "outputs": {"type": "array", "items": _table(Output)},
+            "ports": {"type": "array", "items": _table(Port)},
+            "model": {"type": "string", "description": "name of a model, or path of a model file"},
+            "plugins": {"type": "array", "items": {"type": "string"}},
+            "set": {"type": "object", "additionalProperties": {"type": "number"}},
+            "run": _table(RunSettings),
+        },
+        "$defs": {
+            "scalar": {
+                "description": "a number, or a formula in the parameters",
+                "type": ["number", "string"],
+            }
+        },
+    }
+
+
+def _forces(plugins: PluginSet) -> list[dict[str, Any]]:
+    variants = []
+    for cls, _ in plugins.forces.entries():
+        variant = _table(cls.Options)
+        variant["title"], variant["description"] = cls.name, cls.summary()
+        variant["properties"] |= {"kind": {"const": cls.name}, "name": {"type": "string"}}
+        variant["required"] = ["kind", *variant.get("required", [])]
+        variants.append(variant)
+    return variants
+
+
+def _named(cls: type[Any]) -> dict[str, Any]:
+    entry = _table(cls)
+    del entry["properties"]["name"]
+    entry["required"].remove("name")
+    return {"type": "object", "additionalProperties": entry}
+
+
+def _table(cls: type[Any]) -> dict[str, Any]:
+    hints = get_type_hints(cls)
+    fields = [field for field in dataclasses.fields(cls) if field.init]
+    properties = {field.name: _type(hints[field.name]) for field in fields}
+    for field in fields:
+        value = None if required(field) else default(field)
+        if isinstance(value, bool | int | float | str) or (isinstance(value, tuple) and value):
+            properties[field.name] |= {"default": list(value) if isinstance(value, tuple) else value}
+    schema = {"type": "object", "additionalProperties": False, "properties": properties}
+    needed = [field.name for field in fields if required(field)]
+    return schema | ({"required": needed} if needed else {})
+
+
+def _type(annotation: Any) -> dict[str, Any]:
+    if annotation == Scalar:
+        return dict(NUMBER_OR_FORMULA)
+    if annotation == Scalars:
+        return {"anyOf": [{"type": "array", "items": dict(NUMBER_OR_FORMULA)}, dict(NUMBER_OR_FORMULA)]}
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return {"enum": list(arguments)}
+    if annotation == Table:
+        return {"type": "object"}
+    if origin in (Union, types.UnionType):
+        rest = [argument for argument in arguments if argument is not type(None)]
+        if Union[tuple(rest)] == Scalar:
+            return dict(NUMBER_OR_FORMULA)
+        return _type(rest[0]) if len(rest) == 1 else {"anyOf": [_type(argument) for argument in rest]}
+    if origin is tuple:
+        if arguments[-1] is Ellipsis:
+            return {"type": "array", "items": _type(arguments[0])}
+        return {"type": "array", "items": _type(arguments[0]), "minItems": len(arguments), "maxItems": len(arguments)}
+    if hasattr(annotation, "from_data"):
+        return {"anyOf": [dict(NUMBER_OR_FORMULA), {"type": "object", "required": ["kind"]}]}
+    names = {float: "number", int: "integer", bool: "boolean"}
+    return {"type": names.get(annotation, "string")}

@@ -1,0 +1,223 @@
+"""Model files: a mechanism, or a run of one, written in TOML with the words of :mod:`kingpost.mechanism.mechanism`.
+
+A file holds either a mechanism (``bodies``, ``joints``, ...) or the ``model`` to take it from, by name or by file; and
+beside that the ``plugins`` to load, values to ``set``, and how to ``run`` it. docs/model-files.md has the whole grammar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from kingpost.base.errors import FileError, MechanismError, PluginError, closest, listed
+from kingpost.base.fields import Table, fill
+from kingpost.base.toml import LineIndex, read_toml
+from kingpost.mechanism.closures import Closure
+from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter, Port
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.trajectories import Sampled, read_trajectory
+from kingpost.mechanism.values import check_values
+from kingpost.multibody.assembly import make_forces
+from kingpost.registry.pluginset import PluginSet
+
+MECHANISM_KEYS = ("name", "description", "parameters", "inputs", "bodies", "joints", "closures", "forces", "outputs", "ports")
+RUN_KEYS = ("model", "plugins", "set", "run")
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How to run a model: what ``kingpost run`` takes on its command line, under the same names."""
+
+    t_start: float | None = None
+    t_end: float | None = None
+    step: float | None = None
+    output_step: float | None = None
+    formulation: str | Table | None = None
+    integrator: str | Table | None = None
+    backend: Literal["auto", "c", "vm"] | None = None
+    start: Literal["start", "equilibrium"] | None = None
+    close_loops: bool | None = None
+    loads: tuple[str, ...] | None = None
+    load_method: str | Table | None = None
+    cut: tuple[str, ...] | None = None
+    monitors: bool | None = None
+    write: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What a file says: a mechanism or the model to take, and how to run it."""
+
+    path: Path
+    mechanism: Mechanism | None = None
+    model: str | None = None
+    plugins: tuple[Path, ...] = ()
+    settings: Mapping[str, float] = field(default_factory=dict)
+    run: RunSettings = field(default_factory=RunSettings)
+
+
+def read_model(path: str | Path, plugins: PluginSet | None = None) -> Mechanism:
+    """Return the mechanism in a TOML model file.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be read or is not TOML.
+    MechanismError
+        When what it says breaks a rule; the message begins with file and line.
+
+    """
+    file = read_model_file(path, plugins)
+    if file.mechanism is None:
+        raise FileError(f"{path} is a run file for model '{file.model}'; it holds no mechanism of its own")
+    return file.mechanism
+
+
+def read_model_file(path: str | Path, plugins: PluginSet | None = None) -> ModelFile:
+    """Return everything that a TOML model file or run file says."""
+    path = Path(path)
+    text, data = read_toml(path)
+    try:
+        return _interpret(path, data, plugins)
+    except MechanismError as error:
+        line = LineIndex(text).line(error.path)
+        where = f"{path}:{line}" if line else str(path)
+        raise MechanismError(f"{where}: {error}", path=error.path) from None
+
+
+def mechanism_from_dict(data: Mapping[str, Any], base: Path = Path()) -> Mechanism:
+    """Return the mechanism that plain data describe, in the words of a model file; files in it are relative to ``base``."""
+    for key in data:
+        if key not in MECHANISM_KEYS:
+            raise MechanismError(
+                f"a mechanism has no '{key}'{closest(key, MECHANISM_KEYS)} It takes: {listed(MECHANISM_KEYS)}.", path=(key,)
+            )
+    for key in ("name", "bodies", "joints"):
+        if key not in data:
+            raise MechanismError(f"the mechanism lacks '{key}'")
+    return Mechanism(
+        name=data["name"],
+        description=data.get("description", ""),
+        parameters=_named(data, "parameters", Parameter),
+        inputs=_named(data, "inputs", Input),
+        bodies=_listed(data, "bodies", Body),
+        joints=_listed(data, "joints", Joint),
+        forces=_forces(data, base),
+        outputs=_listed(data, "outputs", Output),
+        ports=_listed(data, "ports", Port),
+        closures=_listed(data, "closures", Closure),
+    )
+
+
+def _interpret(path: Path, data: dict[str, Any], plugins: PluginSet | None) -> ModelFile:
+    known = (*MECHANISM_KEYS, *RUN_KEYS)
+    for key in data:
+        if key not in known:
+            raise MechanismError(f"a model file has no '{key}'{closest(key, known)} It takes: {listed(known)}.", path=(key,))
+    files = tuple(path.parent / name for name in _texts(data, "plugins"))
+    try:
+        plugins = (plugins or PluginSet()).with_files(files)
+    except PluginError as error:
+        raise MechanismError(str(error), path=("plugins",)) from None
+    try:
+        run = fill(RunSettings, _table(data, "run"), "[run]")
+    except MechanismError as error:
+        raise error.within("run") from None
+    settings = _table(data, "set")
+    for name, value in settings.items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise MechanismError(f"set: {name} = {value!r} is not a number", path=("set", name))
+    if "model" in data:
+        for key in MECHANISM_KEYS:
+            if key in data and key not in ("name", "description"):
+                raise MechanismError(
+                    f"the file takes its mechanism from model = {data['model']!r}, so it cannot hold '{key}' too", path=(key,)
+                )
+        if not isinstance(data["model"], str):
+            raise MechanismError(f"model = {data['model']!r} is not a text", path=("model",))
+        return ModelFile(path, None, data["model"], files, settings, run)
+    mechanism = mechanism_from_dict({key: value for key, value in data.items() if key in MECHANISM_KEYS}, path.parent)
+    make_forces(mechanism, plugins)
+    check_values(mechanism, {parameter.name: parameter.default for parameter in mechanism.parameters})
+    return ModelFile(path, mechanism, None, files, settings, run)
+
+
+def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    table = data.get(key, {})
+    if not isinstance(table, Mapping):
+        raise MechanismError(f"'{key}' must be a table, written [{key}]; got {table!r}", path=(key,))
+    return table
+
+
+def _texts(data: Mapping[str, Any], key: str) -> list[str]:
+    texts = data.get(key, [])
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise MechanismError(f"'{key}' must be a list of texts, got {texts!r}", path=(key,))
+    return texts
+
+
+def _named(data: Mapping[str, Any], key: str, cls: type[Any]) -> tuple[Any, ...]:
+    entries = []
+    for name, entry in _table(data, key).items():
+        what = f"{key.removesuffix('s')} '{name}'"
+        if not isinstance(entry, Mapping):
+            raise MechanismError(f'{what} must be written {name} = {{ default = {entry!r}, unit = "..." }}', path=(key, name))
+        if "name" in entry:
+            raise MechanismError(f"{what} has its name in front of the '='; remove 'name'", path=(key, name))
+        try:
+            entries.append(fill(cls, {"name": name, **entry}, what))
+        except MechanismError as error:
+            raise error.within(key, name) from None
+    return tuple(entries)
+
+
+def _tables(data: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    entries = data.get(key, [])
+    if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
+        raise MechanismError(f"'{key}' must be a list of tables, each written [[{key}]]; got {entries!r}", path=(key,))
+    return entries
+
+
+def _listed(data: Mapping[str, Any], key: str, cls: type[Any]) -> tuple[Any, ...]:
+    entries = []
+    for i, entry in enumerate(_tables(data, key)):
+        what = f"{cls.__name__.lower()} '{entry['name']}'" if "name" in entry else f"{cls.__name__.lower()} number {i + 1}"
+        try:
+            entries.append(fill(cls, entry, what))
+        except MechanismError as error:
+            raise error.within(key, i) from None
+    return tuple(entries)
+
+
+def _forces(data: Mapping[str, Any], base: Path) -> tuple[ForceElement, ...]:
+    forces = []
+    for i, entry in enumerate(_tables(data, "forces")):
+        options = dict(entry)
+        if "kind" not in options:
+            raise MechanismError(f"force number {i + 1} lacks 'kind', e.g. kind = \"gravity\"", path=("forces", i))
+        kind, name = options.pop("kind"), options.pop("name", "")
+        try:
+            for key, value in options.items():
+                options[key] = _with_samples(value, base, f"force '{name or kind}' ({kind}): {key}", key)
+            forces.append(ForceElement(kind, name=name, **options))
+        except MechanismError as error:
+            raise error.within("forces", i) from None
+    return tuple(forces)
+
+
+def _with_samples(value: Any, base: Path, what: str, key: str) -> Any:
+    """Return an option with the CSV files that sampled trajectories in it name read in, so that their numbers belong to it."""
+    if isinstance(value, list):
+        return [_with_samples(item, base, what, key) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    if value.get("kind") != Sampled.kind or "file" not in value:
+        return {name: _with_samples(item, base, what, key) for name, item in value.items()}
+    try:
+        return read_trajectory(value, base)
+    except FileError as error:
+        raise FileError(f"{what}: {error}") from None
+    except MechanismError as error:
+        raise MechanismError(f"{what}: {error}", path=(key,)) from None

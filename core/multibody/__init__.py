@@ -1,0 +1,1 @@
+"""From a mechanism to symbols: poses, twists, forces, constraints of a tree of bodies."""

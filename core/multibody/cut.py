@@ -1,0 +1,125 @@
+"""Kinematics cut at every body: forces see fresh symbols for poses and twists, which are filled in afterwards.
+
+An expression that a force writes then depends on the few bodies it looks at, and not, through their poses, on every joint
+between them and the world. That keeps the code of long chains short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import casadi as ca
+
+from kingpost.mechanism.elements import Joint
+from kingpost.multibody.assembly import Assembly
+from kingpost.multibody.tree import JointSpace
+from kingpost.symbols.externals import External, make_external
+from kingpost.symbols.joints import GivenMotion
+from kingpost.symbols.screws import Matrix, Pose
+
+
+def unpack_pose(X: ca.SX) -> Pose:
+    """Return the pose in twelve numbers: the rotation matrix by columns, then the position."""
+    return Pose(ca.reshape(X[:9], 3, 3), X[9:12])
+
+
+def pack_pose(X: Pose) -> Matrix:
+    """Return a pose as twelve numbers."""
+    return ca.vertcat(ca.vec(ca.densify(X.R)), ca.densify(X.p))
+
+
+class CutKinematics(JointSpace):
+    """What forces see of a tree, and the way from their SX expressions to an MX graph with one function for each."""
+
+    joint_based = True
+
+    def __init__(self, assembly: Assembly) -> None:
+        super().__init__(assembly)
+        #: Groups of SX symbols by name, and the MX expressions that stand for them.
+        self.sx: dict[str, ca.SX] = {"t": assembly.t, "q": self.q, "v": self.v, "u": assembly.u, "p": assembly.p}
+        #: The symbols of the equations of motion.
+        self.symbols: dict[str, ca.MX] = {name: ca.MX.sym(name, group.numel()) for name, group in self.sx.items()}
+        self.mx: dict[str, ca.MX] = dict(self.symbols)
+        self._given: dict[str, GivenMotion] = {}
+        self._give_motions()
+        self._group: dict[int, str] = {}
+        for name in self.sx:
+            self._register(name)
+        for body in self.mechanism.bodies:
+            # All bodies' symbols are called the same, so that like expressions become one function; see share().
+            for quantity, size in (("pose", 12), ("twist", 6)):
+                self.sx[f"{quantity} {body.name}"] = ca.SX.sym(quantity, size)
+                self._register(f"{quantity} {body.name}")
+        self.traced: tuple[External, ...] = ()
+        self._shared: dict[str, ca.Function] = {}
+
+    def _give_motions(self) -> None:
+        """Make the given motions of joints further parameters, known once for all links."""
+        values = []
+        for joint in self.mechanism.joints:
+            if joint.pose is not None:
+                motion = super().given_motion(joint)
+                values.append(ca.vertcat(pack_pose(motion.pose), ca.densify(motion.quaternion), motion.twist, motion.rate))
+                symbols = ca.SX.sym("given", 28)
+                self._given[joint.name] = GivenMotion(unpack_pose(symbols), symbols[12:16], symbols[16:22], symbols[22:])
+                self.sx["p"] = ca.vertcat(self.sx["p"], symbols)
+        if values:
+            known = [self.assembly.t, self.assembly.u, self.assembly.p]
+            motions = ca.Function("given", known, ca.cse([ca.vertcat(*values)]))
+            t, u, p = (self.symbols[name] for name in "tup")
+            self.mx["p"] = ca.vertcat(p, motions(t, u, p))
+
+    def disturb(self) -> dict[str, ca.MX]:
+        """Add symbols to the rates of all given twists, to see what depends on them, and return them by joint."""
+        added = {name: ca.MX.sym("added", 6) for name in self._given}
+        entries = [ca.vertcat(ca.MX.zeros(22), symbol) for symbol in added.values()]
+        self.mx["p"] = self.mx["p"] + ca.vertcat(ca.MX.zeros(self.symbols["p"].numel()), *entries)
+        return added
+
+    def given_motion(self, joint: Joint) -> GivenMotion:
+        return self._given[joint.name]
+
+    def _register(self, name: str) -> None:
+        for symbol in ca.vertsplit(self.sx[name]) if self.sx[name].numel() else []:
+            self._group[symbol.element_hash()] = name
+
+    def share(self, name: str, inputs: list[ca.SX], results: list[ca.SX]) -> ca.Function:
+        """Return a function of SX expressions; one that was made before, if it does the same, so that code is not repeated."""
+        function = ca.Function(name, inputs, ca.cse([ca.densify(result) for result in results]))
+        return self._shared.setdefault(function.serialize(), function)
+
+    def place(self, body: str, X_WB: ca.MX, twist: ca.MX) -> None:
+        """Say where a body is, as a packed pose, and how it moves."""
+        self.mx[f"pose {body}"] = X_WB
+        self.mx[f"twist {body}"] = twist
+
+    def _pose(self, body: str) -> Pose:
+        return unpack_pose(self.sx[f"pose {body}"])
+
+    def _twist(self, body: str) -> ca.SX:
+        return self.sx[f"twist {body}"]
+
+    def call(self, function: Any, *arguments: ca.SX, size: int) -> ca.SX:
+        external = make_external(self._owner, function, arguments, size, len(self.traced))
+        self.sx[f"external {len(self.traced)}"] = external.symbols
+        self._register(f"external {len(self.traced)}")
+        self.traced = (*self.traced, external)
+        return external.symbols
+
+    def resolve_externals(self) -> None:
+        """Compute what the externals give, once all bodies are placed."""
+        for k, external in enumerate(self.traced):
+            values = [self.lower("argument", argument, self.mx) for argument in external.arguments]
+            self.mx[f"external {k}"] = external.function(*values)
+
+    def groups(self, expression: ca.SX) -> list[str]:
+        """Return the groups of symbols that an expression uses."""
+        return list(dict.fromkeys(self._group[symbol.element_hash()] for symbol in ca.symvar(expression)))
+
+    def lower(self, name: str, expression: ca.SX, mx: Mapping[str, ca.MX]) -> ca.MX:
+        """Return an SX expression as a call of one function with the groups of symbols that it uses, as found in ``mx``."""
+        used = self.groups(expression)
+        if not used:
+            return ca.MX(ca.DM(ca.densify(expression)))
+        return ca.MX(self.share(name, [self.sx[group] for group in used], [expression])(*(mx[group] for group in used)))

@@ -1,0 +1,110 @@
+"""Force plugins: what acts on the bodies and joints of a mechanism.
+
+A force is written once, with CasADi operations on what a :class:`Kinematics` offers, and works with every formulation::
+
+    @dataclass(frozen=True)
+    class DragOptions:
+        body: BodyName
+        coefficient: Scalar = 1.0
+
+    class LinearDrag(Force):
+        \"\"\"Force against the velocity of a body's origin.\"\"\"
+
+        name = "linear-drag"
+        Options = DragOptions
+
+        def loads(self, kinematics):
+            velocity = kinematics.twist(self.options.body)[3:]
+            force = -kinematics.value(self.options.coefficient) * velocity
+            return Loads(wrenches={self.options.body: ca.vertcat(ca.SX(3, 1), force)})
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Protocol
+
+import casadi as ca
+
+from kingpost.base.formulas import Scalar
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.trajectories import Trajectory
+from kingpost.registry.plugin import Plugin
+from kingpost.symbols.screws import Pose
+
+
+class Kinematics(Protocol):
+    """What a formulation offers to forces: symbols for where everything is and how it moves."""
+
+    mechanism: Mechanism
+
+    @property
+    def t(self) -> ca.SX:
+        """The time."""
+
+    def value(self, scalar: Scalar) -> ca.SX:
+        """Return a field of the options as a symbol; it may use parameters, inputs and the time ``t``."""
+
+    def vector(self, vector: tuple[Scalar, ...]) -> ca.SX:
+        """Return a vector field of the options as a column of symbols."""
+
+    def pose(self, body: str) -> Pose:
+        """Return the pose X_WB of a body frame in the world."""
+
+    def twist(self, body: str) -> ca.SX:
+        """Return the twist [angular; linear] of a body frame against the world, about its origin, in body axes."""
+
+    def coordinate(self, name: str) -> ca.SX:
+        """Return a joint coordinate, e.g. ``"slew.angle"``."""
+
+    def rate(self, name: str) -> ca.SX:
+        """Return the rate of a joint coordinate, or a generalized speed, e.g. ``"ball.wx"``."""
+
+    def target(self, trajectory: Trajectory) -> tuple[ca.SX, ca.SX]:
+        """Return the value and rate of a set-point at the time ``t``."""
+
+    def call(self, function: Any, *arguments: ca.SX, size: int) -> ca.SX:
+        """Return ``size`` values of a function that is not an expression.
+
+        A CasADi function of the arguments (a table, say) is compiled with the rest. A plain Python function gets and
+        returns NumPy arrays; the run then takes the slower door, and says so.
+        """
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What a force does.
+
+    ``wrenches`` maps a body to a wrench [moment; force] about its frame origin in body axes; ``efforts`` maps a joint
+    coordinate, or a generalized speed, to a generalized force (N m or N); ``potential`` is the potential energy (J) of
+    whatever part of these derives from one, so that the energy balance of a run is right. A force that is gravity also says
+    what acceleration (m/s^2, world axes) it gives to everything, so that load histories can state it.
+
+    A wrench that depends on the acceleration of a body, such as that of the water around a hull, is split: its part
+    ``- A a`` is given by ``inertias``, the symmetric 6 x 6 matrix A for the rate a of the body's twist (about its origin, in
+    body axes), the rest by ``wrenches``. ``kinetic`` is the kinetic energy (J) of what is moved along.
+
+    ``signals`` are numbers to watch, with their units: ``{"tension": (tension, "N")}`` becomes the channel ``name.tension``.
+    """
+
+    wrenches: Mapping[str, ca.SX] = field(default_factory=dict)
+    efforts: Mapping[str, ca.SX] = field(default_factory=dict)
+    potential: Any = 0.0
+    gravity: ca.SX | None = None
+    inertias: Mapping[str, ca.SX] = field(default_factory=dict)
+    kinetic: Any = 0.0
+    signals: Mapping[str, tuple[ca.SX, str]] = field(default_factory=dict)
+
+
+class Force(Plugin):
+    """Base of force plugins."""
+
+    kind = "force"
+    #: As which part of a joint's load the efforts of this force are reported.
+    part: ClassVar[Literal["actuator", "friction"]] = "actuator"
+
+    @abstractmethod
+    def loads(self, kinematics: Kinematics) -> Loads:
+        """Return the wrenches, generalized forces and potential energy of this force."""

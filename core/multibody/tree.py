@@ -1,0 +1,312 @@
+"""Where the bodies of a tree are and how they move, in joint coordinates q and generalized speeds v.
+
+Shared by every formulation with minimal coordinates. Frames: W world, P body frame of the parent, F and M joint frames
+on parent and child, B body frame of the child.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import casadi as ca
+
+from kingpost.base.errors import MechanismError, PluginError, closest, listed
+from kingpost.base.formulas import Scalar
+from kingpost.mechanism.elements import TIME, WORLD, Joint, Output
+from kingpost.mechanism.mechanism import Mechanism, expressions_in
+from kingpost.mechanism.trajectories import Constant, Sampled, Trajectory
+from kingpost.multibody.assembly import Assembly
+from kingpost.multibody.force import Loads
+from kingpost.symbols.externals import External, make_external
+from kingpost.symbols.joints import JOINT_KINDS, Geometry, GivenMotion, JointKind
+from kingpost.symbols.screws import (
+    Pose,
+    quaternion_of_vector,
+    quaternion_product,
+    quaternion_rpy,
+    rotation_of_quaternion,
+    rotation_rpy,
+    twist_cross,
+    twist_to,
+)
+
+#: Sampled data with more points than this become a table that generated code searches, instead of an expression.
+TABLE = 32
+
+
+class JointSpace:
+    """The symbols q and v of a tree, its joints' geometry, and the parts of what forces see that need no poses."""
+
+    #: Whether the equations are written in joint coordinates, where given motions and added inertias have their place.
+    joint_based: ClassVar[bool] = False
+
+    def __init__(self, assembly: Assembly) -> None:
+        self.assembly = assembly
+        self.mechanism: Mechanism = assembly.mechanism
+        self._q_row = {coordinate.name: i for i, coordinate in enumerate(self.mechanism.coordinates)}
+        self._v_row = {speed.name: i for i, speed in enumerate(self.mechanism.speeds)}
+        self.q = ca.vertcat(ca.SX(0, 1), *(ca.SX.sym(name) for name in self._q_row))
+        self.v = ca.vertcat(ca.SX(0, 1), *(ca.SX.sym(name) for name in self._v_row))
+        self.externals: list[External] = []
+        #: What forces show, by name, with units; known once :meth:`loads` has gone through all of them.
+        self.signals: dict[str, tuple[ca.SX, str]] = {}
+        self._owner = ""
+        for joint in self.mechanism.joints:
+            if joint.pose is not None and not self.joint_based:
+                raise MechanismError(
+                    f"joint '{joint.name}' is given, which natural coordinates and quaternions of bodies cannot express; use "
+                    "formulation 'kane' or 'recursive'"
+                )
+
+    def value(self, scalar: Scalar) -> ca.SX:
+        return self.assembly.value(scalar)
+
+    def vector(self, vector: tuple[Scalar, ...]) -> ca.SX:
+        return self.assembly.vector(vector)
+
+    @property
+    def t(self) -> ca.SX:
+        return self.assembly.t
+
+    def pose(self, body: str) -> Pose:
+        return Pose.identity() if body == WORLD else self._pose(body)
+
+    def twist(self, body: str) -> ca.SX:
+        return ca.SX(6, 1) if body == WORLD else self._twist(body)
+
+    def _pose(self, body: str) -> Pose:
+        raise NotImplementedError
+
+    def _twist(self, body: str) -> ca.SX:
+        raise NotImplementedError
+
+    def coordinate(self, name: str) -> ca.SX:
+        return self.q[self._q_row[name]]
+
+    def rate(self, name: str) -> ca.SX:
+        return self.v[self.effort_row(name)]
+
+    def effort_row(self, name: str) -> int:
+        """Return the row in v of a generalized speed, or of the rate of a coordinate."""
+        return self._v_row[name if name in self._v_row else f"{name}.rate"]
+
+    def call(self, function: Any, *arguments: ca.SX, size: int) -> ca.SX:
+        external = make_external(self._owner, function, arguments, size, len(self.externals))
+        self.externals.append(external)
+        return external.symbols
+
+    def target(self, trajectory: Trajectory) -> tuple[ca.SX, ca.SX]:
+        if isinstance(trajectory, Constant):
+            value = self.value(trajectory.level)  # a formula, which may use the time and inputs
+            return value, ca.jacobian(value, self.t) if trajectory.rate is None else self.value(trajectory.rate)
+        if isinstance(trajectory, Sampled) and len(trajectory.times) > TABLE:
+            value, rate = (self.call(trajectory.function(order), self.t, size=1) for order in (0, 1))
+            return value, rate
+        value, rate = (ca.SX(trajectory.value(self.t, self.assembly.scope, order)) for order in (0, 1))
+        if any(TIME in formula.names for formula in expressions_in(trajectory)):
+            rate = ca.jacobian(value, self.t)  # its own derivative takes formulas for constants
+        return value, rate
+
+    def loads(self) -> Iterator[Loads]:
+        """Yield what each force of the mechanism does; a force that names what is not there is refused by name."""
+        bodies = {body.name for body in self.mechanism.bodies}
+        efforts = {*self._v_row, *self.mechanism.rated_coordinates}
+        for name, force in self.assembly.forces.items():
+            self._owner = name
+            loads = force.loads(self)
+            if loads.inertias and not self.joint_based:
+                raise MechanismError(
+                    f"force '{name}' ({force.name}) adds inertia to body '{next(iter(loads.inertias))}', which natural "
+                    "coordinates and quaternions of bodies cannot express; use formulation 'kane' or 'recursive'"
+                )
+            named = (
+                ("body", loads.wrenches, bodies),
+                ("body", loads.inertias, bodies),
+                ("coordinate", loads.efforts, efforts),
+            )
+            for word, given, known in named:
+                for key in given:
+                    if key not in known:
+                        raise PluginError(
+                            f"force '{name}' ({force.name}) acts on {word} '{key}', which is not there"
+                            f"{closest(key, known)} Known: {listed(sorted(known))}."
+                        )
+            self.signals |= {f"{name}.{signal}": shown for signal, shown in loads.signals.items()}
+            yield loads
+
+    def rows(self, joint: Joint) -> tuple[slice, slice]:
+        """Return the rows of a joint in q and in v."""
+        first_q = self._q_row[joint.positions[0].name] if joint.positions else 0
+        first_v = self._v_row[joint.speeds[0].name] if joint.speeds else 0
+        return slice(first_q, first_q + len(joint.positions)), slice(first_v, first_v + len(joint.speeds))
+
+    def geometry(self, joint: Joint) -> Geometry:
+        """Return the symbols of a joint's own fields."""
+        axis, axis2 = (ca.SX(3, 1) if field is None else self._unit(field) for field in (joint.axis, joint.axis2))
+        pitch = ca.SX(0) if joint.pitch is None else self.value(joint.pitch)
+        return Geometry(axis, axis2, pitch, joint.sequence or "", self.given_motion(joint) if joint.pose else None)
+
+    def given_motion(self, joint: Joint) -> GivenMotion:
+        """Return how a given joint moves, in the symbols of time, inputs and parameters."""
+        assert joint.pose is not None
+        pose = self.vector(joint.pose)
+        p, angles = pose[:3], pose[3:]
+        e = quaternion_rpy(*ca.vertsplit(angles)) if angles.numel() == 3 else angles / ca.norm_2(angles)
+        R = rotation_rpy(*ca.vertsplit(angles)) if angles.numel() == 3 else rotation_of_quaternion(angles)
+        signals = ca.vertcat(ca.SX(0, 1), self.assembly.u)
+        if joint.twist is None:
+            if signals.numel() and ca.depends_on(pose, signals):
+                raise MechanismError(
+                    f"joint '{joint.name}': its pose comes from inputs, so its twist and twist_rate must be given, too: nobody "
+                    "knows the rates of inputs"
+                )
+            R_rate = ca.reshape(ca.jacobian(ca.vec(ca.densify(R)), self.t), 3, 3)
+            twist = ca.vertcat(ca.inv_skew(R.T @ R_rate), R.T @ ca.jacobian(p, self.t))
+        else:
+            twist = self.vector(joint.twist)
+        if joint.twist_rate is None:
+            if signals.numel() and ca.depends_on(twist, signals):
+                raise MechanismError(f"joint '{joint.name}': its twist comes from inputs, so its twist_rate must be given, too")
+            rate = ca.jacobian(twist, self.t)
+        else:
+            rate = self.vector(joint.twist_rate)
+        if joint.since is not None:
+            ago = self.t - self.value(joint.since)
+            w, v = twist[:3], twist[3:]
+            turned = w * ago + rate[:3] * ago**2 / 2
+            p = p + R @ (v * ago + (rate[3:] + ca.cross(w, v)) * ago**2 / 2)
+            further = quaternion_of_vector(turned)
+            R, e = R @ rotation_of_quaternion(further), quaternion_product(e, further)
+            twist = twist + rate * ago
+        return GivenMotion(Pose(R, p), e, ca.densify(twist), ca.densify(rate))
+
+    def _unit(self, direction: tuple[Scalar, ...]) -> ca.SX:
+        vector = self.vector(direction)
+        return vector / ca.norm_2(vector)
+
+    def placements(self, joint: Joint) -> tuple[Pose, Pose]:
+        """Return X_PF and X_BM, the places of the joint frames on parent and child."""
+        return self._placement(joint.position, joint.rotation), self._placement(joint.child_position, joint.child_rotation)
+
+    def _placement(self, position: tuple[Scalar, ...], rotation: tuple[Scalar, ...]) -> Pose:
+        angles = self.vector(rotation)
+        return Pose(rotation_rpy(angles[0], angles[1], angles[2]), self.vector(position))
+
+    def inertia(self, body: str) -> ca.SX:
+        """Return the inertia matrix of a body about its centre of mass, in body axes."""
+        entries = [self.value(entry) for entry in self.mechanism.body(body).inertia]
+        xx, yy, zz, xy, xz, yz = entries if len(entries) == 6 else [*entries, *[ca.SX(0)] * 3]
+        return ca.sparsify(ca.blockcat([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+
+    def velocity_map(self) -> ca.SX:
+        """Return N with qdot = N v."""
+        N = ca.SX(self.q.numel(), self.v.numel())
+        for joint in self.mechanism.joints:
+            q_rows, v_rows = self.rows(joint)
+            if joint.positions:
+                N[q_rows, v_rows] = JOINT_KINDS[joint.kind].velocity_map(self.q[q_rows, :])
+        return ca.sparsify(N)
+
+    def output(self, output: Output) -> ca.SX:
+        """Return the three components of an output, in world axes."""
+        X_WB, t_WB_B = self.pose(output.body), self.twist(output.body)
+        at = self.vector(output.at)
+        if output.quantity == "position":
+            return ca.densify(X_WB.p + X_WB.R @ at)
+        return ca.densify(X_WB.R @ (t_WB_B[3:] + ca.cross(t_WB_B[:3], at)))
+
+
+@dataclass(frozen=True, eq=False)
+class JointMotion:
+    """The motion of a body against its parent, as a joint allows it."""
+
+    X_PB: Pose
+    #: Motion subspace about the body origin, in body axes.
+    S_B: ca.SX
+    #: The relative twist about the body origin, in body axes, and the part of its rate that holds no accelerations.
+    relative: ca.SX
+    relative_rate: ca.SX
+
+
+def joint_motion(space: JointSpace, joint: Joint) -> JointMotion:
+    """Return how ``joint`` moves its child, in its own rows of q and v."""
+    kind: JointKind = JOINT_KINDS[joint.kind]
+    q_rows, v_rows = space.rows(joint)
+    q, v, geometry = space.q[q_rows, :], space.v[v_rows, :], space.geometry(joint)
+    X_PF, X_BM = space.placements(joint)
+    to_B = twist_to(X_BM)
+    S = to_B @ kind.motion_subspace(q, geometry)
+    if geometry.given is None:
+        relative, rate = S @ v, ca.sparsify(to_B @ kind.subspace_rate(q, v, geometry))
+    else:
+        relative, rate = to_B @ geometry.given.twist, to_B @ geometry.given.rate
+    return JointMotion(X_PF @ kind.pose_FM(q, geometry) @ X_BM.inverse(), S, relative, rate)
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A body and the joint that carries it."""
+
+    joint: Joint
+    #: Rows of this joint in v.
+    rows: slice
+    #: Screw transformation of a twist from the parent's body frame to this body frame.
+    V_BP: ca.SX
+    #: Motion subspace of the joint about the body origin, in body axes.
+    S_B: ca.SX
+    X_PB: Pose
+    X_WB: Pose
+    #: Twist of the body against the world, about the body origin, in body axes.
+    t_WB_B: ca.SX
+    #: The part of the twist's rate that holds no accelerations: Pdot_k u of eq. (36), about the body origin.
+    bias_B: ca.SX
+
+
+class TreeKinematics(JointSpace):
+    """Poses and twists of all bodies as expressions in q and v; what forces see (:class:`kingpost.Kinematics`)."""
+
+    joint_based = True
+
+    def __init__(self, assembly: Assembly) -> None:
+        super().__init__(assembly)
+        self.links: Mapping[str, Link] = {}
+        for joint in self.mechanism.tree:
+            self.links = {**self.links, joint.child: self._link(joint, self.links.get(joint.parent))}
+
+    def _link(self, joint: Joint, parent: Link | None) -> Link:
+        motion = joint_motion(self, joint)
+        _, rows = self.rows(joint)
+        V_BP = twist_to(motion.X_PB.inverse())
+        relative, X_PB = motion.relative, motion.X_PB
+        if parent is None:
+            return Link(joint, rows, V_BP, motion.S_B, X_PB, X_PB, relative, motion.relative_rate)
+        t_WB_B = V_BP @ parent.t_WB_B + relative
+        # The rate of a twist that is fixed in B while B moves with t is the bracket t x (S v).
+        bias_B = V_BP @ parent.bias_B + twist_cross(t_WB_B) @ relative + motion.relative_rate
+        return Link(joint, rows, V_BP, motion.S_B, X_PB, parent.X_WB @ X_PB, t_WB_B, bias_B)
+
+    def relative_pose(self, body: str, other: str) -> Pose:
+        """Return the pose of ``other`` in ``body``, by way of the nearest body that carries both."""
+        carriers = self._carriers(body)
+        X = Pose.identity()
+        while other not in carriers:
+            X, other = self.links[other].X_PB @ X, self.links[other].joint.parent
+        down = Pose.identity()
+        for link in (self.links[name] for name in reversed(carriers[: carriers.index(other)])):
+            down = down @ link.X_PB
+        return down.inverse() @ X
+
+    def _carriers(self, body: str) -> list[str]:
+        """Return a body and all that carry it, to the world."""
+        names = [body]
+        while names[-1] != WORLD:
+            names.append(self.links[names[-1]].joint.parent)
+        return names
+
+    def _pose(self, body: str) -> Pose:
+        return self.links[body].X_WB
+
+    def _twist(self, body: str) -> ca.SX:
+        return self.links[body].t_WB_B

@@ -1,0 +1,1 @@
+"""Plugins: what they look like, where they come from, how they are named."""

@@ -1,0 +1,144 @@
+"""The classes of one plugin kind by name, with who supplied them."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from kingpost.base.errors import PluginError, closest, listed
+from kingpost.registry.plugin import Plugin
+
+P = TypeVar("P", bound=Plugin)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a plugin came from."""
+
+    origin: str
+    location: str
+    distribution: str
+    version: str
+
+    def __str__(self) -> str:
+        if self.origin == "file":
+            return f"file {self.location}"
+        return f"{self.distribution} {self.version}"
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A plugin, or one class of it, that cannot be used, and why."""
+
+    source: Origin
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.reason}"
+
+
+class Registry(Generic[P]):
+    """``{name: class}`` for one plugin kind; two classes with one name make that name unusable."""
+
+    def __init__(self, base: type[P], broken: list[Broken]) -> None:
+        self.base = base
+        self.kind = base.kind
+        self._broken = broken
+        self._classes: dict[str, list[tuple[type[P], Origin]]] = {}
+
+    def add(self, cls: Any, source: Origin) -> None:
+        """Add a class, or record why it cannot be used."""
+        fault = find_fault(cls, self.base)
+        if fault:
+            self._broken.append(Broken(source, fault))
+            return
+        self._classes.setdefault(cls.name, []).append((cls, source))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._classes))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._classes
+
+    def __len__(self) -> int:
+        return len(self._classes)
+
+    def entries(self) -> list[tuple[type[P], Origin]]:
+        """Return all classes with their sources, sorted by name; both of a duplicate."""
+        return [entry for name in self for entry in self._classes[name]]
+
+    def conflicts(self) -> dict[str, str]:
+        """Return the names that more than one class claims, with a message about each."""
+        return {
+            name: f"two plugins register {self.kind} '{name}': "
+            + " and ".join(f"'{source}'" for _, source in entries)
+            + ". Remove one, rename one, or set KINGPOST_LOAD_PLUGINS to the distributions to load"
+            for name, entries in self._classes.items()
+            if len(entries) > 1
+        }
+
+    def get(self, name: str) -> type[P]:
+        """Return the class called ``name``; raise :class:`PluginError` if there is none, or more than one."""
+        entries = self._classes.get(name, [])
+        if len(entries) == 1:
+            return entries[0][0]
+        if entries:
+            raise PluginError(self.conflicts()[name])
+        message = f"unknown {self.kind} '{name}'{closest(name, self)} Available: {listed(self)}."
+        if self._broken:
+            message += " Plugins that could not be loaded: " + "; ".join(map(str, self._broken)) + "."
+        raise PluginError(message)
+
+
+def find_fault(cls: Any, base: type[Plugin]) -> str:
+    """Return what keeps ``cls`` from being a usable plugin derived from ``base``, or an empty string."""
+    what = f"{base.kind} class '{getattr(cls, '__name__', cls)}'"
+    if not isinstance(cls, type):
+        return f"the hook for {base.kind}s returned {cls!r}, expected classes (not instances)"
+    if not issubclass(cls, base):
+        return f"{what} does not derive from {base.__module__}.{base.__name__}"
+    if not isinstance(getattr(cls, "name", None), str) or not cls.name:
+        return f"{what} lacks 'name', the text that selects it, e.g. name = \"my-{base.kind}\""
+    missing = sorted(getattr(cls, "__abstractmethods__", ()))
+    if missing:
+        wanted = ", ".join(f"{name}{_signature(cls, name)}" for name in missing)
+        return f"{what} lacks the method {wanted}"
+    for attribute in _required_attributes(cls, base):
+        if not hasattr(cls, attribute):
+            return f"{what} lacks the class attribute '{attribute}'"
+    options = cls.Options
+    if not (isinstance(options, type) and dataclasses.is_dataclass(options)):
+        return f"{what}: Options must be a dataclass, got {options!r}"
+    if not options.__dataclass_params__.frozen:  # type: ignore[attr-defined]  # every dataclass has it
+        return f"{what}: Options must be frozen; write @dataclass(frozen=True)"
+    own_fault = cls.fault()
+    return f"{what} {own_fault}" if own_fault else _signature_fault(cls, what)
+
+
+def _signature(cls: type, name: str) -> str:
+    parameters = inspect.signature(getattr(cls, name)).parameters
+    return f"({', '.join(parameters)})"
+
+
+def _required_attributes(cls: type, base: type[Plugin]) -> list[str]:
+    """Return the class attributes that the interfaces above ``cls``, which stand in one module, declare."""
+    interfaces = (Plugin.__module__, base.__module__)
+    return [name for ancestor in cls.__mro__ if ancestor.__module__ in interfaces for name in inspect.get_annotations(ancestor)]
+
+
+def _signature_fault(cls: type, what: str) -> str:
+    """Compare the methods of ``cls`` with the abstract ones they implement."""
+    for ancestor in cls.__mro__[1:]:
+        for name, method in vars(ancestor).items():
+            if not getattr(method, "__isabstractmethod__", False):
+                continue
+            wanted = list(inspect.signature(method).parameters)
+            own = inspect.signature(getattr(cls, name))
+            try:
+                own.bind(*wanted)
+            except TypeError:
+                return f"{what}: {name}{own} must take ({', '.join(wanted)})"
+    return ""

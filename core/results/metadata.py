@@ -1,0 +1,136 @@
+"""What a result file says about itself: channels with units, frames, sides and reference points, and where they came from.
+
+Every format carries the same JSON text, in a place that the format has for such things.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kingpost.base.channels import Channel
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import KingpostError
+from kingpost.results.history import History
+
+FORMAT = "kingpost history"
+#: Raised when a file of today could no longer be understood by yesterday's reader.
+VERSION = 1
+#: What the entry with the JSON text is called in formats whose entries have names.
+ENTRY = "kingpost"
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """The JSON text of a file, understood.
+
+    ``stored_as`` holds the names that the channels have in the file, where a format cannot take every name.
+    """
+
+    samples: int
+    channels: tuple[Channel, ...]
+    stored_as: tuple[str, ...]
+    provenance: Mapping[str, Any]
+
+    def history(self, time: Any, values: Any) -> History:
+        """Return the history with these numbers; raise :class:`ValueError` if they are not what was announced."""
+        times: FloatArray = np.asarray(time, dtype=float)
+        columns: FloatArray = np.asarray(values, dtype=float)
+        expected = (self.samples, len(self.channels))
+        if times.shape != expected[:1] or columns.shape != expected:
+            raise ValueError(
+                f"{self.samples} samples of {len(self.channels)} channels are announced, but the file holds times of shape "
+                f"{times.shape} and values of shape {columns.shape}"
+            )
+        return History(times, self.channels, columns, self.provenance)
+
+    def columns(self, time: Any, columns: Sequence[Any]) -> History:
+        """Return the history with one array for each channel."""
+        for name, column in zip(self.stored_as, columns, strict=True):
+            if np.shape(column) != (self.samples,):
+                raise ValueError(f"'{name}' has the shape {np.shape(column)}, but {self.samples} samples are announced")
+        return self.history(time, np.column_stack(columns) if columns else np.empty((self.samples, 0)))
+
+
+def to_text(history: History, stored_as: Sequence[str] | None = None, *, provenance: bool = True) -> str:
+    """Return the JSON text (one line, ASCII) for a file with ``history``."""
+    record: dict[str, Any] = {"format": FORMAT, "version": VERSION, "samples": len(history), "time": {"unit": "s"}}
+    names = history.names if stored_as is None else stored_as
+    record["channels"] = [_entry(channel, name) for channel, name in zip(history.channels, names, strict=True)]
+    if provenance:
+        record["provenance"] = dict(history.provenance)
+    return plain_json(record, "this history")
+
+
+def from_text(text: str) -> Metadata:
+    """Return what :func:`to_text` wrote; raise :class:`ValueError` for anything else."""
+    record = json.loads(text)
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise ValueError(f"its description does not begin with the format '{FORMAT}'")
+    if record.get("version") != VERSION:
+        raise ValueError(
+            f"it has version {record.get('version')!r} of the format, and this Kingpost reads version {VERSION}; use the "
+            "Kingpost that wrote it, or a newer one"
+        )
+    try:
+        entries = record["channels"]
+        channels = tuple(
+            Channel(
+                entry["name"],
+                entry["unit"],
+                entry.get("frame", ""),
+                entry.get("side", ""),
+                tuple(map(float, entry.get("at", ()))),
+            )
+            for entry in entries
+        )
+        stored_as = tuple(entry.get("stored_as", entry["name"]) for entry in entries)
+        return Metadata(int(record["samples"]), channels, stored_as, record.get("provenance", {}))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"its description is not complete: {type(error).__name__}: {error}") from None
+
+
+def plain_json(data: Mapping[str, Any], what: str, indent: int | None = None) -> str:
+    """Return ``data`` as JSON text, or refuse what JSON has no word for."""
+    try:
+        return json.dumps(dict(data), allow_nan=False, indent=indent)
+    except (TypeError, ValueError) as error:
+        raise KingpostError(
+            f"{what} cannot be written: its provenance and its channels' 'at' must be plain JSON data (texts, finite numbers, "
+            f"true, false, None, lists, dictionaries): {error}"
+        ) from None
+
+
+def unique_names(
+    names: Iterable[str], clean: Callable[[str], str], taken: Iterable[str], limit: int | None = None
+) -> list[str]:
+    """Return ``clean(name)`` for every name, shortened to ``limit`` characters, with a number behind those that are taken."""
+    used = set(taken)
+    result = []
+    for name in names:
+        wanted = clean(name)
+        candidate, number = wanted[:limit], 1
+        while candidate in used:
+            number += 1
+            ending = f"_{number}"
+            candidate = wanted[: None if limit is None else limit - len(ending)] + ending
+        used.add(candidate)
+        result.append(candidate)
+    return result
+
+
+def _entry(channel: Channel, stored_as: str) -> dict[str, Any]:
+    """Return a channel without what it leaves open."""
+    entry: dict[str, Any] = {"name": channel.name, "unit": channel.unit}
+    for key in ("frame", "side"):
+        if getattr(channel, key):
+            entry[key] = getattr(channel, key)
+    if channel.at:
+        entry["at"] = list(channel.at)
+    if stored_as != channel.name:
+        entry["stored_as"] = stored_as
+    return entry

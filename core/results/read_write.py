@@ -1,0 +1,163 @@
+"""Histories from files and run folders, and back into files, by the writer plugin that knows the suffix."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kingpost.base.errors import FileError, KingpostError, closest, listed
+from kingpost.base.files import write_json, write_whole
+from kingpost.results.history import History
+from kingpost.results.writer import Writer
+from kingpost.results.metadata import plain_json
+from kingpost.registry.pluginset import PluginSet
+from kingpost.registry.selection import make
+
+#: The record of a run, in its folder.
+RECORD = "run.json"
+
+
+def read_history(path: str | Path, plugins: PluginSet | None = None) -> History:
+    """Return the history in a file, or in a run folder.
+
+    Of a folder (or its ``run.json``) the first file whose format can be read here is taken. The provenance comes from the file
+    itself if its format holds it, else from the JSON file beside it: ``NAME.json``, with the whole NAME of the file, or the
+    ``run.json`` that lists the file.
+    """
+    path = Path(path)
+    plugins = plugins or PluginSet()
+    if path.is_dir():
+        if not (path / RECORD).is_file():
+            raise FileError(f"folder '{path}' holds no {RECORD}, so it is not the folder of a run{_instead(path, plugins)}")
+        return _read_recorded(path / RECORD, plugins)
+    if not path.exists():
+        siblings = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise FileError(f"there is no file or folder '{path}'{closest(path.name, siblings)}")
+    if path.suffix.lower() == ".json":
+        return _read_recorded(path, plugins)
+    cls = _format_of(path, plugins)
+    history = _read(cls, path)
+    if cls.embeds:
+        return history
+    for beside in _sidecars(path):
+        record = _load_record(beside) if beside.is_file() else {}
+        if path.name in _files(record):
+            return _with_record(history, record)
+    return history
+
+
+def write_history(history: History, path: str | Path, plugins: PluginSet | None = None, **options: Any) -> list[Path]:
+    """Write ``history`` in the format that the suffix of ``path`` names, and return the files written.
+
+    ``options`` are those of the format, e.g. ``float32=True``. A format that cannot hold the provenance gets a JSON file beside
+    it, ``NAME.json`` with the whole NAME of the file. Files appear whole or not at all.
+    """
+    path = Path(path)
+    cls = _format_of(path, plugins or PluginSet())
+    cls.check_installed()
+    writer = make(cls, options)
+    beside = path.with_name(f"{path.name}.json")
+    if not cls.embeds:
+        _check_record(history)
+    write_whole(path, partial(writer.write, history))
+    if cls.embeds:
+        return [path]
+    write_json(beside, {**history.provenance, "files": [path.name]})
+    return [path, beside]
+
+
+def _read(cls: type[Writer], path: Path) -> History:
+    cls.check_installed()
+    try:
+        return cls().read(path)
+    except KingpostError:
+        raise
+    except OSError as error:
+        raise FileError(f"'{path}' cannot be read: {error}") from error
+    except Exception as error:  # whatever a library says about a damaged file
+        reason = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+        raise FileError(f"'{path}' is damaged, or is no {cls.name} file with a history: {reason}") from error
+
+
+def _read_recorded(record_path: Path, plugins: PluginSet) -> History:
+    """Return the history of a run, by its record."""
+    record = _load_record(record_path)
+    names = _files(record)
+    if not names:
+        raise FileError(f"'{record_path}' lists no 'files', so it is not the record of a run")
+    uninstalled = ""
+    for name in names:
+        path = record_path.parent / name
+        found = _formats(path, plugins)
+        if not found or not found[0].readable() or not path.is_file():
+            continue
+        if found[0].missing():
+            uninstalled = uninstalled or name
+            continue
+        history = _read(found[0], path)
+        return history if found[0].embeds else _with_record(history, record)
+    if uninstalled:
+        _format_of(Path(uninstalled), plugins).check_installed()
+    gone = [name for name in names if not (record_path.parent / name).is_file()]
+    reason = f"of its files {listed(gone)} are not there" if gone else f"of its files ({listed(names)}) none can be read back"
+    raise FileError(f"'{record_path}': {reason}; run again with, for example, --write csv")
+
+
+def _formats(path: Path, plugins: PluginSet) -> list[type[Writer]]:
+    """Return the formats with the suffix of ``path``: Kingpost's own first, so that no plugin changes what a file means."""
+    entries = sorted(plugins.writers.entries(), key=lambda entry: entry[1].origin != "built-in")
+    return [cls for cls, _ in entries if cls.suffix == path.suffix.lower()]
+
+
+def _format_of(path: Path, plugins: PluginSet) -> type[Writer]:
+    found = _formats(path, plugins)
+    if found:
+        return found[0]
+    known = sorted({cls.suffix for cls, _ in plugins.writers.entries()})
+    raise FileError(f"'{path}': no format has the suffix '{path.suffix}'{closest(path.suffix, known)} Known: {listed(known)}.")
+
+
+def _sidecars(path: Path) -> list[Path]:
+    """Return where the provenance of a file may be; an incomplete run has ``failed-history.csv`` and ``failed-run.json``."""
+    names = [f"{path.name}.json", RECORD]
+    if path.stem.endswith("-history"):
+        names.append(path.stem.removesuffix("history") + RECORD)
+    return [path.with_name(name) for name in names]
+
+
+def _load_record(path: Path) -> dict[str, Any]:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FileError(f"'{path}', the record of a run, cannot be read: {error}") from None
+    if not isinstance(record, dict):
+        raise FileError(f"'{path}' is not the record of a run: it holds {type(record).__name__}, expected an object")
+    return record
+
+
+def _files(record: dict[str, Any]) -> list[str]:
+    files = record.get("files")
+    return [name for name in files if isinstance(name, str)] if isinstance(files, list) else []
+
+
+def _with_record(history: History, record: dict[str, Any]) -> History:
+    provenance = {key: value for key, value in record.items() if key != "files"}
+    return History(history.time, history.channels, history.values, provenance)
+
+
+def _check_record(history: History) -> None:
+    if "files" in history.provenance:
+        raise KingpostError("the provenance of this history has an entry 'files', which the JSON file beside it needs itself")
+    plain_json(history.provenance, "this history")
+
+
+def _instead(folder: Path, plugins: PluginSet) -> str:
+    """Return the end of a sentence: what in a folder could be read instead."""
+    readable = [
+        entry.name
+        for entry in sorted(folder.iterdir())
+        if any(cls.readable() for cls in _formats(entry, plugins)) and entry.is_file()
+    ]
+    return f"; name a file in it: {listed(readable)}" if readable else "; 'kingpost run MODEL --out DIR' makes one"

@@ -1,0 +1,1 @@
+"""Problems posed, steppers, runs and what they leave."""

@@ -1,0 +1,170 @@
+"""Many runs of one machine with different numbers, on several threads: the compiled loop needs no interpreter lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kingpost.base.arrays import FloatArray
+from kingpost.base.channels import Channel
+from kingpost.base.errors import KingpostError, SolverError, listed
+from kingpost.equations.consistency import consistent_start, without_redundant_rows
+from kingpost.equations.equations import Equations
+from kingpost.equations.formulation import Formulation
+from kingpost.equations.integrator import StepMap
+from kingpost.kernel.kernel import OK
+from kingpost.mechanism.geometry import geometry_record
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.values import resolve_values
+from kingpost.multibody.assembly import assemble
+from kingpost.registry.selection import Selection, select
+from kingpost.results.history import History
+from kingpost.simulation.run import Simulation, check_singularity
+from kingpost.simulation.simulate import default_formulation, input_rows, prepare, remembered, start_state
+from kingpost.statics.equilibrium import find_equilibrium
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Runs that are ready to go: everything derived, compiled and checked, one start state and parameter row for each."""
+
+    simulation: Simulation
+    scenarios: tuple[Mapping[str, float], ...]
+    x0: FloatArray
+    p: FloatArray
+    inputs: tuple[FloatArray, ...]
+
+    def run(self, threads: int = 1, progress: Callable[[float], None] = lambda fraction: None) -> BatchHistory:
+        """Carry the runs out. One that fails leaves NaN from then on, and a sentence in ``failures``."""
+        grid, kernel = self.simulation.grid, self.simulation.kernel
+        count = len(self.scenarios)
+        values = np.full((count, grid.samples + 1, len(self.simulation.equations.channels)), np.nan)
+        failures: dict[int, str] = {}
+        first = np.full(count, grid.t_start)
+        values[:, 0] = kernel.sample(first, self.x0, np.array([rows[0] for rows in self.inputs]).reshape(count, -1), self.p)
+
+        def one(k: int) -> None:
+            stop = kernel.march(
+                values[k, 1:], grid.substeps, grid.t_start, grid.step, self.x0[k], self.inputs[k], self.p[k], at_once=True
+            )
+            if stop.status != OK:
+                values[k, 1 + stop.steps // grid.substeps :] = np.nan
+                why = "the state or an output is not finite, a joint locks, or a step has no solution"
+                failures[k] = f"stopped at t = {stop.t:.6g} s: {why}"
+
+        done = 0
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in pool.map(one, range(count)):
+                done += 1
+                progress(done / count)
+        values.flags.writeable = False
+        records = tuple(self._record(k) for k in range(count))
+        return BatchHistory(grid.times, self.simulation.equations.channels, values, self.scenarios, failures, records)
+
+    def _record(self, k: int) -> dict[str, Any]:
+        """Return what the joint loads of a run need to be turned later."""
+        loads, mechanism = self.simulation.equations.loads, self.simulation.mechanism
+        if loads is None:
+            return {}
+        parameters = dict(zip((parameter.name for parameter in mechanism.parameters), self.p[k].tolist(), strict=True))
+        return {"loads": dict(loads.record), "geometry": geometry_record(mechanism, parameters)}
+
+
+@dataclass(frozen=True, eq=False)
+class BatchHistory:
+    """``values[k, i, j]`` is channel j at ``time[i]`` in scenario k."""
+
+    time: FloatArray
+    channels: tuple[Channel, ...]
+    values: FloatArray
+    scenarios: tuple[Mapping[str, float], ...]
+    #: What went wrong, by number of the scenario.
+    failures: Mapping[int, str]
+    #: Provenance of each run, as far as its joint loads need it.
+    records: tuple[Mapping[str, Any], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.scenarios)
+
+    def __getitem__(self, k: int) -> History:
+        """Return one run; refuse one that failed."""
+        if k in self.failures:
+            raise SolverError(f"scenario {k} {dict(self.scenarios[k])} {self.failures[k]}")
+        return History(self.time, self.channels, self.values[k], self.records[k] if self.records else {})
+
+    def channel(self, name: str) -> FloatArray:
+        """Return one channel of all runs, a row for each."""
+        names = [channel.name for channel in self.channels]
+        if name not in names:
+            return History(self.time, self.channels, self.values[0])[name]  # raises, with the closest name
+        return self.values[:, :, names.index(name)]
+
+
+def prepare_batch(mechanism: Mechanism, t_end: float, scenarios: Sequence[Mapping[str, float]], **arguments: Any) -> Batch:
+    """Derive and compile once, and check every scenario.
+
+    ``scenarios`` are settings as for :func:`kingpost.simulate`, whose other arguments are these, too. A fixed-step
+    integrator is needed.
+    """
+    if not scenarios:
+        raise KingpostError("a batch needs at least one scenario")
+    simulation = prepare(mechanism, t_end, settings=scenarios[0], **arguments)
+    if not isinstance(simulation.integrator, StepMap):
+        raise SolverError(f"a batch needs a fixed-step integrator such as rk4; '{simulation.integrator.name}' is a solver")
+    equations, grid = simulation.equations, simulation.grid
+    every_row = _with_every_row(simulation, arguments.get("formulation")) if equations.redundant else equations
+    rows, parameters, inputs = [], [], []
+    for k, scenario in enumerate(scenarios):
+        try:
+            values = resolve_values(mechanism, scenario)
+            state = start_state(equations, values)
+            check_singularity(equations, state, grid.t_start)
+            p = np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
+            u = input_rows(mechanism, values, arguments.get("inputs") or {}, grid)
+            _check_redundancy(equations, every_row, grid.t_start, state, p)
+            state = consistent_start(equations, grid.t_start, state, p, bool(arguments.get("close_loops"))).x
+            if arguments.get("start") == "equilibrium":
+                state = find_equilibrium(equations, state, u[0], p, grid.t_start).x
+        except KingpostError as error:
+            raise type(error)(f"scenario {k}: {error}") from None
+        memory = remembered(equations, simulation.integrator, grid.t_start, state, u[0], p, grid.step)
+        rows.append(np.concatenate([state, memory]))
+        parameters.append(p)
+        inputs.append(u)
+    table = np.array(parameters).reshape(len(scenarios), -1)
+    return Batch(simulation, tuple(scenarios), np.array(rows), table, tuple(inputs))
+
+
+def _with_every_row(simulation: Simulation, formulation: Selection[Formulation] | None) -> Equations:
+    """Return the equations as they were before redundant rows of constraints were left out."""
+    mechanism, plugins = simulation.mechanism, simulation.plugins
+    writing = select(plugins.formulations, default_formulation(mechanism) if formulation is None else formulation)
+    return writing.derive(assemble(mechanism, plugins))
+
+
+def _check_redundancy(equations: Equations, every_row: Equations, t: float, x: FloatArray, p: FloatArray) -> None:
+    """Refuse numbers at which other rows are redundant than in the first scenario, for which the equations were made.
+
+    Rows that were left out must still follow from those that stay, and those must not depend on each other.
+    """
+    if not equations.lam.numel():
+        return
+    kept = without_redundant_rows(equations, t, x, p)
+    here = kept if every_row is equations else without_redundant_rows(every_row, t, x, p)
+    count = equations.lam.numel()
+    if not here.lam.numel() == kept.lam.numel() == count:
+        raise SolverError(
+            f"the equations were made for the first scenario, with {count} rows of constraints that do not follow from others; "
+            f"here there are {here.lam.numel()} (redundant: {listed(here.redundant)}). Run it in a batch of its own"
+        )
+
+
+def simulate_batch(
+    mechanism: Mechanism, t_end: float, scenarios: Sequence[Mapping[str, float]], *, threads: int = 1, **arguments: Any
+) -> BatchHistory:
+    """Run a mechanism once for each of ``scenarios``; see :func:`prepare_batch`."""
+    return prepare_batch(mechanism, t_end, scenarios, **arguments).run(threads)

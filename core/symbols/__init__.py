@@ -1,0 +1,1 @@
+"""Screws, joints, closures and algebra as CasADi expressions."""

@@ -1,0 +1,263 @@
+"""The kinds of closures: which relative motions each of them forbids."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol
+
+import casadi as ca
+
+from kingpost.base.formulas import Scalar
+from kingpost.symbols.screws import Pose, perpendicular
+
+
+class ClosureFields(Protocol):
+    """What a closure kind reads of the closure itself."""
+
+    @property
+    def length(self) -> Scalar | None: ...
+
+    @property
+    def ratio(self) -> Scalar | None: ...
+
+    @property
+    def offset(self) -> Scalar: ...
+
+    @property
+    def radius(self) -> Scalar | None: ...
+
+
+class Place(Protocol):
+    """What a closure kind sees: the pose of M in F, and its own fields as symbols."""
+
+    @property
+    def closure(self) -> ClosureFields:
+        """The closure's own fields."""
+
+    X_FM: Pose
+    #: Twist of M against F about M's origin, in M.
+    t_FM: ca.SX
+    axis: ca.SX
+    axis2: ca.SX
+
+    def value(self, scalar: Scalar) -> ca.SX:
+        """Return a field as a symbol."""
+
+    def coordinate(self, i: int) -> ca.SX:
+        """Return the i-th of the closure's coordinates."""
+
+
+class ClosureKind:
+    """The equations of one kind of closure."""
+
+    kind: ClassVar[str]
+    needs: ClassVar[tuple[str, ...]]
+    #: How many joint coordinates it names.
+    coordinates: ClassVar[int] = 0
+
+    def positions(self, place: Place) -> ca.SX:
+        """Return what must vanish in every position."""
+        raise NotImplementedError
+
+    def speeds(self, place: Place) -> ca.SX:
+        """Return what else must vanish at speed level, beyond the rates of :meth:`positions`; linear in the speeds."""
+        return ca.SX(0, 1)
+
+
+PAIR = ("parent", "child")
+
+
+def _sideways(place: Place) -> ca.SX:
+    """Return the displacement of M from F across the axis."""
+    return perpendicular(place.axis).T @ place.X_FM.p
+
+
+def _aligned(place: Place) -> ca.SX:
+    """Return zero if the axis fixed in M is along the axis fixed in F: 2 sin(a/2) for an angle a between them.
+
+    Their cross product alone, sin(a), would let a loop close with the axes opposed.
+    """
+    turned = place.X_FM.R @ place.axis
+    return perpendicular(place.axis).T @ turned * ca.sqrt(2 / (1 + ca.dot(place.axis, turned)))
+
+
+def _unturned(place: Place) -> ca.SX:
+    """Return zero if M and F have the same axes: twice the vector part of the unit quaternion between them.
+
+    The skew part of the rotation matrix alone would let a loop close half a turn away.
+    """
+    R = place.X_FM.R
+    skew = ca.vertcat(R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])
+    return skew / ca.sqrt(1 + R[0, 0] + R[1, 1] + R[2, 2])
+
+
+class SphericalClosure(ClosureKind):
+    """Two points coincide."""
+
+    kind = "spherical"
+    needs = PAIR
+
+    def positions(self, place: Place) -> ca.SX:
+        return place.X_FM.p
+
+
+class RevoluteClosure(ClosureKind):
+    """Rotation about an axis only."""
+
+    kind = "revolute"
+    needs = (*PAIR, "axis")
+
+    def positions(self, place: Place) -> ca.SX:
+        return ca.vertcat(place.X_FM.p, _aligned(place))
+
+
+class PrismaticClosure(ClosureKind):
+    """Translation along an axis only."""
+
+    kind = "prismatic"
+    needs = (*PAIR, "axis")
+
+    def positions(self, place: Place) -> ca.SX:
+        return ca.vertcat(_sideways(place), _unturned(place))
+
+
+class CylindricalClosure(ClosureKind):
+    """Rotation about an axis and translation along it."""
+
+    kind = "cylindrical"
+    needs = (*PAIR, "axis")
+
+    def positions(self, place: Place) -> ca.SX:
+        return ca.vertcat(_sideways(place), _aligned(place))
+
+
+class UniversalClosure(ClosureKind):
+    """Two points coincide, and an axis of the parent keeps its angle (mostly 90 degrees) to one of the child."""
+
+    kind = "universal"
+    needs = (*PAIR, "axis", "axis2")
+
+    def positions(self, place: Place) -> ca.SX:
+        angle = ca.dot(place.axis, place.X_FM.R @ place.axis2) - ca.dot(place.axis, place.axis2)
+        return ca.vertcat(place.X_FM.p, angle)
+
+
+class PlanarClosure(ClosureKind):
+    """Motion in a plane with the normal ``axis``."""
+
+    kind = "planar"
+    needs = (*PAIR, "axis")
+
+    def positions(self, place: Place) -> ca.SX:
+        return ca.vertcat(ca.dot(place.axis, place.X_FM.p), _aligned(place))
+
+
+class WeldClosure(ClosureKind):
+    """No motion at all."""
+
+    kind = "weld"
+    needs = PAIR
+
+    def positions(self, place: Place) -> ca.SX:
+        return ca.vertcat(place.X_FM.p, _unturned(place))
+
+
+class PointOnLine(ClosureKind):
+    """The origin of M stays on a line through the origin of F along ``axis``."""
+
+    kind = "point-on-line"
+    needs = (*PAIR, "axis")
+
+    def positions(self, place: Place) -> ca.SX:
+        return _sideways(place)
+
+
+class Distance(ClosureKind):
+    """Two points keep their distance: a massless rod with ball joints."""
+
+    kind = "distance"
+    needs = (*PAIR, "length")
+
+    def positions(self, place: Place) -> ca.SX:
+        length = place.value(place.closure.length or 0.0)
+        return (ca.dot(place.X_FM.p, place.X_FM.p) - length**2) / (2 * length)
+
+
+class Rope(ClosureKind):
+    """A taut rope between two points, paid out by a winch; it is never slack."""
+
+    kind = "rope"
+    needs = (*PAIR, "length", "coordinates", "radius")
+    coordinates = 1
+
+    def positions(self, place: Place) -> ca.SX:
+        closure = place.closure
+        length = place.value(closure.length or 0.0) + place.value(closure.radius or 0.0) * place.coordinate(0)
+        return (ca.dot(place.X_FM.p, place.X_FM.p) - length**2) / (2 * place.value(closure.length or 0.0))
+
+
+class Gear(ClosureKind):
+    """Two joint coordinates in a fixed ratio: gears, or a rack and its pinion."""
+
+    kind = "gear"
+    needs = ("coordinates", "ratio")
+    coordinates = 2
+
+    def positions(self, place: Place) -> ca.SX:
+        closure = place.closure
+        ratio, offset = place.value(closure.ratio or 0.0), place.value(closure.offset)
+        return place.coordinate(0) - ratio * place.coordinate(1) - offset
+
+
+class Rolling(ClosureKind):
+    """A ball, or a wheel that stays upright, with its centre at the origin of M rolls without slip on the plane z = 0 of F."""
+
+    kind = "rolling"
+    needs = (*PAIR, "radius")
+
+    def positions(self, place: Place) -> ca.SX:
+        return place.X_FM.p[2] - place.value(place.closure.radius or 0.0)
+
+    def speeds(self, place: Place) -> ca.SX:
+        return _slip(place, ca.vertcat(0, 0, -place.value(place.closure.radius or 0.0)))
+
+
+class RollingDisc(ClosureKind):
+    """A thin disc, its centre at the origin of M and its axle along ``axis``, rolls on its edge on the plane z = 0 of F."""
+
+    kind = "rolling-disc"
+    needs = (*PAIR, "axis", "radius")
+
+    def positions(self, place: Place) -> ca.SX:
+        axle = place.X_FM.R @ place.axis
+        return place.X_FM.p[2] - place.value(place.closure.radius or 0.0) * ca.sqrt(1 - axle[2] ** 2)
+
+    def speeds(self, place: Place) -> ca.SX:
+        # The lowest point of the edge: straight down, less what of it is along the axle.
+        axle = place.X_FM.R @ place.axis
+        down = axle[2] * axle - ca.vertcat(0, 0, 1)
+        return _slip(place, place.value(place.closure.radius or 0.0) * down / ca.sqrt(1 - axle[2] ** 2))
+
+
+def _slip(place: Place, arm: ca.SX) -> ca.SX:
+    """Return the velocity along the plane of the material point at ``arm`` from the origin of M, both in F."""
+    R = place.X_FM.R
+    w, v = R @ place.t_FM[:3], R @ place.t_FM[3:]
+    return (v + ca.cross(w, arm))[:2]
+
+
+_KINDS: tuple[ClosureKind, ...] = (
+    RevoluteClosure(),
+    SphericalClosure(),
+    PrismaticClosure(),
+    CylindricalClosure(),
+    UniversalClosure(),
+    PlanarClosure(),
+    WeldClosure(),
+    PointOnLine(),
+    Distance(),
+    Rope(),
+    Gear(),
+    Rolling(),
+    RollingDisc(),
+)
+CLOSURE_KINDS: dict[str, ClosureKind] = {item.kind: item for item in _KINDS}

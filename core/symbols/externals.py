@@ -1,0 +1,141 @@
+"""Functions inside the equations that are not expressions: tables in generated code, and plain Python.
+
+A force obtains such a value with ``kinematics.call(function, *arguments, size=n)``. A CasADi function (an interpolation table,
+say) is compiled with the rest. A Python function works, too, but then every evaluation goes through the interpreter, which
+the run says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kingpost.base.errors import PluginError
+
+
+@dataclass(frozen=True, eq=False)
+class External:
+    """The values ``symbols`` = function(arguments), asked for by the force called ``owner``."""
+
+    owner: str
+    symbols: ca.SX
+    function: ca.Function
+    arguments: tuple[ca.SX, ...]
+
+    @property
+    def traceable(self) -> bool:
+        """Whether C code can be made of it."""
+        return not isinstance(self.function, ca.Callback)
+
+
+class PythonFunction(ca.Callback):
+    """A Python function of arrays, as something CasADi's interpreter can call; derivatives by finite differences.
+
+    Its ``name`` must be unique among the equations: CasADi takes two callbacks with one name for the same. A function that has
+    raised is not called again before :func:`python_error` has asked why; until then its values are NaN.
+    """
+
+    def __init__(self, name: str, function: Callable[..., Any], shapes: Sequence[tuple[int, int]], size: int) -> None:
+        ca.Callback.__init__(self)
+        self._function, self._shapes, self._size = function, shapes, size
+        #: What the Python function raised; CasADi would only pass on a part of its text.
+        self.error: BaseException | None = None
+        self.construct(name, {"enable_fd": True})
+
+    def get_n_in(self) -> int:
+        return len(self._shapes)
+
+    def get_n_out(self) -> int:
+        return 1
+
+    def get_sparsity_in(self, i: int) -> ca.Sparsity:
+        return ca.Sparsity.dense(*self._shapes[i])
+
+    def get_sparsity_out(self, i: int) -> ca.Sparsity:
+        return ca.Sparsity.dense(self._size, 1)
+
+    def has_eval_buffer(self) -> bool:
+        return True
+
+    def eval_buffer(self, arguments: Sequence[memoryview], results: Sequence[memoryview]) -> int:
+        result = np.frombuffer(results[0])
+        if self.error is not None:
+            result[:] = np.nan
+            return 0
+        # An exception that went through CasADi would be printed and then lost; a status ends the evaluation as well.
+        try:
+            given = self._function(*(_array(view, shape) for view, shape in zip(arguments, self._shapes, strict=True)))
+            if given is None:
+                raise PluginError(f"its Python function returned nothing, expected {self._size} values")
+            numbers = np.asarray(given, dtype=float).ravel()
+            if numbers.size != self._size:
+                raise PluginError(f"its Python function returned {numbers.size} values, expected {self._size}")
+        except BaseException as error:
+            self.error = error
+            return 1
+        result[:] = numbers
+        return 0
+
+
+def _array(view: memoryview, shape: tuple[int, int]) -> Any:
+    """Return a copy of CasADi's numbers: a vector, or a matrix if it has more than one column."""
+    return np.array(np.frombuffer(view)).reshape(shape[0] if shape[1] == 1 else shape, order="F")
+
+
+def make_external(owner: str, function: Any, arguments: Sequence[ca.SX], size: int, index: int) -> External:
+    """Return fresh symbols for the values of ``function``."""
+    if not arguments:
+        raise PluginError(f"force '{owner}' calls a function without arguments; give it one, such as the time kinematics.t")
+    dense = tuple(ca.densify(ca.SX(argument)) for argument in arguments)
+    if not isinstance(function, ca.Function):
+        function = PythonFunction(f"python{index}_{_identifier(owner)}", function, [item.shape for item in dense], size)
+    if function.numel_out(0) != size:
+        raise PluginError(f"force '{owner}' calls a function that gives {function.numel_out(0)} values, but asks for {size}")
+    return External(owner, ca.SX.sym(f"external{index}", size), function, dense)
+
+
+def with_externals(name: str, inputs: Sequence[ca.SX], outputs: Sequence[ca.SX], externals: Sequence[External]) -> ca.Function:
+    """Return the function inputs -> outputs in which the external symbols are computed by their functions."""
+    outputs = [ca.densify(output) for output in outputs]
+    externals = _used(outputs, externals)
+    if not externals:
+        return ca.Function(name, list(inputs), ca.cse(outputs))
+    symbols = [external.symbols for external in externals]
+    core = ca.Function(f"{name}_core", [*inputs, *symbols], ca.cse(outputs))
+    arguments = [ca.MX.sym(f"i{k}", item.numel()) for k, item in enumerate(inputs)]
+    values: list[ca.MX] = []
+    for k, external in enumerate(externals):
+        # An external may use the values of those before it, never of those after it.
+        earlier = symbols[:k]
+        prepare = ca.Function(f"{name}_arguments{k}", [*inputs, *earlier], list(external.arguments))
+        prepared = prepare.call([*arguments, *values])
+        values.append(external.function(*prepared))
+    return ca.Function(name, arguments, core.call([*arguments, *values]))
+
+
+def _used(outputs: Sequence[ca.SX], externals: Sequence[External]) -> list[External]:
+    """Return the externals that the outputs need, directly or as arguments of others."""
+    used: list[External] = []
+    needed = list(outputs)
+    for external in reversed(externals):
+        if any(ca.depends_on(expression, external.symbols) for expression in needed):
+            used.insert(0, external)
+            needed += external.arguments
+    return used
+
+
+def python_error(externals: Sequence[External]) -> tuple[str, BaseException] | None:
+    """Return which force's Python function raised, and what, and forget it."""
+    for external in externals:
+        if isinstance(external.function, PythonFunction) and external.function.error is not None:
+            error, external.function.error = external.function.error, None
+            return external.owner, error
+    return None
+
+
+def _identifier(name: str) -> str:
+    return "".join(letter if letter.isalnum() else "_" for letter in name)

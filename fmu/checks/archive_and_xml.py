@@ -1,0 +1,104 @@
+"""Checks of what is written in an FMU; no code of it runs."""
+
+from __future__ import annotations
+
+import zipfile
+from collections import Counter
+from typing import Any
+
+from kingpost.fmu.checks.check import Verdict, finding, passed
+from kingpost.fmu.checks.subject import Subject, listed_few
+from kingpost.fmu.file.opened import DESCRIPTION, path_fault
+
+#: The ways of packing that FMI allows.
+PACKINGS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflate"}
+#: Lines of details.
+MOST = 20
+
+
+def archive(subject: Subject) -> Verdict:
+    """Look at paths, packing, checksums and binaries."""
+    fmu = subject.fmu
+    faults = [f"member '{name}' has {fault}" for name in fmu.members if (fault := path_fault(name))]
+    faults += [f"{count} members are called '{name}'" for name, count in Counter(fmu.members).items() if count > 1]
+    with zipfile.ZipFile(fmu.path) as packed:
+        for entry in packed.infolist():
+            if entry.compress_type not in PACKINGS:
+                faults.append(
+                    f"member '{entry.filename}' is packed by method {entry.compress_type}; FMI allows deflate, or none"
+                )
+        damaged = packed.testzip()
+        if damaged is not None:
+            faults.append(f"member '{damaged}' is damaged: its checksum is wrong")
+    wanted = fmu.library()
+    if wanted not in fmu.members:
+        there = sorted({name.split("/")[1] for name in fmu.members if name.startswith("binaries/") and name.count("/") > 1})
+        sources = any(name.startswith("sources/") and name.endswith(".c") for name in fmu.members)
+        advice = "; it has C sources: 'fmpy compile' may make one" if sources else ""
+        faults.append(f"no binary for this platform: {wanted} is missing; there are {', '.join(there) or 'none'}{advice}")
+    if faults:
+        return finding(faults[0], *faults[1:MOST])
+    place = fmu.members.index(DESCRIPTION) + 1
+    return passed(f"{len(fmu.members)} members, {DESCRIPTION} is number {place}, {wanted} is there")
+
+
+def validate(subject: Subject) -> Verdict:
+    """Ask fmpy."""
+    import fmpy
+    from fmpy.validation import validate_fmu
+
+    problems = [" ".join(str(problem).split()) for problem in validate_fmu(str(subject.fmu.path))]
+    if problems:
+        return finding(f"fmpy {fmpy.__version__} finds {len(problems)} problem(s)", *problems[:MOST])
+    return passed(f"fmpy {fmpy.__version__} finds no problem")
+
+
+def units(subject: Subject) -> Verdict:
+    """Look for real variables without a unit."""
+    real = [variable for variable in subject.variables.values() if variable.real and variable.causality != "independent"]
+    bare = [variable.name for variable in real if not variable.unit]
+    if bare:
+        return finding(
+            f"{len(bare)} of {len(real)} real variables have no unit: {listed_few(bare)}",
+            "a dimensionless quantity has the unit 1, defined without base units",
+            without_unit=bare,
+        )
+    return passed(f"all {len(real)} real variables have one" if real else "there are no real variables")
+
+
+def structure(subject: Subject) -> Verdict:
+    """Compare the model structure with what the variables say that it must be."""
+    description = subject.fmu.description
+    declared = [variable for variable in description.modelVariables if getattr(variable, "alias", None) is None]
+    outputs = [variable for variable in declared if variable.causality == "output"]
+    faults = _gaps("Outputs", outputs, description.outputs)
+    computed = ("approx", "calculated")
+    initial = [v for v in outputs if v.initial in computed and not v.clocks]
+    initial += [v for v in declared if v.causality == "calculatedParameter"]
+    for unknown in description.derivatives:
+        state = unknown.variable.derivative
+        if state is None or isinstance(state, str):
+            faults.append(f"'{unknown.variable.name}' is listed as a derivative, but does not say of what")
+            continue
+        initial += [v for v in (state, unknown.variable) if v.initial in computed and v not in initial]
+    faults += _gaps("InitialUnknowns", initial, description.initialUnknowns)
+    if faults:
+        return finding(faults[0], *faults[1:], "masters use these lists to order their calls and to find algebraic loops")
+    open_outputs = sum(unknown.dependencies is None for unknown in description.outputs)
+    dependencies = (
+        f"{open_outputs} of {len(outputs)} outputs name no dependencies, so masters must assume all"
+        if open_outputs
+        else "every output names its dependencies"
+    )
+    counts = f"{len(outputs)} outputs, {len(initial)} initial unknowns, {len(description.derivatives)} derivatives"
+    return passed(f"{counts}; {dependencies}")
+
+
+def _gaps(what: str, expected: list[Any], listed: list[Any]) -> list[str]:
+    """Return what is missing from a list of the model structure, and what does not belong there."""
+    names = [unknown.variable.name for unknown in listed]
+    missing = [variable.name for variable in expected if variable.name not in names]
+    surplus = [name for name in names if name not in [variable.name for variable in expected]]
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    parts = (("lacks", missing), ("should not list", surplus), ("lists more than once", twice))
+    return [f"{what} {verb} {listed_few(found)}" for verb, found in parts if found]

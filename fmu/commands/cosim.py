@@ -1,0 +1,187 @@
+"""``kingpost cosim``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from kingpost.base.errors import MechanismError, listed
+from kingpost.cli.command import Command
+from kingpost.cli.output import print_json, print_table
+from kingpost.cli.results import carried_out, check_folder, choose_writers, listed_files
+from kingpost.fmu.cosim.description.ssp import open_ssp
+from kingpost.fmu.cosim.description.system_file import SystemFile, read_system_file
+from kingpost.fmu.cosim.picture import draw_system, save_picture
+from kingpost.fmu.cosim.run import Cosimulation, prepare_cosimulation
+from kingpost.fmu.cosim.wiring.wires import Wire
+from kingpost.registry.pluginset import PluginSet
+from kingpost.results.history import History
+
+#: Channels that the summary shows.
+SHOWN = 12
+
+
+#: More connections between two components than this are told by their number.
+MANY = 12
+
+
+class Cosim(Command):
+    """Run a coupled system of FMUs and Kingpost models and write its history.
+
+    The system is a TOML file (docs/cosim.md) or an SSP archive. Channels are called component.variable. FMUs that Kingpost did
+    not make run in processes of their own, so that a crash costs no results. If a component fails, gives numbers that are not
+    finite, or the coupling diverges, the run stops and what was computed is kept.
+    """
+
+    name = "cosim"
+    example = "kingpost cosim system.toml --master gauss-seidel --step 0.01 --t-end 60 --picture system.svg --report"
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("system", type=Path, metavar="SYSTEM.toml|FILE.ssp", help="the system")
+        parser.add_argument("--t-end", type=float, metavar="S", help="end time in s")
+        parser.add_argument("--step", type=float, metavar="S", help="communication step in s")
+        parser.add_argument("--output-step", type=float, metavar="S", help="time between samples in s (default: every step)")
+        parser.add_argument(
+            "--master",
+            metavar="NAME[:KEY=VALUE,...]",
+            help="how components are advanced: jacobi, gauss-seidel, iterated, ecco ...",
+        )
+        parser.add_argument(
+            "--record",
+            action="append",
+            metavar="PATTERN",
+            help="what to keep, e.g. 'crane.slew.*' (repeatable; default: outputs)",
+        )
+        parser.add_argument("--check", action="store_true", help="describe the system, its order and its loops; run nothing")
+        parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the system: FILE.png, .svg or .pdf")
+        parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: results/SYSTEM)")
+        parser.add_argument("--write", metavar="FORMAT,...", help="file formats (default: csv, and png if there is matplotlib)")
+        parser.add_argument("--report", action="store_true", help="also write report.html: plots in one file")
+        parser.add_argument("--json", action="store_true", help="print run.json, or what --check finds, instead of the table")
+
+    def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        if arguments.system.suffix.lower() == ".ssp":
+            with open_ssp(arguments.system) as system:
+                return self._carry_out(SystemFile(arguments.system, system, plugins), arguments)
+        return self._carry_out(read_system_file(arguments.system, plugins), arguments)
+
+    def _carry_out(self, file: SystemFile, arguments: argparse.Namespace) -> int:
+        try:
+            plan = prepare_cosimulation(file.system.with_changes(**_changes(arguments)), file.plugins)
+        except MechanismError as error:
+            raise file.located(error) from None
+        if arguments.picture is not None:
+            save_picture(draw_system(plan), arguments.picture)
+        if arguments.check:
+            if arguments.json:
+                print_json(describe(plan))
+            else:
+                print_table(_description(plan))
+            return 0
+        return _run(plan, arguments)
+
+
+def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
+    changes = {key: getattr(arguments, key) for key in ("t_end", "step", "output_step", "master")}
+    if arguments.record:
+        changes["record"] = tuple(word for text in arguments.record for word in text.split(","))
+    return {key: value for key, value in changes.items() if value is not None}
+
+
+def _run(plan: Cosimulation, arguments: argparse.Namespace) -> int:
+    writers = choose_writers(arguments.write, plan.plugins)
+    out: Path = arguments.out or Path("results") / plan.system.name
+    check_folder(out)
+    for note in plan.notes:
+        print(f"kingpost: warning: {note}", file=sys.stderr)
+    history, files = carried_out(plan.run, plan.system.name, out, writers, arguments.report)
+    for warning in history.provenance["warnings"]:
+        if warning not in plan.notes:
+            print(f"kingpost: warning: {warning}", file=sys.stderr)
+    if arguments.json:
+        print_json(history.provenance)
+    else:
+        print_table(_summary(plan, history, files))
+    return 0
+
+
+def describe(plan: Cosimulation) -> dict[str, Any]:
+    """Return what is known of a system before it runs, as plain data."""
+    system = plan.system
+    fed = {wire.names[1] for wire in plan.wires}
+    return {
+        "name": system.name,
+        "master": plan.master.name,
+        "step_s": system.step,
+        "t_end_s": system.t_end,
+        "order": list(plan.order),
+        "components": {
+            name: {
+                **described.facts,
+                "can_go_back": described.can_go_back,
+                "open_inputs": [
+                    signal.name
+                    for signal in described.signals.values()
+                    if signal.causality == "input" and f"{name}.{signal.name}" not in fed
+                ],
+            }
+            for name, described in plan.components.items()
+        },
+        "connections": [
+            {"from": wire.names[0], "to": wire.names[1], "factor": wire.factor, "offset": wire.offset} for wire in plan.wires
+        ],
+        "algebraic_loops": [{"chain": list(loop.chain), "certain": loop.certain} for loop in plan.loops],
+        "warnings": list(plan.notes),
+    }
+
+
+def _description(plan: Cosimulation) -> list[tuple[str, str]]:
+    system = plan.system
+    rows = [
+        ("system", f"{system.name}: {len(plan.components)} components, {len(plan.wires)} connections"),
+        ("master", f"{plan.master.name}, {system.step:g} s, to t = {system.t_end:g} s"),
+        ("order", " -> ".join(plan.order)),
+    ]
+    known = describe(plan)["components"]
+    for name, facts in known.items():
+        if "fmu" in facts:
+            apart = ", in a process of its own" if facts["isolated"] else ""
+            what = f"FMU {facts['fmu']} (FMI {facts['fmi']}{apart})"
+        else:
+            what = f"model {facts['model']} ({facts['integrator']} with {facts['step_s']:g} s)"
+        rows.append((name, f"{what}; {'can' if facts['can_go_back'] else 'cannot'} go back"))
+        if facts["open_inputs"]:
+            rows.append(("", f"inputs without a connection: {listed(facts['open_inputs'])}"))
+    pairs: dict[tuple[str, str], list[Wire]] = {}
+    for wire in plan.wires:
+        pairs.setdefault((wire.source, wire.target), []).append(wire)
+    for (source, target), wires in pairs.items():
+        if len(wires) > MANY:
+            ends = f"{wires[0].output} -> {wires[0].input} to {wires[-1].output} -> {wires[-1].input}"
+            rows.append(("connections", f"{source} -> {target}: {len(wires)} variables, {ends} (all of them with --json)"))
+            continue
+        for wire in wires:
+            change = f" times {wire.factor:g}" if wire.factor != 1 else ""
+            change += f" plus {wire.offset:g}" if wire.offset else ""
+            rows.append(("connection", f"{wire.names[0]} -> {wire.names[1]}{change}"))
+    rows += [("algebraic loop", str(loop)) for loop in plan.loops] or [("algebraic loop", "none")]
+    return rows
+
+
+def _summary(plan: Cosimulation, history: History, files: list[Path]) -> list[tuple[str, str]]:
+    statistics = history.provenance["statistics"]
+    took = f" in {statistics['steps_s']:.3g} s" if "steps_s" in statistics else ""
+    rows = [
+        ("system", f"{plan.system.name} ({len(plan.components)} components, {len(plan.wires)} connections)"),
+        ("master", plan.master.name),
+        ("time", f"{history.time[0]:g} s to {history.time[-1]:g} s, {len(history)} samples"),
+        ("steps", f"{statistics['steps']}{took}"),
+    ]
+    for channel in history.channels[:SHOWN]:
+        values = history[channel.name]
+        rows.append((channel.name, f"{values[-1]:.6g} {channel.unit} at the end, {values.min():.6g} to {values.max():.6g}"))
+    if len(history.channels) > SHOWN:
+        rows.append(("...", f"{len(history.channels) - SHOWN} more channels"))
+    return [*rows, ("files", listed_files(files))]

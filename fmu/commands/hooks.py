@@ -1,0 +1,15 @@
+"""The verbs of this package."""
+
+from __future__ import annotations
+
+from kingpost.cli.command import Command
+from kingpost.fmu.commands.check import FmuCheck
+from kingpost.fmu.commands.cosim import Cosim
+from kingpost.fmu.commands.export import Export
+from kingpost.fmu.commands.run import FmuRunner
+from kingpost.registry.hookspecs import hookimpl
+
+
+@hookimpl
+def kingpost_register_commands() -> list[type[Command]]:
+    return [Cosim, Export, FmuCheck, FmuRunner]

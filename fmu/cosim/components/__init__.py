@@ -1,0 +1,1 @@
+"""What is coupled: FMUs and machines in process."""

@@ -1,0 +1,110 @@
+"""Where an isolated FMU runs: ``python -m kingpost.fmu.cosim.components.child FOLDER``; see isolated.py.
+
+Commands come through standard input, answers go to what was standard output; whatever the FMU prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from kingpost.base.errors import KingpostError
+from kingpost.fmu.cosim.components.described import PartnerEnded, Places
+from kingpost.fmu.cosim.components.fmu import RunningFmu, open_component
+from kingpost.fmu.cosim.components.isolated import (
+    ANSWER,
+    BEGIN,
+    CLOSE,
+    COMMAND,
+    DONE,
+    ENDED,
+    FAILED,
+    FOLLOW,
+    FORGET,
+    GIVE,
+    RECORD,
+    RESTORE,
+    SAVE,
+    STEP,
+    TAKE,
+    map_numbers,
+)
+from kingpost.fmu.cosim.description.system import Component
+
+
+def main(place: Path, commands: int, answers: int) -> None:
+    """Do what the master says until it says no more."""
+
+    def answer(number: int = 0) -> None:
+        os.write(answers, ANSWER.pack(DONE, number, 0))
+
+    def refuse(error: KingpostError) -> None:
+        text = str(error).encode("utf-8")
+        os.write(answers, ANSWER.pack(ENDED if isinstance(error, PartnerEnded) else FAILED, 0, len(text)) + text)
+
+    job = json.loads((place / "job.json").read_text(encoding="utf-8"))
+    shared: list[Any] = [
+        map_numbers(place / name, len(job[key])) for name, key in (("u", "inputs"), ("y", "outputs"), ("r", "recorded"))
+    ]
+    (_, u), (_, y), (_, r) = shared
+    memory, flat = map_numbers(place / "slopes", 2 * len(u))
+    shared.append(memory)
+    slopes = flat.reshape(2, len(u))
+    places = Places(job["inputs"], u, job["outputs"], y, job["recorded"], r, job["going_back"])
+    try:
+        component = open_component(
+            Component(job["name"], fmu=job["fmu"], step=job["step"], settings=job["starts"], isolate=False)
+        )
+        fmu = RunningFmu(component, places, job["t_start"], job["t_end"])
+    except KingpostError as error:
+        refuse(error)
+        return
+    answer()
+    states: dict[int, Any] = {}
+    count = 0
+    plain = {GIVE: fmu.give, TAKE: fmu.take, RECORD: fmu.record, BEGIN: fmu.begin}
+    while True:
+        content = os.read(commands, COMMAND.size)
+        if len(content) < COMMAND.size:  # the master is gone
+            return
+        letter, t, h, state = COMMAND.unpack(content)
+        number = 0
+        try:
+            if letter == STEP:
+                fmu.send(t, h)
+            elif letter == FOLLOW:
+                fmu.send(t, h, slopes)
+            elif letter in plain:
+                plain[letter]()
+            elif letter == SAVE:
+                count += 1
+                states[count], number = fmu.save(), count
+            elif letter == RESTORE:
+                fmu.restore(states[state])
+            elif letter == FORGET:
+                fmu.forget(states.pop(state))
+            elif letter == CLOSE:
+                fmu.close()
+                answer()
+                return
+        except KingpostError as error:
+            refuse(error)
+            continue
+        answer(number)
+
+
+if __name__ == "__main__":
+    asked, told = os.dup(0), os.dup(1)
+    os.dup2(2, 1)
+    if sys.platform == "win32":
+        import msvcrt
+
+        for pipe in (asked, told):
+            msvcrt.setmode(pipe, os.O_BINARY)
+    main(Path(sys.argv[1]), asked, told)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # whatever the FMU has planned for the end of a process is not our business here

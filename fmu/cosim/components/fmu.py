@@ -1,0 +1,372 @@
+"""An FMU as a component: FMI 2 and FMI 3 co-simulation, values passed in one call for each direction."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import listed
+from kingpost.fmu.cosim.components.described import Described, PartnerEnded, PartnerError, Places, Running, Signal, signal_unit
+from kingpost.fmu.cosim.components.holding import held
+from kingpost.fmu.cosim.description.system import Component, CosimError
+from kingpost.fmu.file.opened import Fmu, FmuError, open_fmu
+from kingpost.fmu.file.variables import Variable, start_settings, variables_of
+from kingpost.fmu.instance.instance import C_TYPES, CoSimulation, FmiError, FmuEndedError
+from kingpost.fmu.instance.log import Log, status_name
+from kingpost.fmu.interface.ports import continuing_inputs, port_members, unfelt_inputs
+from kingpost.fmu.interface.units import BASE, Unit
+from kingpost.fmu.osp.ports import osp_ports
+
+#: A communication step is a whole number of a component's own steps if it is so to this relative precision.
+WHOLE = 1e-9
+#: Messages of the FMU that go with an error.
+LAST = 3
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FmuComponent(Described):
+    """An FMU that was read."""
+
+    fmu: Fmu
+    variables: Mapping[str, Variable]
+    starts: Mapping[str, Sequence[Any]]
+    #: The machine in it as plain data, if Kingpost made it.
+    definition: Mapping[str, Any]
+    step: float | None = None
+
+    def feedthrough(self, output: str) -> tuple[str, ...] | None:
+        name = self.variable_of(output).name
+        for unknown in self.fmu.description.outputs:
+            if unknown.variable.name == name:
+                if unknown.dependencies is None:
+                    return None
+                inputs = [self.variables[known.name] for known in unknown.dependencies if known.causality == "input"]
+                unfelt = unfelt_inputs(self.definition).get(output, frozenset())
+                return tuple(label for variable in inputs for label in variable.labels if label not in unfelt)
+        return None
+
+    def variable_of(self, label: str) -> Variable:
+        """Return the variable that a signal is, or is an element of."""
+        if label in self.variables:
+            return self.variables[label]
+        return self.variables[label[: label.rindex("[")]]
+
+    def start(self, places: Places, t_start: float, t_end: float) -> Running:
+        from kingpost.fmu.cosim.components.isolated import IsolatedFmu
+
+        return IsolatedFmu(self, places, t_start, t_end) if self.facts["isolated"] else RunningFmu(self, places, t_start, t_end)
+
+    def first_inputs(self, labels: Sequence[str]) -> list[float]:
+        """Return the start values of inputs, zero for those that have none."""
+        found = []
+        for label in labels:
+            variable = self.variable_of(label)
+            values = self.starts.get(variable.name) or variable.start() or [0.0] * variable.elements
+            found.append(float(values[variable.labels.index(label)]))
+        return found
+
+
+def open_component(component: Component) -> FmuComponent:
+    """Read the FMU of a component, running nothing of it."""
+    where = f"component '{component.name}'"
+    fmu = open_fmu(component.fmu, "co-simulation")
+    if fmu.library() not in fmu.members:
+        there = sorted({name.split("/")[1] for name in fmu.members if name.startswith("binaries/") and name.count("/") > 1})
+        raise CosimError(
+            f"{where}: '{fmu.path.name}' has no binary for this platform ({fmu.library()}); it has {listed(there)}"
+        )
+    variables = variables_of(fmu)
+    try:
+        starts = start_settings(variables, component.settings)
+    except FmuError as error:
+        raise CosimError(f"{where}: {error}") from None
+    units = _units(fmu)
+    signals, arrays = {}, {}
+    for variable in variables.values():
+        if not variable.numeric:
+            continue
+        kind: Literal["real", "integer", "boolean"] = "real" if variable.real else "integer"
+        kind = "boolean" if variable.declared.type == "Boolean" else kind
+        for label in variable.labels:
+            dimension = units.get(variable.unit or "") or signal_unit(variable.unit)
+            signals[label] = Signal(label, variable.causality, kind, variable.unit, dimension)
+        if variable.declared.shape:
+            arrays[variable.name] = variable.labels
+    own = bool(fmu.annotation)
+    definition = _definition(fmu)
+    isolated = not own if component.isolate is None else component.isolate
+    return FmuComponent(
+        name=component.name,
+        signals=signals,
+        arrays=arrays,
+        ports={**osp_ports(fmu.path, signals), **port_members(definition, set(signals))},
+        continuing=continuing_inputs(definition),
+        definition=definition,
+        can_go_back=fmu.can("canGetAndSetFMUstate"),
+        varies_steps=fmu.can("canHandleVariableCommunicationStepSize"),
+        facts={
+            "fmu": fmu.path.name,
+            "sha256": fmu.sha256,
+            "fmi": fmu.description.fmiVersion,
+            "model": fmu.name,
+            "generation_tool": fmu.description.generationTool or "",
+            "isolated": isolated,
+            "once_per_process": fmu.can("canBeInstantiatedOnlyOncePerProcess"),
+        },
+        settings={name: list(values) if len(values) != 1 else values[0] for name, values in starts.items()},
+        fmu=fmu,
+        variables=variables,
+        starts=starts,
+        step=component.step,
+    )
+
+
+def _definition(fmu: Fmu) -> Mapping[str, Any]:
+    """Return the machine in an FMU that Kingpost made, as plain data; of others, one of nothing."""
+    model = fmu.annotation.get("model")
+    found = model.get("definition") if isinstance(model, Mapping) else None
+    return found if isinstance(found, Mapping) and "joints" in found else {"joints": []}
+
+
+def _units(fmu: Fmu) -> dict[str, Unit]:
+    """Return the units that the description defines; one with an offset, such as degC, cannot be converted by a factor."""
+    units = {}
+    for unit in fmu.description.unitDefinitions or ():
+        base = unit.baseUnit
+        if base is not None and not float(base.offset or 0):
+            exponents = {name: int(getattr(base, name, 0) or 0) for name in BASE}
+            factor = float(1.0 if base.factor is None else base.factor)
+            units[unit.name] = Unit(unit.name, factor, {name: power for name, power in exponents.items() if power})
+    return units
+
+
+class Row:
+    """Signals of an FMU that are read or written together, straight from and into a row of numbers where they are doubles."""
+
+    def __init__(
+        self, component: FmuComponent, instance: CoSimulation, labels: Sequence[str], row: FloatArray, verb: str
+    ) -> None:
+        self._calls: list[tuple[Any, tuple[Any, ...], FloatArray | None, Any, str]] = []
+        self._row, self._verb = row, verb
+        self.references: list[int] = [component.variable_of(label).reference for label in labels]
+        major, raw = instance.fmu.major, instance.raw
+        kinds = dict.fromkeys(component.variable_of(label).access for label in labels)
+        for access in kinds:
+            places = [i for i, label in enumerate(labels) if component.variable_of(label).access == access]
+            variables = list(dict.fromkeys(component.variable_of(labels[i]) for i in places))
+            references = (ctypes.c_uint * len(variables))(*(variable.reference for variable in variables))
+            kind = C_TYPES.get(access, ctypes.c_int if major == 2 else ctypes.c_bool)
+            elements = [label for variable in variables for label in variable.labels]
+            straight = (
+                kind is ctypes.c_double and places == list(range(places[0], places[0] + len(elements)))
+                and elements == [labels[i] for i in places]
+            )  # fmt: skip
+            buffer: Any = None
+            if straight:
+                part = row[places[0] : places[0] + len(elements)]
+                pointer: Any = ctypes.c_void_p(part.ctypes.data)
+                order: Any = None
+            else:
+                pointer = (kind * len(elements))(*_starts(component, variables, verb))
+                buffer = np.frombuffer(pointer, dtype=kind)
+                order = (np.array(places), np.array([elements.index(labels[i]) for i in places]))
+            sizes: tuple[Any, ...] = (ctypes.c_size_t(len(variables)), pointer)
+            if major == 3:
+                sizes = (*sizes, ctypes.c_size_t(len(elements)))
+            # A function object of our own: fmpy's have argument types, whose checks take longer than the call.
+            function = raw.dll[f"fmi{major}{verb}{access}"]
+            self._calls.append((function, (_handle(raw), references, *sizes), buffer, order, f"fmi{major}{verb}{access}"))
+
+    def read(self) -> None:
+        """Fill the row from the FMU."""
+        for function, arguments, buffer, order, name in self._calls:
+            status = function(*arguments)
+            if status > 1:
+                raise FmiError(f"{name} ended with status '{status_name(status)}'", status)
+            if buffer is not None:
+                self._row[order[0]] = buffer[order[1]]
+
+    def write(self) -> None:
+        """Hand the row to the FMU."""
+        for function, arguments, buffer, order, name in self._calls:
+            if buffer is not None:
+                buffer[order[1]] = self._row[order[0]]
+            status = function(*arguments)
+            if status > 1:
+                raise FmiError(f"{name} ended with status '{status_name(status)}'", status)
+
+
+def _handle(raw: Any) -> ctypes.c_void_p:
+    """Return the instance as a pointer that ctypes passes without a look at it."""
+    component = raw.component
+    return ctypes.c_void_p(component if isinstance(component, int) else ctypes.cast(component, ctypes.c_void_p).value)
+
+
+def _starts(component: FmuComponent, variables: Sequence[Variable], verb: str) -> list[Any]:
+    """Return start values for a buffer, of which perhaps only some elements are written."""
+    if verb == "Get":
+        return []
+    return [
+        value
+        for variable in variables
+        for value in (component.starts.get(variable.name) or variable.start() or [0] * variable.elements)
+    ]
+
+
+class RunningFmu(Running):
+    """An instance of an FMU in this process."""
+
+    def __init__(self, component: FmuComponent, places: Places, t_start: float, t_end: float) -> None:
+        self.name = component.name
+        self.can_go_back, self.varies_steps = component.can_go_back, component.varies_steps
+        self.inputs, self.outputs = places.u, places.y
+        self._own_step = component.step
+        self._folder = Path(tempfile.mkdtemp(prefix="kingpost-cosim-"))
+        self._log = Log()
+        fmu = component.fmu
+        try:
+            fmu.unpack(self._folder)
+            self.instance = CoSimulation(fmu, self._folder, name=component.name, log=self._log)
+            self.instance.may_go_back = places.going_back
+            places.u[:] = component.first_inputs(places.inputs)
+            starts = {component.variables[name]: values for name, values in component.starts.items()}
+            self.instance.enter_initialization(t_start, t_end, fmu.default("tolerance"), starts)
+            self._input_row = Row(component, self.instance, places.inputs, places.u, "Set")
+            self._output_row = Row(component, self.instance, places.outputs, places.y, "Get")
+            self._recorded = Row(component, self.instance, places.recorded, places.r, "Get")
+            self._prepare_steps(fmu, component, places)
+        except FmiError as error:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise self.explained(error) from None
+        self._failed = False
+
+    def _prepare_steps(self, fmu: Fmu, component: FmuComponent, places: Places) -> None:
+        raw = self.instance.raw
+        handle = _handle(raw)
+        self._t, self._h = ctypes.c_double(), ctypes.c_double()
+        forward = not places.going_back
+        self._do_step = raw.dll[f"fmi{fmu.major}DoStep"]
+        if fmu.major == 2:
+            self._arguments: tuple[Any, ...] = (handle, self._t, self._h, ctypes.c_int(forward))
+        else:
+            self._flags = [ctypes.c_bool() for _ in range(3)]
+            self._last = ctypes.c_double()
+            told = (*(ctypes.byref(flag) for flag in self._flags), ctypes.byref(self._last))
+            self._arguments = (handle, self._t, self._h, ctypes.c_bool(forward), *told)
+        self._major = fmu.major
+        reals = [component.signals[label].kind == "real" for label in places.inputs]
+        follows = fmu.major == 2 and fmu.can("canInterpolateInputs") and all(reals) and bool(reals)
+        self._follow = self._rates_function(raw, handle, places) if follows else None
+
+    def _rates_function(self, raw: Any, handle: ctypes.c_void_p, places: Places) -> tuple[Any, tuple[Any, ...], FloatArray]:
+        count = len(places.inputs)
+        rates = np.zeros(count)
+        references = (ctypes.c_uint * count)(*self._input_row.references)
+        orders = (ctypes.c_int * count)(*([1] * count))
+        arguments = (handle, references, ctypes.c_size_t(count), orders, ctypes.c_void_p(rates.ctypes.data))
+        return raw.dll["fmi2SetRealInputDerivatives"], arguments, rates
+
+    def begin(self) -> None:
+        self._guarded(self.instance.exit_initialization)
+
+    def give(self) -> None:
+        self._guarded(self._input_row.write)
+
+    def take(self) -> None:
+        self._guarded(self._output_row.read)
+
+    def record(self) -> None:
+        self._guarded(self._recorded.read)
+
+    def send(self, t: float, h: float, slopes: FloatArray | None = None) -> None:
+        try:
+            if slopes is None and self._own_step is None:
+                self._input_row.write()
+                self._advance(t, h)
+            else:
+                self._send_parts(t, h, slopes)
+            self._output_row.read()
+        except FmiError as error:
+            raise self.explained(error) from None
+
+    def _send_parts(self, t: float, h: float, slopes: FloatArray | None) -> None:
+        """Advance in steps of the component's own length, and let the inputs follow their slopes as well as the FMU can."""
+        n = 1 if self._own_step is None else max(1, math.ceil(h / self._own_step * (1 - WHOLE)))
+        if slopes is None:
+            self._input_row.write()
+        first = self.inputs.copy()
+        for k in range(n):
+            a, b = k * h / n, (k + 1) * h / n
+            if slopes is not None:
+                mean = held(first, slopes, a, b)
+                if self._follow is not None:
+                    function, arguments, rates = self._follow
+                    rates[:] = slopes[0] + slopes[1] * (a + b) / 2
+                    self.inputs[:] = mean - rates * (b - a) / 2
+                    self._input_row.write()
+                    status = function(*arguments)
+                    if status > 1:
+                        raise FmiError(f"fmi2SetRealInputDerivatives ended with status '{status_name(status)}'", status)
+                else:
+                    self.inputs[:] = mean
+                    self._input_row.write()
+            self._advance(t + a, b - a)
+        if slopes is not None:
+            self.inputs[:] = first + h * slopes[0] + h * h / 2 * slopes[1]
+            self._input_row.write()
+
+    def _advance(self, t: float, h: float) -> None:
+        self._t.value, self._h.value = t, h
+        status = self._do_step(*self._arguments)
+        if status > 1:
+            if status == 2 and self._major == 2 and self.instance._asked_to_end():
+                raise FmuEndedError(t)
+            raise FmiError(f"fmi{self._major}DoStep ended with status '{status_name(status)}'", status)
+        if self._major == 3 and self._flags[1].value:
+            raise FmuEndedError(self._last.value)
+
+    def receive(self) -> None:
+        pass
+
+    def save(self) -> Any:
+        return self._guarded(self.instance.save)
+
+    def restore(self, state: Any) -> None:
+        self._guarded(self.instance.restore, state)
+
+    def forget(self, state: Any) -> None:
+        self._guarded(self.instance.forget, state)
+
+    def close(self) -> str:
+        said = ""
+        if not self._failed:
+            try:
+                self.instance.terminate()
+            except FmiError as error:
+                said = f"'{self.name}' could not be terminated: {error}"
+            self.instance.free()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        return said
+
+    def _guarded(self, function: Any, *arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except FmiError as error:
+            raise self.explained(error) from None
+
+    def explained(self, error: FmiError) -> PartnerError:
+        """Return the error with what the FMU said last; after it nothing more is asked of the FMU."""
+        if isinstance(error, FmuEndedError):
+            return PartnerEnded(self.name, str(error))
+        self._failed = True
+        told = f". It said: {'; '.join(self._log.last(LAST))}" if self._log.messages else ""
+        return PartnerError(self.name, f"{error}{told}")

@@ -1,0 +1,204 @@
+"""An FMU in a process of its own: numbers pass through shared memory, commands and answers through pipes.
+
+If the process dies, the master goes on living, and says who died, when, and while doing what.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from kingpost.base.arrays import FloatArray
+from kingpost.fmu.cosim.components.described import PartnerEnded, PartnerError, Places, Running
+from kingpost.fmu.cosim.components.fmu import FmuComponent
+from kingpost.fmu.process.endings import describe_ending
+
+#: A command: its letter, two numbers, and the identity of a state. An answer: its letter, a whole number, a length of text.
+COMMAND, ANSWER = struct.Struct("<cddq"), struct.Struct("<cqi")
+DONE, FAILED, ENDED = b"+", b"-", b"."
+GIVE, TAKE, RECORD, BEGIN, STEP, FOLLOW, SAVE, RESTORE, FORGET, CLOSE = (bytes([letter]) for letter in b"utrbsfvwxq")
+WORDS = {
+    GIVE: "setting its inputs",
+    TAKE: "reading its outputs",
+    RECORD: "reading its variables",
+    BEGIN: "leaving initialisation",
+    STEP: "stepping",
+    FOLLOW: "stepping",
+    SAVE: "saving its state",
+    RESTORE: "going back",
+    FORGET: "freeing a state",
+}
+#: Lines of what the process printed that go with an error.
+PRINTED = 5
+#: Seconds that a process has to end by itself.
+PATIENCE = 5.0
+
+
+def map_numbers(path: Path, count: int) -> tuple[mmap.mmap, FloatArray]:
+    """Return numbers in a file that two processes share."""
+    with path.open("r+b") as file:
+        shared = mmap.mmap(file.fileno(), 8 * max(1, count))
+    return shared, np.frombuffer(shared, dtype=np.float64, count=count)
+
+
+class IsolatedFmu(Running):
+    """The side of the master."""
+
+    def __init__(self, component: FmuComponent, places: Places, t_start: float, t_end: float) -> None:
+        self.name = component.name
+        self.can_go_back, self.varies_steps = component.can_go_back, component.varies_steps
+        self.inputs, self.outputs = places.u, places.y
+        self._recorded = places.r
+        self._place = Path(tempfile.mkdtemp(prefix="kingpost-cosim-"))
+        sizes = {"u": len(places.u), "y": len(places.y), "r": len(places.r), "slopes": 2 * len(places.u)}
+        for name, size in sizes.items():
+            (self._place / name).write_bytes(bytes(8 * max(1, size)))
+        self._maps = {name: map_numbers(self._place / name, size) for name, size in sizes.items()}
+        self._u, self._y, self._r, self._slopes = (self._maps[name][1] for name in sizes)
+        job = {
+            "fmu": str(component.fmu.path), "name": component.name, "step": component.step, "starts": dict(component.starts),
+            "inputs": list(places.inputs), "outputs": list(places.outputs), "recorded": list(places.recorded),
+            "going_back": places.going_back, "t_start": t_start, "t_end": t_end,
+        }  # fmt: skip
+        (self._place / "job.json").write_text(json.dumps(job), encoding="utf-8")
+        with (self._place / "printed").open("wb") as printed:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "kingpost.fmu.cosim.components.child", str(self._place)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=printed,
+                bufsize=0,
+                start_new_session=True,  # an interrupt from the keyboard is handled here
+                env=os.environ | {"PYTHONSAFEPATH": "1"},  # modules of the current folder must not stand in for others
+            )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._commands, self._answers = self._process.stdin.fileno(), self._process.stdout.fileno()
+        self._alive = True
+        #: Nobody waits for a process to start until it is needed, so that those of several components start side by side.
+        self._starting = True
+        #: Whether an answer is due; a process that is interrupted meanwhile is asked nothing more.
+        self._busy = False
+        self._under_way = "starting"
+        self.inputs[:] = component.first_inputs(places.inputs)
+
+    @property
+    def process_id(self) -> int:
+        """The process of the FMU."""
+        return self._process.pid
+
+    def _ask(self, letter: bytes, t: float = 0.0, h: float = 0.0, state: int = 0) -> None:
+        if self._starting:
+            self._starting = False
+            self._answer()
+        self._under_way = WORDS.get(letter, "ending")
+        self._busy = True
+        try:
+            os.write(self._commands, COMMAND.pack(letter, t, h, state))
+        except OSError:
+            self._lost()
+
+    def _answer(self) -> int:
+        content = self._read(ANSWER.size)
+        letter, number, length = ANSWER.unpack(content)
+        self._busy = False
+        if letter == DONE:
+            return int(number)
+        text = self._read(length).decode("utf-8", errors="replace")
+        raise (PartnerEnded if letter == ENDED else PartnerError)(self.name, text)
+
+    def _read(self, size: int) -> bytes:
+        content = b""
+        while len(content) < size:
+            part = os.read(self._answers, size - len(content))
+            if not part:
+                self._lost()
+            content += part
+        return content
+
+    def _lost(self) -> NoReturn:
+        """Say how the process ended."""
+        self._alive = False
+        try:
+            code = self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait()
+        printed = (self._place / "printed").read_text(encoding="utf-8", errors="replace").strip().splitlines()[-PRINTED:]
+        said = f". It printed: {' | '.join(printed)}" if printed else ""
+        raise PartnerError(self.name, f"its process {describe_ending(code)} while {self._under_way}{said}")
+
+    def _call(self, letter: bytes, state: int = 0) -> int:
+        self._ask(letter, state=state)
+        return self._answer()
+
+    def give(self) -> None:
+        self._u[:] = self.inputs
+        self._call(GIVE)
+
+    def take(self) -> None:
+        self._call(TAKE)
+        self.outputs[:] = self._y
+
+    def record(self) -> None:
+        self._call(RECORD)
+        self._recorded[:] = self._r
+
+    def begin(self) -> None:
+        self._call(BEGIN)
+
+    def send(self, t: float, h: float, slopes: FloatArray | None = None) -> None:
+        self._u[:] = self.inputs
+        self._followed = slopes is not None
+        if slopes is not None:
+            self._slopes[:] = slopes.ravel()
+        self._ask(STEP if slopes is None else FOLLOW, t, h)
+
+    def receive(self) -> None:
+        self._answer()
+        self.outputs[:] = self._y
+        if self._followed:
+            self.inputs[:] = self._u
+
+    def save(self) -> Any:
+        return self._call(SAVE)
+
+    def restore(self, state: Any) -> None:
+        self._call(RESTORE, state)
+
+    def forget(self, state: Any) -> None:
+        if self._alive and not self._busy:
+            self._call(FORGET, state)
+
+    def close(self) -> str:
+        said = ""
+        try:
+            if self._busy:
+                self._process.kill()
+            elif self._alive:
+                self._call(CLOSE)
+        except PartnerError as error:
+            said = f"'{self.name}': {error}"
+        finally:
+            for pipe in (self._process.stdin, self._process.stdout):
+                if pipe is not None:
+                    pipe.close()
+            try:
+                self._process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            del self._u, self._y, self._r, self._slopes
+            self._maps.clear()
+            shutil.rmtree(self._place, ignore_errors=True)
+        return said

@@ -1,0 +1,1 @@
+"""Coupled systems as data, from Python, TOML and SSP."""

@@ -1,0 +1,159 @@
+"""Master plugins: how the components of a coupled system are advanced side by side.
+
+A master sees a :class:`Coupling`: partners that can step, their connected inputs and outputs in two vectors, and which output
+feeds which input. It decides who steps when and what the inputs are meanwhile; everything else is done around it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kingpost.base.arrays import FloatArray
+from kingpost.registry.plugin import Plugin
+
+#: Advances all partners from a time by a communication step (s, s), and returns the length of the next one.
+Advance: TypeAlias = Callable[[float, float], float]
+
+
+class Partner(ABC):
+    """One component of a coupled system, as a master sees it.
+
+    ``inputs`` and ``outputs`` are its parts of the coupling's vectors: what it is given, and what it was read last.
+    """
+
+    name: str
+    inputs: FloatArray
+    outputs: FloatArray
+    #: Whether it can go back to a state that was saved.
+    can_go_back: bool
+    #: Whether its communication steps may differ in length.
+    varies_steps: bool
+
+    @abstractmethod
+    def give(self) -> None:
+        """Hand the inputs over."""
+
+    @abstractmethod
+    def take(self) -> None:
+        """Read the outputs."""
+
+    @abstractmethod
+    def send(self, t: float, h: float, slopes: FloatArray | None = None) -> None:
+        """Begin a step from ``t`` by ``h`` with the present inputs; end it with :meth:`receive`.
+
+        ``slopes`` (2, inputs) are the first and second time derivatives of the inputs at ``t``; without, inputs hold. A partner
+        that cannot follow them gets means over its steps, and the values at the end before its outputs are read; these are then
+        in ``inputs``.
+        """
+
+    @abstractmethod
+    def receive(self) -> None:
+        """Wait for the end of the step and read the outputs."""
+
+    def step(self, t: float, h: float, slopes: FloatArray | None = None) -> None:
+        """Take one step and read the outputs."""
+        self.send(t, h, slopes)
+        self.receive()
+
+    @abstractmethod
+    def save(self) -> Any:
+        """Return the present state."""
+
+    @abstractmethod
+    def restore(self, state: Any) -> None:
+        """Go back to a state."""
+
+    @abstractmethod
+    def forget(self, state: Any) -> None:
+        """Say that a state is needed no more."""
+
+
+@dataclass(frozen=True)
+class Bond:
+    """Two connections that carry power: partner a gives an effort and takes a flow, partner b the other way round.
+
+    Each member is a place in the coupling's outputs or inputs.
+    """
+
+    name: str
+    effort_out: int
+    effort_in: int
+    flow_out: int
+    flow_in: int
+
+
+@dataclass(frozen=True, eq=False)
+class Coupling:
+    """Partners and how they are connected: input i gets ``factors[i] * outputs[sources[i]] + offsets[i]``."""
+
+    partners: tuple[Partner, ...]
+    inputs: FloatArray
+    outputs: FloatArray
+    input_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+    sources: NDArray[np.intp]
+    factors: FloatArray
+    offsets: FloatArray
+    #: The order in which partners step if they take turns: those that feed others first, as far as that can be.
+    order: tuple[Partner, ...]
+    bonds: tuple[Bond, ...] = ()
+    #: Inputs that hold over a step, whatever others do.
+    holds: NDArray[np.bool_] | None = None
+    #: Whether all inputs are outputs as they are.
+    plain: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "plain", bool((self.factors == 1).all() and (self.offsets == 0).all()))
+
+    def transferred(self, out: FloatArray | None = None) -> FloatArray:
+        """Return what all inputs get from the present outputs; the partners' inputs stay as they are."""
+        # With the mode that checks, NumPy would fill a copy first.
+        result = self.outputs.take(self.sources, out=out, mode="clip")
+        if not self.plain:
+            result *= self.factors
+            result += self.offsets
+        return result
+
+    def transfer(self) -> None:
+        """Put what the outputs give into the inputs of all partners."""
+        self.transferred(self.inputs)
+
+    def powers(self, bond: Bond) -> tuple[float, float]:
+        """Return the power through a bond as its two sides see it, both in the units and signs of side a.
+
+        Each side sees its own output and what it was given last; the difference is made or lost between them.
+        """
+        i, j = bond.effort_in, bond.flow_in
+        effort = (self.inputs[i] - self.offsets[i]) / self.factors[i]
+        flow = self.factors[j] * self.outputs[bond.flow_out] + self.offsets[j]
+        return float(self.outputs[bond.effort_out] * self.inputs[j]), float(effort * flow)
+
+
+class Master(Plugin):
+    """Base of master plugins."""
+
+    kind = "master"
+    #: Whether partners must be able to go back to an earlier state.
+    goes_back: ClassVar[bool] = False
+    #: Whether the communication step changes during a run.
+    varies_steps: ClassVar[bool] = False
+    #: Rounds in which values are passed on at the start, beyond one for each partner.
+    further_rounds: ClassVar[int] = 0
+
+    def fault_of(self, coupling: Coupling) -> str:
+        """Return why this master cannot advance a system, or an empty text."""
+        return ""
+
+    @abstractmethod
+    def begin(self, coupling: Coupling) -> Advance:
+        """Return what advances the system; whatever it remembers between steps belongs to this run.
+
+        Outputs have been read at the start, and ``coupling.inputs`` hold what they give; the partners were given what they gave
+        one round before. Inputs may be given and outputs taken again, for a better start.
+        """

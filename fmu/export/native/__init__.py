@@ -1,0 +1,1 @@
+"""FMUs in plain C."""

@@ -1,0 +1,194 @@
+"""A model as plain C: the functions that CasADi generates, the tables of one model, and the sources that all models share."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from importlib.resources import files
+from itertools import accumulate, pairwise
+from typing import Literal
+
+import casadi as ca
+
+from kingpost.base.errors import ExportError
+from kingpost.equations.integrator import StepMap
+from kingpost.fmu.interface.interface import Interface, start_function
+from kingpost.kernel.codegen import generated
+from kingpost.kernel.compiler import CompilerError
+from kingpost.simulation.simulate import memory_function, step_function
+from kingpost.symbols.straightline import FUSED, fused
+
+#: The functions that the sources in native/ call.
+FUNCTIONS = ("kp_step", "kp_outputs", "kp_rhs", "kp_start", "kp_memory", "kp_guard", "kp_tangent", "kp_start_tangent")
+SHARED = ("core.c", "motion.c", "snapshot.c")
+
+
+@dataclass(frozen=True)
+class NativeSources:
+    """C sources by file name; ``compiled`` are those that a compiler is given."""
+
+    texts: dict[str, str]
+    compiled: tuple[str, ...]
+
+
+def motion_functions(interface: Interface) -> list[ca.Function]:
+    """Return the functions of a model that its steps and outputs need, by the names that c/core.c knows."""
+    model = interface.model
+    equations = model.equations
+    assert isinstance(model.integrator, StepMap)
+    guard = equations.guard
+    if guard is None:
+        x = ca.SX.sym("x", len(model.x0))
+        guard = ca.Function("kp_guard", [x], [ca.SX(0, 1)])
+    step, memory = step_function(equations, model.integrator), memory_function(equations, model.integrator)
+    return [step, interface.outputs_function, equations.rhs, start_function(model), memory, guard]
+
+
+def tangent_functions(interface: Interface) -> list[ca.Function]:
+    """Return (t, x, u, p, seed) -> change of [xdot; y] along a change ``seed`` of [t; x; u; p], and the same of the start."""
+    model = interface.model
+    equations = model.equations
+    sizes = [1, len(model.x0), equations.nu, equations.np]
+    symbols = [ca.MX.sym(name, size) for name, size in zip("txup", sizes, strict=True)]
+    values = ca.vertcat(equations.rhs(*symbols), interface.outputs_function(*symbols))
+    tangent = _along("kp_tangent", ca.Function("values", symbols, [values]))
+    start = _along("kp_start_tangent", start_function(model))
+    return [tangent if equations.all_externals or equations.nv > FUSED else fused(tangent), start]
+
+
+def _along(name: str, function: ca.Function) -> ca.Function:
+    """Return (arguments of ``function``, seed) -> change of its result along a change ``seed`` of all arguments, stacked."""
+    symbols = function.mx_in()
+    sizes = [symbol.numel() for symbol in symbols]
+    seed = ca.MX.sym("seed", sum(sizes))
+    rows = [0, *accumulate(sizes)]
+    parts = [seed[first:last, :] for first, last in pairwise(rows)]
+    change = function.forward(1)(*symbols, ca.MX(*function.size_out(0)), *parts)
+    return ca.Function(name, [*symbols, seed], [ca.densify(change)])
+
+
+def native_sources(interface: Interface, token: str, version: Literal[2, 3]) -> NativeSources:
+    """Return the C sources of an FMU."""
+    shared = files("kingpost.fmu.export.native").joinpath("c")
+    texts = {name: shared.joinpath(name).read_text(encoding="utf-8") for name in ("core.h", *SHARED, f"fmi{version}.c")}
+    texts["model.h"] = _header(interface, token)
+    texts["model.c"] = _tables(interface)
+    texts["functions.c"] = _generated("functions", motion_functions(interface))
+    texts["derivatives.c"] = _generated("derivatives", tangent_functions(interface))
+    return NativeSources(texts, tuple(sorted(name for name in texts if name.endswith(".c"))))
+
+
+def marked(sources: NativeSources, interface: Interface, token: str) -> NativeSources:
+    """Return the same sources with another token."""
+    return NativeSources({**sources.texts, "model.h": _header(interface, token)}, sources.compiled)
+
+
+def _generated(name: str, functions: list[ca.Function]) -> str:
+    try:
+        return f"{_HIDDEN}\n{generated(name, functions)}"
+    except CompilerError as error:
+        raise ExportError(f"{error}; export an explicit integrator such as rk4") from None
+
+
+#: Two FMUs in one process must not see each other's functions.
+_HIDDEN = """#include <math.h>
+#define CASADI_SYMBOL_EXPORT
+#if defined(__GNUC__) && !defined(_WIN32)
+#pragma GCC visibility push(hidden)
+#endif"""
+
+
+def _header(interface: Interface, token: str) -> str:
+    model, counts = interface.model, interface.counts
+    guarded = len(model.equations.guarded_joints) if model.equations.guard is not None else 0
+    declarations = "\n".join(
+        f"KP_HIDDEN int {name}(const double **arg, double **res, kp_int *iw, double *w, int mem);\n"
+        f"KP_HIDDEN int {name}_work(kp_int *arg, kp_int *res, kp_int *iw, kp_int *w);"
+        for name in FUNCTIONS
+    )
+    return f"""/* Numbers and names of one model, written by Kingpost. */
+
+#ifndef KP_MODEL_H
+#define KP_MODEL_H
+
+#if defined(__GNUC__) && !defined(_WIN32)
+#define KP_HIDDEN __attribute__((visibility("hidden")))
+#else
+#define KP_HIDDEN
+#endif
+
+#define KP_MODEL {_literal(model.mechanism.name)}
+#define KP_TOKEN {_literal(token)}
+#define KP_STEP {_double(model.step)}
+#define KP_NP {counts["p"]}
+#define KP_NU {counts["u"]}
+#define KP_NX {counts["x"]}
+#define KP_NY {counts["y"]}
+#define KP_NM {_memory(interface)}
+#define KP_NG {guarded}
+#define KP_NE {len(model.equations.quaternions)}
+
+typedef long long int kp_int;
+
+{declarations}
+
+KP_HIDDEN extern const char *const kp_names[];
+KP_HIDDEN extern const char *const kp_guarded[];
+KP_HIDDEN extern const double kp_start_p[];
+KP_HIDDEN extern const double kp_start_u[];
+KP_HIDDEN extern const double kp_start_x[];
+KP_HIDDEN extern const double kp_nominal_x[];
+KP_HIDDEN extern const unsigned char kp_calculated[];
+KP_HIDDEN extern const int kp_quaternions[];
+
+#endif
+"""
+
+
+def _memory(interface: Interface) -> int:
+    model = interface.model
+    return model.integrator.memory(model.equations) if isinstance(model.integrator, StepMap) else 0
+
+
+def _tables(interface: Interface) -> str:
+    model, first = interface.model, interface.first
+    by_reference = {variable.reference: variable for variable in interface.variables}
+    states = range(first["x"], first["dx"])
+    nominal = [by_reference[r].nominal or 1.0 if r in by_reference else 1.0 for r in states]
+    calculated = [r in interface.start_dependencies for r in states]
+    guarded = model.equations.guarded_joints if model.equations.guard is not None else ()
+    return "\n".join(
+        [
+            "/* Names and start values of one model, written by Kingpost. */",
+            '#include "model.h"',
+            _array("const char *const kp_names[]", [_literal(name) for name in interface.names]),
+            _array("const char *const kp_guarded[]", [_literal(name) for name in guarded] or ['""']),
+            _array("const double kp_start_p[]", [_double(value) for value in model.p0] or ["0"]),
+            _array("const double kp_start_u[]", [_double(value) for value in model.u0] or ["0"]),
+            _array("const double kp_start_x[]", [_double(value) for value in model.x0] or ["0"]),
+            _array("const double kp_nominal_x[]", [_double(value) for value in nominal] or ["1"]),
+            _array("const unsigned char kp_calculated[]", [str(int(flag)) for flag in calculated] or ["0"]),
+            _array("const int kp_quaternions[]", [str(row) for row in model.equations.quaternions] or ["0"]),
+            "",
+        ]
+    )
+
+
+def _array(declaration: str, entries: list[str]) -> str:
+    return f"{declaration} = {{\n  " + ",\n  ".join(entries) + "};"
+
+
+def _double(value: float) -> str:
+    """Return a number as C text that reads back to the same bits."""
+    if not math.isfinite(value):
+        raise ExportError(f"a start value is {value}; it must be finite")
+    return repr(float(value))
+
+
+def _literal(text: str) -> str:
+    """Return a C string literal."""
+    escaped = "".join(
+        letter if 32 <= ord(letter) < 127 and letter not in '"\\?' else "".join(f"\\{byte:03o}" for byte in letter.encode())
+        for letter in text
+    )
+    return f'"{escaped}"'

@@ -1,0 +1,1 @@
+"""FMUs with Python inside."""

@@ -1,0 +1,1 @@
+"""FMU files: reading them, and what variables they have."""

@@ -1,0 +1,206 @@
+"""An FMU as a file: its description, what it says it can do, its binaries, and where it is unpacked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, TypeAlias
+from xml.etree import ElementTree
+
+from kingpost.base.errors import FileError, KingpostError, MechanismError, listed
+
+Interface: TypeAlias = Literal["co-simulation", "model-exchange"]
+DESCRIPTION = "modelDescription.xml"
+#: What Kingpost's own FMUs say about the machine inside: loads, geometry and channels, as in the provenance of a run.
+ANNOTATION = "resources/kingpost.json"
+#: The element of the model description for each interface.
+ELEMENTS: dict[Interface, str] = {"co-simulation": "CoSimulation", "model-exchange": "ModelExchange"}
+
+
+class FmuError(KingpostError):
+    """What is asked of an FMU does not fit it."""
+
+    exit_code = MechanismError.exit_code
+
+
+@dataclass(frozen=True, eq=False)
+class Fmu:
+    """An FMU file that was read, of which no code was run.
+
+    ``description`` is fmpy's object model of modelDescription.xml.
+    """
+
+    path: Path
+    sha256: str
+    description: Any
+    #: What the description says of each interface, as texts.
+    capabilities: Mapping[Interface, Mapping[str, str]]
+    interface: Interface
+    members: tuple[str, ...]
+    #: The content of resources/kingpost.json; its channels by name.
+    annotation: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def major(self) -> int:
+        """The FMI version, 2 or 3."""
+        return int(self.description.fmiVersion.split(".")[0])
+
+    @property
+    def name(self) -> str:
+        """The name of the model inside."""
+        return str(self.description.modelName or self.path.stem)
+
+    @property
+    def identifier(self) -> str:
+        """What the binary is called."""
+        return self.capabilities[self.interface].get("modelIdentifier", "")
+
+    def can(self, capability: str) -> bool:
+        """Say whether a flag of the interface is set.
+
+        FMI 2 and FMI 3 spell some differently (FMUstate and FMUState), so case and a final s are not looked at.
+        """
+        wanted = capability.lower().rstrip("s")
+        return any(
+            name.lower().rstrip("s") == wanted and text in ("true", "1")
+            for name, text in self.capabilities[self.interface].items()
+        )
+
+    def default(self, name: Literal["startTime", "stopTime", "stepSize", "tolerance"]) -> float | None:
+        """Return a number of the default experiment, if the description gives one that can be used."""
+        experiment = self.description.defaultExperiment
+        text = None if experiment is None else getattr(experiment, name)
+        try:
+            return None if text is None else float(text)
+        except ValueError:
+            return None
+
+    def library(self) -> str:
+        """Return where the binary for this platform must be inside the archive."""
+        import fmpy
+
+        folder = fmpy.platform if self.major == 2 else fmpy.platform_tuple
+        return f"binaries/{folder}/{self.identifier}{fmpy.sharedLibraryExtension}"
+
+    def unpack(self, folder: Path) -> Path:
+        """Unpack what can be unpacked safely into ``folder`` and return it."""
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                archive.extractall(folder, [name for name in self.members if not path_fault(name)])
+        except (zipfile.BadZipFile, OSError, EOFError) as error:
+            raise FileError(f"'{self.path}' cannot be unpacked: {error}") from None
+        return folder
+
+
+def open_fmu(path: str | Path, interface: Interface | None = None) -> Fmu:
+    """Read an FMU file, running nothing of it.
+
+    Raises
+    ------
+    FileError
+        If there is no such file, or it cannot be understood as an FMU of version 2 or 3.
+    FmuError
+        If it lacks the interface asked for.
+
+    """
+    path = Path(path)
+    members, description, annotation = _read(path)
+    root = _parsed(path, description)
+    version = root.get("fmiVersion") or ""
+    if version.split(".")[0] not in ("2", "3"):
+        raise FileError(
+            f"'{path}' is an FMU of version '{version}'; FMI 2.0 and 3.0 are understood. Export it anew from its tool"
+        )
+    capabilities: dict[Interface, Mapping[str, str]] = {}
+    for kind, element in ELEMENTS.items():
+        found = root.find(element)
+        if found is not None:
+            capabilities[kind] = dict(found.attrib)
+    if not capabilities:
+        raise FileError(f"'{path}' offers neither co-simulation nor model exchange; nothing here can drive it")
+    if interface is not None and interface not in capabilities:
+        raise FmuError(f"'{path}' does not offer {interface}; it offers {listed(capabilities)}")
+    notes: tuple[str, ...] = ()
+    record: Mapping[str, Any] = {}
+    if annotation is not None:
+        try:
+            record = _annotation(annotation)
+        except ValueError as error:
+            notes = (f"{ANNOTATION} in the FMU is not used: {error}",)
+    chosen: Interface = next(iter(capabilities)) if interface is None else interface
+    return Fmu(
+        path.resolve(),
+        hashlib.sha256(path.read_bytes()).hexdigest(),
+        _described(path),
+        capabilities,
+        chosen,
+        members,
+        record,
+        notes,
+    )
+
+
+def path_fault(name: str) -> str:
+    """Return what is wrong with the path of an archive member, or an empty string."""
+    if "\\" in name:
+        return "a backslash"
+    if name.startswith("/") or ":" in name.split("/")[0]:
+        return "an absolute path"
+    if ".." in PurePosixPath(name).parts:
+        return "a way out of its folder (..)"
+    return ""
+
+
+def _read(path: Path) -> tuple[tuple[str, ...], bytes, bytes | None]:
+    if not path.is_file():
+        what = "is a folder, not a file" if path.is_dir() else "does not exist"
+        raise FileError(f"'{path}' {what}; give the path of an .fmu file")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = tuple(archive.namelist())
+            if DESCRIPTION not in members:
+                raise FileError(f"'{path}' holds no {DESCRIPTION}, so it is not an FMU")
+            annotation = archive.read(ANNOTATION) if ANNOTATION in members else None
+            return members, archive.read(DESCRIPTION), annotation
+    except zipfile.BadZipFile as error:
+        raise FileError(f"'{path}' is not an FMU, which would be a ZIP archive: {error}") from None
+    except (OSError, RuntimeError, NotImplementedError, EOFError) as error:  # encrypted, or packed in an unknown way
+        raise FileError(f"'{path}' cannot be read: {error}") from None
+
+
+def _parsed(path: Path, description: bytes) -> ElementTree.Element:
+    try:
+        return ElementTree.fromstring(description)
+    except (ElementTree.ParseError, ValueError) as error:
+        raise FileError(f"'{path}': {DESCRIPTION} is not XML: {error}") from None
+
+
+def _described(path: Path) -> Any:
+    from fmpy.model_description import ValidationError, read_model_description
+
+    try:
+        return read_model_description(str(path), validate=False)
+    except ValidationError as error:
+        raise FileError(f"'{path}': {DESCRIPTION} cannot be understood: {'; '.join(error.problems)}") from None
+    except Exception as error:  # whatever fmpy meets in a description that breaks the rules
+        raise FileError(f"'{path}': {DESCRIPTION} cannot be understood: {type(error).__name__}: {error}") from None
+
+
+def _annotation(content: bytes) -> Mapping[str, Any]:
+    """Return the record, or raise :class:`ValueError` if it does not have the form of one."""
+    record = json.loads(content.decode("utf-8"))
+    if not isinstance(record, dict):
+        raise ValueError(f"it holds {type(record).__name__}, expected an object")
+    if isinstance(record.get("channels"), list):  # as in the provenance of a run
+        record["channels"] = {
+            entry["name"]: entry for entry in record["channels"] if isinstance(entry, dict) and "name" in entry
+        }
+    for key in ("loads", "geometry", "channels"):
+        if not isinstance(record.get(key, {}), dict):
+            raise ValueError(f"its '{key}' is {type(record[key]).__name__}, expected an object")
+    return record

@@ -1,0 +1,1 @@
+"""FMUs at work: one instance, its functions, its log."""

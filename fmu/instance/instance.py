@@ -1,0 +1,310 @@
+"""One instance of an FMU, of FMI 2 or FMI 3, driven through fmpy: the same calls for both, every status looked at."""
+
+from __future__ import annotations
+
+import ctypes
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from fmpy import calloc, fmi2, fmi3, free
+from fmpy.fmi1 import FMICallException
+from fmpy.logging import addLoggerProxy
+
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import KingpostError, SolverError
+from kingpost.fmu.file.opened import Fmu
+from kingpost.fmu.file.variables import Variable
+from kingpost.fmu.instance.log import Log, status_name
+
+DISCARD = 2
+#: What the values of a type are in C; FMI 2 passes booleans as int.
+C_TYPES: dict[str, Any] = {
+    "Real": ctypes.c_double,
+    "Integer": ctypes.c_int,
+    "Float32": ctypes.c_float,
+    "Float64": ctypes.c_double,
+    "Int8": ctypes.c_int8,
+    "UInt8": ctypes.c_uint8,
+    "Int16": ctypes.c_int16,
+    "UInt16": ctypes.c_uint16,
+    "Int32": ctypes.c_int32,
+    "UInt32": ctypes.c_uint32,
+    "Int64": ctypes.c_int64,
+    "UInt64": ctypes.c_uint64,
+}
+Trail = Callable[[str], None]
+
+
+class FmiError(KingpostError):
+    """A call into an FMU did not succeed. ``status`` is that of FMI, if the call came back with one."""
+
+    exit_code = SolverError.exit_code
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class FmuEndedError(FmiError):
+    """The FMU asked to end the simulation, at ``time``."""
+
+    def __init__(self, time: float) -> None:
+        super().__init__(f"the FMU asked to end the simulation at t = {time:g} s", DISCARD)
+        self.time = time
+
+
+class Instance(ABC):
+    """An instance of an FMU.
+
+    Parameters
+    ----------
+    fmu, folder
+        The FMU, and where it is unpacked.
+    name
+        Name of the instance.
+    log
+        Takes its messages.
+    trail
+        Is told of every call before it is made, so that a crash can be laid at its door.
+    logging_on
+        Whether the FMU is asked to log.
+
+    """
+
+    def __init__(
+        self,
+        fmu: Fmu,
+        folder: Path,
+        *,
+        name: str = "instance",
+        log: Log | None = None,
+        trail: Trail = lambda call: None,
+        logging_on: bool = True,
+    ) -> None:
+        self.fmu = fmu
+        self.log = Log() if log is None else log
+        self.trail = trail
+        self.time = 0.0
+        #: Whether the user may go back to an earlier state; FMI wants to be told.
+        self.may_go_back = False
+        trail("loading the library")
+        try:
+            self.raw = self._load(
+                guid=fmu.description.guid, modelIdentifier=fmu.identifier, unzipDirectory=str(folder), instanceName=name
+            )
+        except Exception as error:  # fmpy raises plain exceptions, and AttributeError for a function that is not there
+            raise FmiError(_load_fault(error)) from None
+        trail("instantiating")
+        try:
+            self._instantiate(logging_on)
+        except Exception as error:
+            told = "; ".join(self.log.last(1))
+            raise FmiError(f"the FMU did not instantiate{f'; it said: {told}' if told else ''}") from error
+
+    @abstractmethod
+    def _load(self, **arguments: Any) -> Any:
+        """Return fmpy's object."""
+
+    @abstractmethod
+    def step(self, t: float, h: float) -> None:
+        """Advance from ``t`` by ``h``."""
+
+    def _instantiate(self, logging_on: bool) -> None:
+        if self.fmu.major == 3:
+            self.raw.instantiate(loggingOn=logging_on, logMessage=self._take3)
+            return
+        callbacks = fmi2.fmi2CallbackFunctions()
+        callbacks.logger = fmi2.fmi2CallbackLoggerTYPE(self._take2)
+        callbacks.allocateMemory = fmi2.fmi2CallbackAllocateMemoryTYPE(calloc)
+        callbacks.freeMemory = fmi2.fmi2CallbackFreeMemoryTYPE(free)
+        addLoggerProxy(ctypes.byref(callbacks))  # fills in the %s and %g of a message
+        self.raw.instantiate(callbacks=callbacks, loggingOn=logging_on)
+
+    def _take2(self, environment: Any, name: Any, status: int, category: Any, text: Any) -> None:
+        self.log.take(status, category, text)
+
+    def _take3(self, environment: Any, status: int, category: Any, text: Any) -> None:
+        self.log.take(status, category, text)
+
+    def call(self, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call into the FMU; a status worse than a warning becomes an :class:`FmiError`."""
+        self.trail(what)
+        try:
+            return function(*arguments)
+        except FMICallException as error:
+            raise FmiError(f"{error.function} ended with status '{status_name(error.status)}'", error.status) from None
+
+    def initialize(
+        self,
+        t_start: float = 0.0,
+        t_stop: float | None = None,
+        tolerance: float | None = None,
+        settings: Mapping[Variable, Sequence[Any]] | None = None,
+    ) -> None:
+        """Set start values and go through initialisation."""
+        self.enter_initialization(t_start, t_stop, tolerance, settings)
+        self.exit_initialization()
+
+    def enter_initialization(
+        self,
+        t_start: float = 0.0,
+        t_stop: float | None = None,
+        tolerance: float | None = None,
+        settings: Mapping[Variable, Sequence[Any]] | None = None,
+    ) -> None:
+        """Set start values and enter initialisation mode."""
+        self.time = t_start
+        if self.fmu.major == 2:
+            self.call("setting the experiment up", self.raw.setupExperiment, tolerance, t_start, t_stop)
+        for variable, values in (settings or {}).items():
+            self.set(variable, values)
+        arguments = () if self.fmu.major == 2 else (tolerance, t_start, t_stop)
+        self.call("entering initialisation", self.raw.enterInitializationMode, *arguments)
+
+    def exit_initialization(self) -> None:
+        """Leave initialisation mode; steps can follow."""
+        self.call("leaving initialisation", self.raw.exitInitializationMode)
+
+    def set(self, variable: Variable, values: Sequence[Any]) -> None:
+        """Set one variable."""
+        setter = getattr(self.raw, f"set{variable.access}")
+        self.call(f"setting '{variable.name}'", setter, [variable.reference], list(values))
+
+    def get(self, variable: Variable) -> list[Any]:
+        """Return the values of one variable."""
+        getter = getattr(self.raw, f"get{variable.access}")
+        sizes = () if self.fmu.major == 2 else (variable.elements,)
+        return list(self.call(f"getting '{variable.name}'", getter, [variable.reference], *sizes))
+
+    def feed(self, port: Port, values: FloatArray) -> None:
+        """Give inputs the values that they have from now on."""
+        port.write(values)
+
+    def reset(self) -> None:
+        """Go back to what an instance is before its initialisation."""
+        self.call("resetting", self.raw.reset)
+
+    def terminate(self) -> None:
+        """End the simulation."""
+        self.call("terminating", self.raw.terminate)
+
+    def free(self) -> None:
+        """Free the instance; its library stays loaded."""
+        function = self.raw.fmi2FreeInstance if self.fmu.major == 2 else self.raw.fmi3FreeInstance
+        self.call("freeing the instance", function, self.raw.component)
+
+    def unload(self) -> None:
+        """Unload the library, once for each instance that was made."""
+        self.call("unloading the library", self.raw.freeLibrary)
+
+    def save(self) -> Any:
+        """Return the state of the FMU."""
+        function = self.raw.getFMUstate if self.fmu.major == 2 else self.raw.getFMUState
+        return self.call("getting the state", function)
+
+    def restore(self, state: Any) -> None:
+        """Go back to a state."""
+        function = self.raw.setFMUstate if self.fmu.major == 2 else self.raw.setFMUState
+        self.call("setting the state", function, state)
+
+    def forget(self, state: Any) -> None:
+        """Free a state."""
+        function = self.raw.freeFMUstate if self.fmu.major == 2 else self.raw.freeFMUState
+        self.call("freeing the state", function, state)
+
+    def to_bytes(self, state: Any) -> bytes:
+        """Return a state as bytes."""
+        function = self.raw.serializeFMUstate if self.fmu.major == 2 else self.raw.serializeFMUState
+        return bytes(self.call("serialising the state", function, state))
+
+    def from_bytes(self, content: bytes) -> Any:
+        """Return the state that bytes hold."""
+        function = self.raw.deSerializeFMUstate if self.fmu.major == 2 else self.raw.deserializeFMUState
+        return self.call("reading a serialised state", function, content)
+
+    def directional_derivative(
+        self, unknowns: Sequence[Variable], knowns: Sequence[Variable], seed: Sequence[float]
+    ) -> FloatArray:
+        """Return how the unknowns change per unit of the knowns changing along ``seed``; scalars only."""
+        references = [[variable.reference for variable in group] for group in (unknowns, knowns)]
+        values = self.call(
+            "getting a directional derivative", self.raw.getDirectionalDerivative, *references, [float(x) for x in seed]
+        )
+        return np.array(values, dtype=float)
+
+
+class CoSimulation(Instance):
+    """An FMU with its own solver."""
+
+    def _load(self, **arguments: Any) -> Any:
+        return (fmi2.FMU2Slave if self.fmu.major == 2 else fmi3.FMU3Slave)(**arguments)
+
+    def step(self, t: float, h: float) -> None:
+        """Let the FMU advance itself."""
+        what = f"stepping from t = {t!r} s by {h!r} s"
+        forward = not self.may_go_back
+        if self.fmu.major == 3:
+            _, ended, _, last = self.call(what, self.raw.doStep, t, h, forward)
+            if ended:
+                raise FmuEndedError(last)
+        else:
+            try:
+                self.call(what, self.raw.doStep, t, h, int(forward))
+            except FmiError as error:
+                if error.status == DISCARD and self._asked_to_end():
+                    raise FmuEndedError(self.call("asking why", self.raw.getRealStatus, fmi2.fmi2LastSuccessfulTime)) from None
+                raise
+        self.time = t + h
+
+    def _asked_to_end(self) -> bool:
+        try:
+            return bool(self.call("asking why", self.raw.getBooleanStatus, fmi2.fmi2Terminated))
+        except FmiError:
+            return False
+
+
+class Port:
+    """Numeric variables that are read or written together, as one row of numbers; values are laid out once."""
+
+    def __init__(self, instance: Instance, variables: Sequence[Variable]) -> None:
+        self.variables = tuple(variables)
+        self.labels = tuple(label for variable in variables for label in variable.labels)
+        self._instance = instance
+        self._groups: list[tuple[Any, Any, Any, Any, Any, Any]] = []
+        first = np.cumsum([0, *(variable.elements for variable in variables)])
+        major = instance.fmu.major
+        for access in dict.fromkeys(variable.access for variable in variables):
+            members = [i for i, variable in enumerate(variables) if variable.access == access]
+            places = np.concatenate([np.arange(first[i], first[i + 1]) for i in members])
+            kind = C_TYPES.get(access, ctypes.c_int if major == 2 else ctypes.c_bool)
+            references = (ctypes.c_uint * len(members))(*(variables[i].reference for i in members))
+            values = (kind * len(places))()
+            sizes = (len(members), values) if major == 2 else (len(members), values, len(places))
+            getter, setter = (getattr(instance.raw, f"fmi{major}{verb}{access}") for verb in ("Get", "Set"))
+            self._groups.append((getter, setter, references, sizes, np.frombuffer(values, dtype=kind), places))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def read(self) -> FloatArray:
+        """Return the values of all variables."""
+        row = np.empty(len(self.labels))
+        for getter, _, references, sizes, values, places in self._groups:
+            self._instance.call("reading outputs", getter, self._instance.raw.component, references, *sizes)
+            row[places] = values
+        return row
+
+    def write(self, row: FloatArray) -> None:
+        """Set all variables."""
+        for _, setter, references, sizes, values, places in self._groups:
+            values[:] = row[places]
+            self._instance.call("setting inputs", setter, self._instance.raw.component, references, *sizes)
+
+
+def _load_fault(error: Exception) -> str:
+    if isinstance(error, AttributeError):
+        return f"its library lacks a function that FMI demands: {error}"
+    return f"its library cannot be loaded: {error}"

@@ -1,0 +1,1 @@
+"""What a model shows to the outside, and how that is described."""

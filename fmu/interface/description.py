@@ -1,0 +1,253 @@
+"""modelDescription.xml, for FMI 2.0 and FMI 3.0: the same interface in two dialects."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+from xml.sax.saxutils import quoteattr
+
+from kingpost.base.version import __version__
+from kingpost.fmu.interface.interface import Interface, Variable
+
+Version = Literal[2, 3]
+Kind = Literal["cs", "me"]
+TOKEN = "{TOKEN}"
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What an FMU can do, as the description states it."""
+
+    needs_execution_tool: bool
+    directional_derivatives: bool
+    input_interpolation: bool
+    source_files: tuple[str, ...] = ()
+    generation_tool: str = f"Kingpost {__version__}"
+
+
+def model_identifier(name: str) -> str:
+    """Return a name that can be a C identifier and a file name."""
+    return re.sub(r"\W", "_", name, flags=re.ASCII)
+
+
+def describe_model(
+    interface: Interface, version: Version, kind: Kind, capabilities: Capabilities, salt: str = ""
+) -> tuple[str, str]:
+    """Return modelDescription.xml and its GUID or instantiation token.
+
+    The token is a hash of the description and of ``salt``, which stands for everything else that the FMU holds, so that it is
+    the same for the same FMU and different for any other.
+    """
+    writer = _describe_2 if version == 2 else _describe_3
+    text = "\n".join(writer(interface, kind, capabilities)) + "\n"
+    digest = hashlib.sha256(f"{text}{salt}".encode()).hexdigest()
+    token = f"{{{digest[:8]}-{digest[8:12]}-{digest[12:16]}-{digest[16:20]}-{digest[20:32]}}}"
+    return text.replace(TOKEN, token), token
+
+
+def _describe_2(interface: Interface, kind: Kind, capabilities: Capabilities) -> Iterable[str]:
+    model = interface.model
+    index = {variable.reference: i for i, variable in enumerate(interface.variables, start=1)}
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield _opened(
+        "fmiModelDescription",
+        fmiVersion="2.0", modelName=model.mechanism.name, guid=TOKEN, description=model.mechanism.description or None,
+        generationTool=capabilities.generation_tool, variableNamingConvention="flat",
+        numberOfEventIndicators="0" if kind == "me" else None,
+    )  # fmt: skip
+    common: dict[str, str | None] = {
+        "modelIdentifier": model_identifier(model.mechanism.name),
+        "needsExecutionTool": _true(capabilities.needs_execution_tool),
+        "canNotUseMemoryManagementFunctions": "true",
+        "canGetAndSetFMUstate": "true",
+        "canSerializeFMUstate": "true",
+        "providesDirectionalDerivative": _true(capabilities.directional_derivatives),
+    }
+    if kind == "cs":
+        common |= {
+            "canHandleVariableCommunicationStepSize": "true",
+            "canInterpolateInputs": _true(capabilities.input_interpolation),
+            "maxOutputDerivativeOrder": "0",
+        }
+    element = "CoSimulation" if kind == "cs" else "ModelExchange"
+    yield f"  {(_opened if capabilities.source_files else _tag)(element, **common)}"
+    if capabilities.source_files:
+        yield "    <SourceFiles>"
+        yield from (f"      {_tag('File', name=name)}" for name in capabilities.source_files)
+        yield "    </SourceFiles>"
+        yield f"  </{element}>"
+    yield from _units(interface)
+    yield "  <LogCategories>"
+    yield from (f"    {_tag('Category', name=name, description=text)}" for name, text in LOG_CATEGORIES.items())
+    yield "  </LogCategories>"
+    yield f"  {_tag('DefaultExperiment', **_experiment(interface, kind))}"
+    yield "  <ModelVariables>"
+    for variable in interface.variables:
+        attributes = {
+            "name": variable.name,
+            "valueReference": str(variable.reference),
+            "causality": variable.causality,
+            "variability": variable.variability,
+            "initial": None if variable.causality == "input" else variable.initial,
+            "description": variable.description,
+        }
+        real = {**_bounds(variable), "derivative": _index(index, variable.derivative_of), "start": _number(variable.start)}
+        yield f"    {_opened('ScalarVariable', **attributes)}{_tag('Real', **real)}</ScalarVariable>"
+    yield "  </ModelVariables>"
+    yield "  <ModelStructure>"
+    groups = [("Outputs", interface.outputs, "tux" if kind == "me" else "tu")]
+    groups += [("Derivatives", interface.derivatives, "tux")]
+    groups += [("InitialUnknowns", interface.initial_unknowns, "tuxp")]
+    for group, variables, sources in groups:
+        if variables:
+            yield f"    <{group}>"
+            for variable in variables:
+                known = [str(index[reference]) for reference in _known(interface, variable, sources) if reference in index]
+                kinds = " ".join(["dependent"] * len(known))
+                place = str(index[variable.reference])
+                yield f"      {_tag('Unknown', index=place, dependencies=' '.join(known), dependenciesKind=kinds)}"
+            yield f"    </{group}>"
+    yield "  </ModelStructure>"
+    yield "</fmiModelDescription>"
+
+
+def _describe_3(interface: Interface, kind: Kind, capabilities: Capabilities) -> Iterable[str]:
+    model = interface.model
+    shown = {variable.reference for variable in interface.variables}
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield _opened(
+        "fmiModelDescription",
+        fmiVersion="3.0", modelName=model.mechanism.name, instantiationToken=TOKEN,
+        description=model.mechanism.description or None, generationTool=capabilities.generation_tool,
+        variableNamingConvention="flat",
+    )  # fmt: skip
+    common: dict[str, str | None] = {
+        "modelIdentifier": model_identifier(model.mechanism.name),
+        "needsExecutionTool": _true(capabilities.needs_execution_tool),
+        "canGetAndSetFMUState": "true",
+        "canSerializeFMUState": "true",
+        "providesDirectionalDerivatives": _true(capabilities.directional_derivatives),
+    }
+    if kind == "cs":
+        common |= {"canHandleVariableCommunicationStepSize": "true", "fixedInternalStepSize": _number(model.step)}
+    yield f"  {_tag('CoSimulation' if kind == 'cs' else 'ModelExchange', **common)}"
+    yield from _units(interface)
+    yield "  <LogCategories>"
+    yield from (f"    {_tag('Category', name=name, description=text)}" for name, text in LOG_CATEGORIES.items())
+    yield "  </LogCategories>"
+    yield f"  {_tag('DefaultExperiment', **_experiment(interface, kind))}"
+    yield "  <ModelVariables>"
+    for variable in interface.variables:
+        attributes = {
+            "name": variable.name,
+            "valueReference": str(variable.reference),
+            "causality": variable.causality,
+            "variability": variable.variability,
+            "initial": None if variable.causality == "input" else variable.initial,
+            "description": variable.description,
+            **_bounds(variable),
+            "derivative": None if variable.derivative_of is None else str(variable.derivative_of),
+            "start": _number(variable.start),
+        }
+        yield f"    {_tag('Float64', **attributes)}"
+    yield "  </ModelVariables>"
+    yield "  <ModelStructure>"
+    groups = [("Output", interface.outputs, "tux" if kind == "me" else "tu")]
+    groups += [("ContinuousStateDerivative", interface.derivatives, "tux")]
+    groups += [("InitialUnknown", interface.initial_unknowns, "tuxp")]
+    for element, variables, sources in groups:
+        for variable in variables:
+            known = [str(reference) for reference in _known(interface, variable, sources) if reference in shown]
+            kinds = " ".join(["dependent"] * len(known))
+            tag = _tag(element, valueReference=str(variable.reference), dependencies=" ".join(known), dependenciesKind=kinds)
+            yield f"    {tag}"
+    yield "  </ModelStructure>"
+    yield "</fmiModelDescription>"
+
+
+LOG_CATEGORIES = {
+    "logStatusDiscard": "steps that could not be taken, and why",
+    "logStatusError": "what went wrong, with names and numbers",
+    "logAll": "everything",
+}
+
+
+def _known(interface: Interface, variable: Variable, sources: str) -> list[int]:
+    """Return the references among time t, parameters p, inputs u and states x on which a variable depends.
+
+    With parameters among the sources the question is that of the initialization, in which a start value that is a formula
+    stands for the parameters in it. A state depends on itself alone.
+    """
+    first, counts = interface.first, interface.counts
+    depends = interface.dependencies.get(variable.reference, ())
+    if first["x"] <= variable.reference < first["dx"]:
+        depends = (variable.reference,)
+    if "p" in sources:
+        depends = interface.start_dependencies.get(variable.reference, depends)
+        depends = tuple(known for r in depends for known in interface.start_dependencies.get(r, (r,)))
+    ranges = [range(1) if group == "t" else range(first[group], first[group] + counts[group]) for group in sources]
+    return sorted({reference for reference in depends if any(reference in group for group in ranges)})
+
+
+def _units(interface: Interface) -> Iterable[str]:
+    yield "  <UnitDefinitions>"
+    for unit in interface.units:
+        if not unit.known:
+            yield f"    {_tag('Unit', name=unit.name)}"
+            continue
+        exponents = {base: str(exponent) for base, exponent in unit.exponents.items()}
+        factor = {} if unit.factor == 1.0 else {"factor": repr(unit.factor)}
+        yield f"    {_opened('Unit', name=unit.name)}{_tag('BaseUnit', **exponents, **factor)}</Unit>"
+    yield "  </UnitDefinitions>"
+
+
+def _experiment(interface: Interface, kind: Kind) -> dict[str, str | None]:
+    model = interface.model
+    step = _number(model.communication_step) if kind == "cs" else None
+    return {
+        "startTime": "0.0",
+        "stopTime": _number(model.t_end),
+        "tolerance": "1e-8" if kind == "me" else None,
+        "stepSize": step,
+    }
+
+
+def _bounds(variable: Variable) -> Mapping[str, str | None]:
+    return {
+        "unit": variable.unit,
+        "min": _number(variable.minimum),
+        "max": _number(variable.maximum),
+        "nominal": _number(variable.nominal),
+    }
+
+
+def _index(index: Mapping[int, int], reference: int | None) -> str | None:
+    return None if reference is None else str(index[reference])
+
+
+def _number(value: float | None) -> str | None:
+    return None if value is None else repr(float(value))
+
+
+def _true(value: bool) -> str:
+    return "true" if value else "false"
+
+
+#: What XML cannot hold, however it is written.
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def _tag(element: str, /, **attributes: str | None) -> str:
+    return f"<{element}{_written(attributes)}/>"
+
+
+def _opened(element: str, /, **attributes: str | None) -> str:
+    return f"<{element}{_written(attributes)}>"
+
+
+def _written(attributes: Mapping[str, str | None]) -> str:
+    texts = {name: _NOT_XML.sub("\ufffd", value) for name, value in attributes.items() if value is not None}
+    return "".join(f" {name}={quoteattr(text)}" for name, text in texts.items())

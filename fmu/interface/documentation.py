@@ -1,0 +1,110 @@
+"""What an FMU carries beside its code: a page with its variables and conventions, its licence, and a record of its making."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib.metadata import PackageNotFoundError, files
+from typing import Any
+
+import casadi as ca
+
+from kingpost.base.version import __version__
+from kingpost.equations.integrator import StepMap
+from kingpost.fmu.interface.interface import Interface, Variable
+
+STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}"
+    "table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:.15rem .5rem;text-align:left}"
+    "td.n{text-align:right;font-variant-numeric:tabular-nums}code{font-size:95%}"
+)
+
+
+def documentation_files(interface: Interface, version: int, exporter: str) -> dict[str, bytes]:
+    """Return the files below documentation/ by their places in the archive."""
+    licences = "documentation/licenses/license.txt"
+    return {"documentation/index.html": _page(interface, version, exporter).encode(), licences: _licence().encode()}
+
+
+def record(interface: Interface, exporter: str) -> dict[str, Any]:
+    """Return what was exported and with what, as plain data; the same for the same model, whenever it is exported."""
+    model = interface.model
+    loads = model.equations.loads
+    return {
+        "kingpost": __version__,
+        "exporter": exporter,
+        "casadi": ca.CasadiMeta.version(),
+        "model": {"name": model.mechanism.name, "digest": model.mechanism.digest(), "definition": model.mechanism.to_dict()},
+        "formulation": model.equations.formulation,
+        "integrator": {"name": model.integrator.name, "options": dict(vars(model.integrator.options)), "step_s": model.step},
+        "plugins": [{key: source[key] for key in ("distribution", "version", "origin")} for source in model.plugins.sources()],
+        "geometry": model.geometry,
+        "loads": {} if loads is None else dict(loads.record),
+        "channels": {channel.name: vars(channel) for channel in model.equations.channels},
+        "references": {variable.name: variable.reference for variable in interface.variables},
+    }
+
+
+def _page(interface: Interface, version: int, exporter: str) -> str:
+    model = interface.model
+    rows = "\n".join(_row(variable) for variable in interface.variables)
+    fixed = isinstance(model.integrator, StepMap)
+    steps = f"internal steps of {model.step:g} s or less" if fixed else "internal steps of its own choice"
+    ramps = ", or change linearly if their derivative is given (FMI 2)" if exporter == "native-fmu" else ""
+    division = "A communication step is divided into equal internal steps. " if fixed else ""
+    facts = {
+        "made by": f"Kingpost {__version__}, exporter {exporter}",
+        "standard": f"FMI {version}.0",
+        "formulation": model.equations.formulation,
+        "integrator": f"{model.integrator.name}, {steps}",
+        "model digest": model.mechanism.digest(),
+        "plugins": ", ".join(f"{source['distribution']} {source['version']}" for source in model.plugins.sources()),
+    }
+    table = "\n".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())
+    return f"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>{escape(model.mechanism.name)}</title><style>{STYLE}</style></head>
+<body>
+<h1>{escape(model.mechanism.name)}</h1>
+<p>{escape(model.mechanism.description)}</p>
+<table>
+{table}
+</table>
+<h2>Conventions</h2>
+<ul>
+<li>SI units and radians. Right-handed frames, the world's z axis up unless the model says otherwise.</li>
+<li>Inputs are held over a communication step{ramps}.</li>
+<li>The load of a joint is the wrench (moments Mx, My, Mz, forces Fx, Fy, Fz) on the side, in the axes and about the point
+that its description states; on the child it is exerted by the parent.</li>
+<li>Poses: position in m and unit quaternion (ew, ex, ey, ez) of the body frame in the world.</li>
+<li>Start values of coordinates and speeds can be set until the end of the initialization; parameters at any time.</li>
+<li>{division}A value that is not finite is refused and named in the log.</li>
+</ul>
+<h2>Variables</h2>
+<table>
+<tr><th>name</th><th>causality</th><th>unit</th><th>start</th><th>min</th><th>max</th><th>description</th></tr>
+{rows}
+</table>
+</body></html>
+"""
+
+
+def _row(variable: Variable) -> str:
+    numbers = "".join(
+        f'<td class="n">{"" if value is None else f"{value:.10g}"}</td>'
+        for value in (variable.start, variable.minimum, variable.maximum)
+    )
+    return (
+        f"<tr><td><code>{escape(variable.name)}</code></td><td>{variable.causality}</td><td>{escape(variable.unit)}</td>{numbers}"
+        f"<td>{escape(variable.description)}</td></tr>"
+    )
+
+
+def _licence() -> str:
+    """Return the licence of the parts that Kingpost adds; what CasADi generates is free of its own."""
+    try:
+        found = [file for file in files("kingpost") or [] if file.name == "LICENSE"]
+    except PackageNotFoundError:
+        found = []
+    text = found[0].read_text(encoding="utf-8") if found else "MIT License, see the Kingpost project."
+    return (
+        f"The C sources, the Python modules and the model description were written by Kingpost, under this licence:\n\n{text}\n"
+    )

@@ -1,0 +1,305 @@
+"""What an exported model shows to the world, whatever it is made of: variables, dependencies, units, states.
+
+Built from symbols, so that it needs no knowledge of FMI from whoever wrote the model. A value reference is the place of a
+variable in one row: time, parameters, inputs, states, their derivatives, outputs; both kinds of FMU use it (c/core.h).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any, Literal
+
+import casadi as ca
+import numpy as np
+
+from kingpost.base.channels import Channel
+from kingpost.base.errors import ExportError, closest, listed
+from kingpost.base.formulas import Expression, Scalar, evaluate
+from kingpost.fmu.interface.units import Unit, parse_unit
+from kingpost.kernel.kernel import Evaluator
+from kingpost.simulation.export_model import ExportModel
+from kingpost.simulation.exporter import ExportSelection
+
+Causality = Literal["independent", "parameter", "input", "output", "local"]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A real variable of an exported model."""
+
+    name: str
+    reference: int
+    causality: Causality
+    variability: Literal["continuous", "tunable"]
+    initial: Literal["exact", "calculated"] | None
+    unit: str
+    description: str
+    start: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    nominal: float | None = None
+    #: Reference of the state that this is the derivative of.
+    derivative_of: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Interface:
+    """The variables of an exported model and what depends on what."""
+
+    model: ExportModel
+    variables: tuple[Variable, ...]
+    #: Channels computed by the outputs function, in the order of their references.
+    channels: tuple[Channel, ...]
+    #: The function (t, x, u, p) -> values of ``channels``.
+    outputs_function: ca.Function
+    #: For each reference of a derivative or output: references of time, parameters, inputs and states that it depends on.
+    dependencies: dict[int, tuple[int, ...]]
+    #: For each state whose start value is a formula: references of the parameters in it.
+    start_dependencies: dict[int, tuple[int, ...]]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Numbers of parameters, inputs, states and outputs."""
+        equations = self.model.equations
+        return {"p": equations.np, "u": equations.nu, "x": len(self.model.x0), "y": len(self.channels)}
+
+    @property
+    def first(self) -> dict[str, int]:
+        """First reference of each group."""
+        return first_references(self.counts)
+
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """All units in use, in alphabetical order."""
+        return tuple(parse_unit(name) for name in sorted({variable.unit for variable in self.variables}))
+
+    @property
+    def outputs(self) -> tuple[Variable, ...]:
+        """The variables with causality output."""
+        return tuple(variable for variable in self.variables if variable.causality == "output")
+
+    @property
+    def derivatives(self) -> tuple[Variable, ...]:
+        """The derivatives of the states."""
+        return tuple(variable for variable in self.variables if variable.derivative_of is not None)
+
+    @property
+    def initial_unknowns(self) -> tuple[Variable, ...]:
+        """Outputs, states and derivatives that the model computes when it is initialised."""
+        states = {variable.derivative_of for variable in self.derivatives}
+        return tuple(
+            variable
+            for variable in self.variables
+            if variable.initial == "calculated"
+            and (variable.causality == "output" or variable.derivative_of is not None or variable.reference in states)
+        )
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Name of every reference, those that are not shown included."""
+        equations = self.model.equations
+        states = [channel.name for channel in equations.channels[: len(self.model.x0)]]
+        return (
+            "time",
+            *(parameter.name for parameter in self.model.mechanism.parameters),
+            *(signal.name for signal in self.model.mechanism.inputs),
+            *states,
+            *(f"der({name})" for name in states),
+            *(channel.name for channel in self.channels),
+        )
+
+
+def first_references(counts: dict[str, int]) -> dict[str, int]:
+    """Return the first reference of parameters p, inputs u, states x, derivatives dx and outputs y."""
+    first, reference = {}, 1
+    for group, size in (("p", "p"), ("u", "u"), ("x", "x"), ("dx", "x"), ("y", "y")):
+        first[group] = reference
+        reference += counts[size]
+    return first
+
+
+def build_interface(model: ExportModel, selection: ExportSelection, kind: Literal["cs", "me"] = "cs") -> Interface:
+    """Return the interface of a model with the variables that are selected."""
+    equations, mechanism = model.equations, model.mechanism
+    nx = len(model.x0)
+    states, others = equations.channels[:nx], equations.channels[nx:]
+    wanted = _chosen("outputs", selection.outputs, [channel.name for channel in equations.channels], _usual(equations.channels))
+    channels = tuple(channel for channel in others if channel.name in wanted)
+    outputs = _outputs_function(model, [nx + others.index(channel) for channel in channels])
+    counts = {"p": equations.np, "u": equations.nu, "x": nx, "y": len(channels)}
+    first = first_references(counts)
+    parameters = _chosen("parameters", selection.parameters, [parameter.name for parameter in mechanism.parameters])
+    inputs = _chosen("inputs", selection.inputs, [signal.name for signal in mechanism.inputs])
+    at_start = Evaluator(outputs)(0.0, model.x0, model.u0, model.p0) if channels else np.zeros(0)
+    variables: list[Variable] = [
+        Variable("time", 0, "independent", "continuous", None, "s", "time"),
+        *(
+            Variable(
+                parameter.name, first["p"] + i, "parameter", "tunable", "exact", parameter.unit, parameter.description,
+                start=float(model.p0[i]), minimum=parameter.minimum, maximum=parameter.maximum,
+            )
+            for i, parameter in enumerate(mechanism.parameters)
+            if parameter.name in parameters
+        ),
+        *(
+            Variable(
+                signal.name, first["u"] + i, "input", "continuous", "exact", signal.unit, signal.description,
+                start=float(model.u0[i]),
+            )
+            for i, signal in enumerate(mechanism.inputs)
+            if signal.name in inputs
+        ),
+        *_state_variables(model, states, first, wanted, kind),
+        *(
+            Variable(
+                channel.name, first["y"] + i, "output", "continuous", "calculated", channel.unit, describe(channel),
+                nominal=_nominal(value),
+            )
+            for i, (channel, value) in enumerate(zip(channels, at_start, strict=True))
+        ),
+    ]  # fmt: skip
+    _check_names(variables)
+    return Interface(
+        model, tuple(variables), channels, outputs, _dependencies(model, outputs, first), _start_dependencies(model, first)
+    )
+
+
+def _state_variables(
+    model: ExportModel, states: Sequence[Channel], first: dict[str, int], wanted: set[str], kind: Literal["cs", "me"]
+) -> Iterable[Variable]:
+    formulas = _formula_starts(model)
+    for i, channel in enumerate(states):
+        if kind == "me" or channel.name in wanted:
+            yield Variable(
+                channel.name, first["x"] + i, "output" if channel.name in wanted else "local", "continuous",
+                "calculated" if i in formulas else "exact", channel.unit, describe(channel),
+                start=None if i in formulas else float(model.x0[i]), nominal=_nominal(model.x0[i]) or 1.0,
+            )  # fmt: skip
+    if kind == "me":
+        for i, channel in enumerate(states):
+            unit = f"{channel.unit}/s" if not channel.unit.endswith("/s") else f"{channel.unit.removesuffix('/s')}/s2"
+            yield Variable(
+                f"der({channel.name})", first["dx"] + i, "local", "continuous", "calculated", unit,
+                f"derivative of {channel.name}", derivative_of=first["x"] + i,
+            )  # fmt: skip
+
+
+def _formula_starts(model: ExportModel) -> set[int]:
+    """Return the rows of states whose start values follow from parameters, unless the user has fixed them."""
+    names = [channel.name for channel in model.equations.channels[: len(model.x0)]]
+    starts = _declared_starts(model)
+    return {i for i, value in enumerate(starts) if isinstance(value, Expression) and names[i] not in model.settings}
+
+
+def _declared_starts(model: ExportModel) -> list[Scalar]:
+    """Return the start values of the state as the mechanism declares them: coordinates, then speeds.
+
+    Those of closed loops, and of coordinates that are not the joints', have been fitted and are numbers.
+    """
+    if model.equations.lam.numel() or model.equations.initial is not None:
+        return [float(value) for value in model.x0]
+    joints = model.mechanism.joints
+    positions = [value for joint in joints for value in joint.start_values[: len(joint.positions)]]
+    return positions + [value for joint in joints for value in joint.start_values[len(joint.positions) :]]
+
+
+def start_function(model: ExportModel) -> ca.Function:
+    """Return the function p -> start state, with the formulas of the mechanism where there are any."""
+    formulas = _formula_starts(model)
+    p = ca.SX.sym("p", model.equations.np)
+    scope = {parameter.name: p[i] for i, parameter in enumerate(model.mechanism.parameters)}
+    rows = [
+        ca.SX(evaluate(value, scope)) if i in formulas else ca.SX(float(model.x0[i]))
+        for i, value in enumerate(_declared_starts(model))
+    ]
+    return ca.Function("kp_start", [p], [ca.densify(ca.vertcat(ca.SX(0, 1), *rows))])
+
+
+def describe(channel: Channel) -> str:
+    """Return what a channel is, with the frame, side and point of loads."""
+    owner, _, quantity = channel.name.partition(".")
+    words = channel.name
+    if channel.side:
+        part = quantity.rpartition(".")[0] or "total"
+        words = f"{part} load of joint {owner} on its {channel.side}, {quantity.rpartition('.')[2]}"
+        if any(channel.at):
+            words += f", about ({', '.join(f'{x:g}' for x in channel.at)}) m from the joint origin"
+        else:
+            words += ", about the joint origin"
+    elif ".pose." in channel.name:
+        words = f"pose of body {owner}, {quantity.rpartition('.')[2]}"
+    elif ".motion." in channel.name:
+        words = f"motion of body {owner}, {quantity.rpartition('.')[2]}"
+    return f"{words}, in {channel.frame} axes" if channel.frame else words
+
+
+def _outputs_function(model: ExportModel, rows: Sequence[int]) -> ca.Function:
+    """Return the function (t, x, u, p) -> the selected rows of the observed channels."""
+    observe = model.equations.observe
+    symbols: Any = observe.sx_in() if observe.is_a("SXFunction") else observe.mx_in()
+    values = observe.call(symbols)[0]
+    chosen = values[list(rows)] if rows else type(values)(0, 1)
+    return ca.Function("kp_outputs", symbols, [ca.densify(chosen)])
+
+
+def _dependencies(model: ExportModel, outputs: ca.Function, first: dict[str, int]) -> dict[int, tuple[int, ...]]:
+    """Return, from the sparsity of the symbols, what each derivative and output depends on."""
+    found: dict[int, list[int]] = {}
+    for function, group in ((model.equations.rhs, "dx"), (outputs, "y")):
+        for argument, source in enumerate((0, first["x"], first["u"], first["p"])):
+            for row, column in _pattern(function, argument):
+                found.setdefault(first[group] + row, []).append(source + column)
+    return {reference: tuple(sorted(known)) for reference, known in found.items()}
+
+
+def _start_dependencies(model: ExportModel, first: dict[str, int]) -> dict[int, tuple[int, ...]]:
+    pattern = _pattern(start_function(model), 0)
+    return {first["x"] + i: tuple(first["p"] + j for row, j in pattern if row == i) for i in sorted(_formula_starts(model))}
+
+
+def _pattern(function: ca.Function, argument: int) -> list[tuple[int, int]]:
+    """Return the rows of a function's result that depend on an argument, with the rows of the argument."""
+    if function.numel_out(0) == 0 or function.numel_in(argument) == 0:
+        return []
+    rows, columns = function.jac_sparsity(0, argument).get_triplet()
+    return list(zip(rows, columns, strict=True))
+
+
+def _usual(channels: Sequence[Channel]) -> set[str]:
+    """Return the channels that are shown unless the user chooses: all but parts of loads, body motions and residuals."""
+    hidden = (".constraint.", ".actuator.", ".friction.", ".motion.", "loads.")
+    return {channel.name for channel in channels if not any(word in f"{channel.name}." for word in hidden)}
+
+
+def _chosen(what: str, patterns: Sequence[str] | None, names: Sequence[str], usual: set[str] | None = None) -> set[str]:
+    if patterns is None:
+        return set(names) if usual is None else usual
+    chosen: set[str] = set()
+    for pattern in patterns:
+        matches = {name for name in names if fnmatchcase(name, pattern)}
+        if not matches:
+            raise ExportError(
+                f"--{what} {pattern}: nothing is called like that{closest(pattern, names)} There are: {listed(names)}."
+            )
+        chosen |= matches
+    return chosen
+
+
+def _nominal(value: float) -> float | None:
+    """Return the power of ten below a large value: what its tolerance should be measured by."""
+    return 10.0 ** math.floor(math.log10(abs(value))) if math.isfinite(value) and abs(value) >= 10 else None
+
+
+def _check_names(variables: Sequence[Variable]) -> None:
+    seen: dict[str, Variable] = {}
+    for variable in variables:
+        if variable.name in seen:
+            raise ExportError(
+                f"two variables are called '{variable.name}' ({seen[variable.name].causality} and {variable.causality}); an "
+                "FMU needs different names: rename the parameter or input"
+            )
+        seen[variable.name] = variable

@@ -1,0 +1,34 @@
+"""The forces of Kingpost."""
+
+from __future__ import annotations
+
+from kingpost.multibody.force import Force
+from kingpost.plugins.forces.bodies import BodyWrench, Hydrostatic, PointSpring
+from kingpost.plugins.forces.carried import CarriedLoad
+from kingpost.plugins.forces.contact import PlaneContact
+from kingpost.plugins.forces.gravity import Gravity
+from kingpost.plugins.forces.joint import JointActuator, JointEffort, JointFriction, JointSpring
+from kingpost.plugins.forces.rope import Rope
+from kingpost.plugins.forces.water import AddedMass, BodyDamping
+from kingpost.plugins.forces.waves import WaveExcitation
+from kingpost.registry.hookspecs import hookimpl
+
+
+@hookimpl
+def kingpost_register_forces() -> list[type[Force]]:
+    return [
+        Gravity,
+        JointSpring,
+        JointEffort,
+        JointActuator,
+        JointFriction,
+        PointSpring,
+        BodyWrench,
+        CarriedLoad,
+        Hydrostatic,
+        AddedMass,
+        BodyDamping,
+        WaveExcitation,
+        Rope,
+        PlaneContact,
+    ]

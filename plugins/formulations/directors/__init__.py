@@ -1,0 +1,1 @@
+"""Natural coordinates (directors): constant mass matrix, quadratic constraints."""

@@ -1,0 +1,121 @@
+"""What forces and closures see of bodies in natural coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import casadi as ca
+
+from kingpost.mechanism.elements import WORLD, Joint
+from kingpost.multibody.assembly import Assembly
+from kingpost.multibody.force import Loads
+from kingpost.multibody.tree import JointSpace
+from kingpost.plugins.formulations.directors.bodies import GROUND, DirectorBody
+from kingpost.plugins.formulations.directors.joints import ANGLES, JointPlace, coordinates, place_between
+from kingpost.symbols.screws import Pose
+
+
+class Counters:
+    """Angles that are followed through full turns, each a coordinate of its own with the rate of the angle.
+
+    Directors tell an angle up to full turns. What asks for the angle itself (a spring, a set-point, a gear, a screw) makes its
+    joint a followed one. The counter only says which of the angles that fit the directors is meant, so its own errors do no
+    harm until they reach half a turn. It has no mass and no constraint: unlike the augmented coordinates of document 000
+    (eqs. 2.103-2.113) it leaves the mass matrix regular.
+    """
+
+    def __init__(self, follow: bool = True) -> None:
+        self._follow = follow
+        self.symbols: dict[str, ca.SX] = {}
+
+    def of(self, joint: Joint) -> ca.SX:
+        """Return the counters of all angles of a joint, zero in the place of displacements, and follow it from now on."""
+        return self._values(joint, follow=self._follow)
+
+    def known(self, joint: Joint) -> ca.SX:
+        """Return the counters of a joint, zero where it is not followed."""
+        return self._values(joint, follow=False)
+
+    def _values(self, joint: Joint, follow: bool) -> ca.SX:
+        near = ca.SX(len(joint.positions), 1)
+        for row in ANGLES.get(joint.kind, ()):
+            name = joint.positions[row].name
+            if follow:
+                self.symbols.setdefault(name, ca.SX.sym(name))
+            near[row] = self.symbols.get(name, ca.SX(0))
+        return ca.densify(near)
+
+
+class DirectorKinematics(JointSpace):
+    """Poses, twists and joint coordinates as expressions in natural coordinates (:class:`kingpost.Kinematics`)."""
+
+    def __init__(self, assembly: Assembly, bodies: Mapping[str, DirectorBody], counters: Counters) -> None:
+        super().__init__(assembly)
+        self.bodies = {WORLD: GROUND, **bodies}
+        self.counters = counters
+        self.places: dict[str, JointPlace] = {
+            joint.name: place_between(self, joint, self.bodies[joint.parent], self.bodies[joint.child])
+            for joint in self.mechanism.joints
+        }
+        self.joints = {joint.name: joint for joint in self.mechanism.joints}
+        self._joint_of = {
+            quantity.name: joint for joint in self.mechanism.joints for quantity in (*joint.positions, *joint.speeds)
+        }
+
+    def com(self, body: str) -> ca.SX:
+        """Return the centre of mass in the body frame."""
+        return ca.SX(3, 1) if body == WORLD else self.vector(self.mechanism.body(body).com)
+
+    def _pose(self, body: str) -> Pose:
+        state = self.bodies[body]
+        return Pose(state.axes, state.r - state.axes @ self.com(body))
+
+    def _twist(self, body: str) -> ca.SX:
+        state = self.bodies[body]
+        spin, R = state.spin, state.axes
+        return ca.vertcat(R.T @ spin, R.T @ (state.r_rate - ca.cross(spin, R @ self.com(body))))
+
+    def joint_coordinates(self, joint: Joint) -> ca.SX:
+        """Return the coordinates of a joint; angles in (-pi, pi] unless they are followed."""
+        return coordinates(self.places[joint.name], self.counters.known(joint))
+
+    def followed_coordinates(self, joint: Joint) -> ca.SX:
+        """Return the coordinates of a joint, its angles followed through full turns."""
+        return coordinates(self.places[joint.name], self.counters.of(joint))
+
+    def joint_speeds(self, joint: Joint) -> ca.SX:
+        """Return the generalized speeds of a joint."""
+        return self.places[joint.name].speeds(self.joint_coordinates(joint))
+
+    def coordinate(self, name: str) -> ca.SX:
+        joint = self._joint_of[name]
+        return self.followed_coordinates(joint)[self._q_row[name] - self.rows(joint)[0].start]
+
+    def rate(self, name: str) -> ca.SX:
+        row = self.effort_row(name)
+        joint = self._joint_of[name if name in self._v_row else f"{name}.rate"]
+        return self.joint_speeds(joint)[row - self.rows(joint)[1].start]
+
+    def wrenches(self, loads: Loads) -> ca.SX:
+        """Return what a force does as wrenches on all bodies, each about its centre of mass, in world axes, stacked.
+
+        The efforts of a joint act on its two bodies along the same world direction at the same point, so that they never change
+        the angular momentum of the whole.
+        """
+        total = {body.name: ca.SX(6, 1) for body in self.mechanism.bodies}
+        for body, wrench in loads.wrenches.items():
+            R, com = self.bodies[body].axes, self.com(body)
+            total[body] += ca.vertcat(R @ (wrench[:3] - ca.cross(com, wrench[3:])), R @ wrench[3:])
+        efforts: dict[str, ca.SX] = {}
+        for name, effort in loads.efforts.items():
+            row = self.effort_row(name)
+            joint = self._joint_of[name if name in self._v_row else f"{name}.rate"]
+            rows = self.rows(joint)[1]
+            efforts.setdefault(joint.name, ca.SX(rows.stop - rows.start, 1))[row - rows.start] += effort
+        for name, along in efforts.items():
+            joint = self.joints[name]
+            on_child, on_parent = self.places[name].effort_pair(along, self.joint_coordinates(joint))
+            total[joint.child] += on_child
+            if joint.parent != WORLD:
+                total[joint.parent] += on_parent
+        return ca.vertcat(ca.SX(0, 1), *total.values())

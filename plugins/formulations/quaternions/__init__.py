@@ -1,0 +1,1 @@
+"""Single bodies with unit quaternions as coordinates."""

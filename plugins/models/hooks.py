@@ -1,0 +1,63 @@
+"""The machines of Kingpost."""
+
+from __future__ import annotations
+
+from kingpost.mechanism.model import Model
+from kingpost.plugins.models.chain import Chain
+from kingpost.plugins.models.double_pendulum import DoublePendulum
+from kingpost.plugins.models.four_bar import FourBar
+from kingpost.plugins.models.heavy_top import HeavyTop
+from kingpost.plugins.models.luffing_crane import LuffingCrane
+from kingpost.plugins.models.offshore_crane import (
+    OffshoreCrane,
+    OffshoreCraneCylinder,
+    OffshoreCraneOnBase,
+    OffshoreCraneOnBaseNED,
+    SmallCrane,
+    SmallCraneOnBase,
+    SmallCraneParked,
+    SmallCraneParkedOnBase,
+)
+from kingpost.plugins.models.offshore_vessel import OffshoreVessel, OffshoreVesselPlain, SmallVessel, SmallVesselPlain
+from kingpost.plugins.models.rotary_crane import RotaryCrane
+from kingpost.plugins.models.satellite import Satellite
+from kingpost.plugins.models.slider_crank import SliderCrank
+from kingpost.plugins.models.slider_pendulum import SliderPendulum
+from kingpost.plugins.models.squeezer import AndrewsSqueezer
+from kingpost.plugins.models.three_link import ThreeLinkManipulator
+from kingpost.plugins.models.trees import Branched, SixAxisArm, SpacecraftArm
+from kingpost.plugins.models.vessel_crane import VesselCrane
+from kingpost.registry.hookspecs import hookimpl
+
+
+@hookimpl
+def kingpost_register_models() -> list[type[Model]]:
+    return [
+        VesselCrane,
+        DoublePendulum,
+        SliderPendulum,
+        SixAxisArm,
+        Chain,
+        Branched,
+        SpacecraftArm,
+        FourBar,
+        SliderCrank,
+        AndrewsSqueezer,
+        RotaryCrane,
+        LuffingCrane,
+        ThreeLinkManipulator,
+        Satellite,
+        HeavyTop,
+        OffshoreCrane,
+        OffshoreCraneCylinder,
+        OffshoreCraneOnBase,
+        OffshoreCraneOnBaseNED,
+        OffshoreVessel,
+        OffshoreVesselPlain,
+        SmallCrane,
+        SmallCraneOnBase,
+        SmallCraneParked,
+        SmallCraneParkedOnBase,
+        SmallVessel,
+        SmallVesselPlain,
+    ]
