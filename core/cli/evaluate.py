@@ -65,7 +65,7 @@ class Evaluate(Command):
 def _fitted(place: Situation, close_loops: bool) -> FloatArray:
     """Return the state with what was not given fitted to the loops, as a run would begin; or all of it, if that is wanted."""
     equations = place.equations
-    if not equations.lam.numel() or ("v" in place.given and not close_loops):
+    if not equations.constraints.count or ("v" in place.given and not close_loops):
         return place.x
     if "q" in place.given and not close_loops:
         position = equations.constraint_residuals(place.t, *equations.split(place.x), place.p)[0]
@@ -80,11 +80,11 @@ def _constraints(equations: Equations, t: float, q: FloatArray, v: FloatArray, u
     """Return errors and multipliers of the constraints, row by row."""
     position, speed = (np.asarray(part).ravel() for part in equations.constraint_residuals(t, q, v, p))
     return {
-        "owners": list(equations.owners),
+        "owners": list(equations.constraints.owners),
         "position": position.tolist(),
         "speed": speed.tolist(),
         "multipliers": np.asarray(equations.multipliers(t, q, v, u, p)).ravel().tolist(),
-        "redundant_closures": list(equations.redundant),
+        "redundant_closures": list(equations.constraints.redundant),
     }
 
 
@@ -124,7 +124,7 @@ def _answer(equations: Equations, t: float, q: FloatArray, v: FloatArray, u: Flo
         "energy": {name.partition(".")[2]: observed[name] for name in ENERGIES},
         "outputs": {channel.name: observed[channel.name] for channel in equations.output_channels},
         "loads": _loads(equations, observed),
-        **({"constraints": _constraints(equations, t, q, v, u, p)} if equations.lam.numel() else {}),
+        **({"constraints": _constraints(equations, t, q, v, u, p)} if equations.constraints.count else {}),
         "names": {
             "q": [coordinate.name for coordinate in coordinates],
             "v": [speed.name for speed in speeds],
@@ -153,7 +153,7 @@ def _loads(equations: Equations, observed: dict[str, float]) -> dict[str, Any]:
         return [observed[f"{prefix}.{component}"] for component in COMPONENTS]
 
     answer = {}
-    for joint, record in (equations.loads.record["joints"] if equations.loads else {}).items():
+    for joint, record in (equations.observed.loads.record["joints"] if equations.observed.loads else {}).items():
         total, parts = wrench(joint), record["parts"]
         answer[joint] = {
             "wrench": total,

@@ -234,7 +234,7 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
 def _freedom(simulation: Simulation) -> str:
     """Return how many ways the machine can move at once, and how many coordinates and constraints that takes."""
     equations = simulation.equations
-    held = equations.lam.numel()
+    held = equations.constraints.count
     free = equations.nv - held
     words = f"{free} degree{'' if free == 1 else 's'} of freedom"
     return f"{words}: {equations.nv} speeds, {held} constraints" if held else words
@@ -243,7 +243,7 @@ def _freedom(simulation: Simulation) -> str:
 def _closures(simulation: Simulation) -> str:
     """Return the closures, and those whose reactions statics cannot tell apart."""
     words = listed(f"{closure.name} ({closure.kind})" for closure in simulation.mechanism.closures)
-    redundant = simulation.equations.redundant
+    redundant = simulation.equations.constraints.redundant
     return f"{words}; redundant, loads by least squares: {listed(redundant)}" if redundant else words
 
 

@@ -44,7 +44,7 @@ def solver_functions(equations: Equations, with_jacobian: bool) -> list[ca.Funct
     The rates are those at the projected state, F(P(x)), so that accelerations never see an error of the constraints. This is as
     smooth as F: a solver keeps its order.
     """
-    sizes = {"t": 1, "x": equations.nq + equations.nv, "u": equations.nu, "p": equations.np}
+    sizes = {"t": 1, "x": equations.nx, "u": equations.nu, "p": equations.np}
     t, x, u, p = symbols = [ca.MX.sym(name, size) for name, size in sizes.items()]
     state = equations.projected(t, x, p)
     if state is x:
@@ -81,7 +81,7 @@ def consistent_start(
     than one per cent and 0.01 rad/s or m/s those that are given, unless ``far`` allows it. All of this is done in joint
     coordinates, so that a machine starts the same in every formulation.
     """
-    if equations.lam.numel() == 0:
+    if equations.constraints.count == 0:
         return ConsistentStart(x, {})
     space = _start_space(equations)
     start, v = space.leave(x, p)
@@ -106,7 +106,7 @@ def consistent_start(
         first = _residual(equations, t, equations.split(x)[0], p)
         worst = int(np.abs(first).argmax())
         raise MechanismError(
-            f"the start values leave closure '{equations.owners[worst]}' open by {abs(first[worst]):.4g}; the nearest closed "
+            f"the start values leave closure '{equations.constraints.owners[worst]}' open by {abs(first[worst]):.4g}; the nearest closed "
             f"position changes {listed(f'{name} by {change:+.4g}' for name, change in moved.items())}. Give start values "
             "nearer to it, or let the loops be closed from there (--close-loops)"
         )
@@ -126,18 +126,18 @@ class _Space:
 
 
 def _own_parts(equations: Equations, metric: Any = None) -> ca.Function:
-    A = equations.A
+    A = equations.constraints.A
     M = equations.M if metric is None else metric
-    expressions = [equations.phi, A[: equations.phi.numel(), :], A, equations.b, M, equations.N]
+    expressions = [equations.constraints.phi, A[: equations.constraints.holonomic, :], A, equations.constraints.b, M, equations.N]
     return ca.Function("parts", [equations.t, equations.q, equations.p], [ca.densify(item) for item in expressions])
 
 
 def _start_space(equations: Equations) -> _Space:
     """Return joint coordinates, where the equations say how to come to them and back, else their own coordinates."""
     own = _own_parts(equations)
-    initial, joint_state = equations.initial, equations.joint_state
+    initial, joint_state = equations.coordinates.initial, equations.coordinates.joint_state
     if initial is None or joint_state is None:
-        names = [channel.name for channel in equations.channels[: equations.nq + equations.nv]]
+        names = [channel.name for channel in equations.channels[: equations.nx]]
         return _Space(own, names, lambda x, p: equations.split(x), lambda q, v, p: np.concatenate([q, v]))
     mechanism = equations.mechanism
     q, v = ca.MX.sym("q", len(mechanism.coordinates)), ca.MX.sym("v", len(mechanism.speeds))
@@ -236,7 +236,7 @@ def _refuse_open(equations: Equations, t: float, x: FloatArray, p: FloatArray, r
     worst = int(np.nanargmax(np.abs(residual))) if np.isfinite(residual).any() else 0
     first = _residual(equations, t, equations.split(x)[0], p)
     raise MechanismError(
-        f"closure '{equations.owners[worst]}' cannot be closed from the start values: it is open by {abs(first[worst]):.4g} "
+        f"closure '{equations.constraints.owners[worst]}' cannot be closed from the start values: it is open by {abs(first[worst]):.4g} "
         f"there and by {abs(residual[worst]):.4g} after up to {STEPS} corrections. Check lengths, axes and start values: the "
         "parts may not reach each other, or closures may contradict each other"
     )
@@ -250,9 +250,9 @@ def without_redundant_rows(equations: Equations, t: float, x: FloatArray, p: Flo
     names the owners. Of the rows that stay, partitioned equations get their independent columns: see
     :func:`kingpost.equations.partition.with_partition`.
     """
-    if equations.lam.numel() == 0:
+    if equations.constraints.count == 0:
         return equations
-    jacobian = ca.Function("A", [equations.t, equations.q, equations.p], [ca.densify(equations.A)])
+    jacobian = ca.Function("A", [equations.t, equations.q, equations.p], [ca.densify(equations.constraints.A)])
     parts = _own_parts(equations, equations.regular_mass)
     q = _closed(parts, t, equations.split(x)[0], p)
     residual = _residual(equations, t, q, p)
@@ -274,34 +274,34 @@ def without_redundant_rows(equations: Equations, t: float, x: FloatArray, p: Flo
         if rank > len(kept):
             raise MechanismError(
                 "the loops are at a singular position at the start (a dead centre): the closures "
-                f"{listed(dict.fromkeys(equations.owners))} hold {rank} motions nearby, but only {len(kept)} there. Start "
+                f"{listed(dict.fromkeys(equations.constraints.owners))} hold {rank} motions nearby, but only {len(kept)} there. Start "
                 "elsewhere"
             )
     left_out = [i for i in range(len(A)) if i not in kept]
     reduced = _with_rows(equations, kept)
     # All multipliers of minimum norm: A' lam = A_K' lam_K with A = W A_K.
-    A_all, A_K = equations.A, reduced.A
+    A_all, A_K = equations.constraints.A, reduced.constraints.A
     W = solve_symmetric(A_K @ A_K.T, A_K @ A_all.T).T
-    lam_all = W @ solve_symmetric(W.T @ W, reduced.lam)
-    values = ca.substitute(list(equations.reactions.values()), [equations.lam], [lam_all])
+    lam_all = W @ solve_symmetric(W.T @ W, reduced.constraints.lam)
+    values = ca.substitute(list(equations.constraints.reactions.values()), [equations.constraints.lam], [lam_all])
     reduced = replace(
         reduced,
-        reactions=dict(zip(equations.reactions, values, strict=True)),
-        redundant=tuple(dict.fromkeys(equations.owners[i] for i in left_out)),
+        reactions=dict(zip(equations.constraints.reactions, values, strict=True)),
+        redundant=tuple(dict.fromkeys(equations.constraints.owners[i] for i in left_out)),
     )
     return with_partition(reduced, t, q, p)
 
 
 def _with_rows(equations: Equations, kept: Sequence[int]) -> Equations:
-    count = equations.phi.numel()
+    count = equations.constraints.holonomic
     return replace(
         equations,
-        phi=equations.phi[[i for i in kept if i < count]],
-        A=equations.A[list(kept), :],
-        b=equations.b[list(kept)],
-        lam=type(equations.lam).sym("lam", len(kept)),
-        owners=tuple(equations.owners[i] for i in kept),
-        discrete=None if equations.discrete is None else equations.discrete.with_rows(kept),
+        phi=equations.constraints.phi[[i for i in kept if i < count]],
+        A=equations.constraints.A[list(kept), :],
+        b=equations.constraints.b[list(kept)],
+        lam=type(equations.constraints.lam).sym("lam", len(kept)),
+        owners=tuple(equations.constraints.owners[i] for i in kept),
+        discrete=None if equations.structure.discrete is None else equations.structure.discrete.with_rows(kept),
     )
 
 

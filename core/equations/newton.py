@@ -156,7 +156,7 @@ def _newton(integrator: ImplicitStepMap, equations: Equations) -> _Newton:
 
 def _restart(integrator: StepMap, equations: Equations) -> ca.Function:
     """Return the function (t, x, u, p, h) -> the same state, followed by what the integrator remembers when it begins there."""
-    size, extra = equations.nq + equations.nv, integrator.memory(equations)
+    size, extra = equations.nx, integrator.memory(equations)
     t, x, u, p, h = symbols = [ca.MX.sym(f"i{k}", n) for k, n in enumerate([1, size + extra, equations.nu, equations.np, 1])]
     if not extra:
         return ca.Function("kp_restarted", symbols, [x])

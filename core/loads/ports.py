@@ -85,8 +85,8 @@ class PortExpressions:
     def values(self, equations: Equations, t: ca.MX, q: ca.MX, v: ca.MX, u: ca.MX, p: ca.MX) -> ca.MX:
         """Return the channels at a state of the equations."""
         # As with joint loads, no stabilisation enters.
-        exact = equations if not equations.baumgarte else replace(equations, baumgarte=0.0)
-        lam = exact.multipliers(t, q, v, u, p) if equations.lam.numel() else ca.MX(0, 1)
+        exact = equations if not equations.treatment.baumgarte else replace(equations, baumgarte=0.0)
+        lam = exact.multipliers(t, q, v, u, p) if equations.constraints.count else ca.MX(0, 1)
         known = [t, q, v, exact.accelerations(t, q, v, u, p), lam, u, p]
         states, inertias = self.states.call(known), list(self.inertias.call(known))
         values = []
@@ -109,7 +109,7 @@ def _yielding(equations: Equations) -> ca.Function:
     Z maps efforts on the joints to their accelerations: the inverse of M, restricted to what closed loops allow.
     """
     symbols = [equations.t, equations.q, equations.v, equations.u, equations.p]
-    M, A = equations.M, equations.A if equations.lam.numel() else type(equations.q)(0, equations.nv)
+    M, A = equations.M, equations.constraints.A if equations.constraints.count else type(equations.q)(0, equations.nv)
     if isinstance(M, ca.MX) and equations.nv <= FUSED and not equations.all_externals:
         # Small systems of equations are solved in straight-line code, which has to be made of SX.
         parts = ca.Function("parts", symbols, [M, A]).expand()
@@ -117,7 +117,7 @@ def _yielding(equations: Equations) -> ca.Function:
         M, A = parts.call(symbols)
     coupling = type(symbols[1]).sym("F", 6, equations.nv)
     solved = solve_symmetric(M, coupling.T)
-    if equations.lam.numel():
+    if equations.constraints.count:
         held = solve_symmetric(M, A.T)
         solved = solved - held @ solve_symmetric(A @ held, A @ solved)
     return with_externals("kp_yielding", [*symbols, coupling], [ca.densify(coupling @ solved)], equations.externals)
@@ -133,7 +133,7 @@ def with_ports(assembly: Assembly, equations: Equations) -> Equations:
 
 def metered_start(equations: Equations, x: FloatArray) -> FloatArray:
     """Return a state with no energy passed through metered ports yet."""
-    return np.concatenate([x, np.zeros(equations.nq + equations.nv - len(x))])
+    return np.concatenate([x, np.zeros(equations.nx - len(x))])
 
 
 def _metered(assembly: Assembly, equations: Equations) -> Equations:
@@ -149,7 +149,7 @@ def _metered(assembly: Assembly, equations: Equations) -> Equations:
         )
     kind, count = type(equations.q), len(names)
     # In the expressions of the equations themselves, so that accelerations are found once for both.
-    if equations.lam.numel():
+    if equations.constraints.count:
         found, lam = equations.constrained_accelerations()
     else:
         found = solve_symmetric(equations.M, equations.f) if equations.vdot is None else equations.vdot
@@ -168,8 +168,8 @@ def _metered(assembly: Assembly, equations: Equations) -> Equations:
         N=ca.horzcat(equations.N, kind(nq, count)),
         M=ca.diagcat(equations.M, kind.eye(count)),
         f=ca.vertcat(equations.f, power),
-        vdot=None if equations.lam.numel() else ca.vertcat(found, power),
-        A=ca.horzcat(equations.A, kind(equations.A.shape[0], count)) if equations.lam.numel() else equations.A,
+        vdot=None if equations.constraints.count else ca.vertcat(found, power),
+        A=ca.horzcat(equations.constraints.A, kind(equations.constraints.A.shape[0], count)) if equations.constraints.count else equations.constraints.A,
         speeds=(*equations.speed_quantities, *(Quantity(f"{name}.energy", "J") for name in names)),
         initial=ca.Function("kp_initial", [joint_q, joint_v, p], [ca.vertcat(joint_q, joint_v, ca.MX.zeros(count))]),
         joint_state=ca.Function("kp_joint_state", [q, v, vdot, p], [q, v[:nv], vdot[:nv]]),
@@ -178,7 +178,7 @@ def _metered(assembly: Assembly, equations: Equations) -> Equations:
 
 def _expressions(assembly: Assembly, equations: Equations) -> PortExpressions:
     mechanism = assembly.mechanism
-    dynamics = TreeDynamics(assembly, equations.lam.numel(), equations.joint_state, disturbed=True)
+    dynamics = TreeDynamics(assembly, equations.constraints.count, equations.coordinates.joint_state, disturbed=True)
     if mechanism.closures:
         dynamics.close(closure_reactions(dynamics, equations))
     tree = TreeKinematics(assembly)

@@ -45,10 +45,10 @@ def with_monitors(simulation: Simulation, history: History) -> History:
     given = [history.time[None, :], q, v, simulation.inputs[: len(history)].T, simulation.p]
     channels: list[Channel] = [*ENERGY]
     columns: list[FloatArray] = [_energy_balance(equations, given)]
-    if equations.joint_coordinates or equations.joint_state is not None:
+    if equations.joint_coordinates or equations.coordinates.joint_state is not None:
         channels += MOMENTUM
         columns.append(_sampled(_momentum(simulation), given))
-    if equations.lam.numel():
+    if equations.constraints.count:
         channels += [*ERRORS, *QUALITY]
         columns += [_sampled(_errors(equations), given), _quality(equations, given)]
     everything = (*history.channels, *channels)
@@ -74,7 +74,7 @@ def _energy_balance(equations: Equations, given: list[FloatArray]) -> FloatArray
     time, q, v, inputs, p = given
     if time.size < 2:
         return np.zeros((time.size, 2))
-    exact = replace(equations, baumgarte=0.0) if equations.baumgarte else equations
+    exact = replace(equations, baumgarte=0.0) if equations.treatment.baumgarte else equations
     symbols = _symbols(equations)
     energy = ca.Function("energy", symbols, [equations.observations(*symbols)[-1]])
     power = _power(exact, energy)
@@ -101,7 +101,7 @@ def _power(equations: Equations, energy: ca.Function) -> ca.Function:
     that is no power of the machine's, and left out.
     """
     power = _rate(equations, energy)
-    if not equations.lam.numel():
+    if not equations.constraints.count:
         return power
     symbols = _symbols(equations)
     t, q, v, _, p = symbols
@@ -122,9 +122,9 @@ def _rate(equations: Equations, function: ca.Function) -> ca.Function:
 def _momentum(simulation: Simulation) -> ca.Function:
     """Return the function (t, q, v, u, p) -> linear and angular momentum about the origin, in world axes."""
     equations = simulation.equations
-    if equations.momentum is not None:
+    if equations.observed.momentum is not None:
         symbols = [equations.t, equations.q, equations.v, equations.u, equations.p]
-        return ca.Function("momentum", symbols, [equations.momentum])
+        return ca.Function("momentum", symbols, [equations.observed.momentum])
     assembly = assemble(simulation.mechanism, simulation.plugins)
     kinematics = TreeKinematics(assembly)
     linear, angular = ca.SX(3, 1), ca.SX(3, 1)
@@ -137,7 +137,7 @@ def _momentum(simulation: Simulation) -> ca.Function:
     of_joints = ca.Function("of_joints", given, [ca.densify(ca.vertcat(linear, angular))])
     t, q, v, u, p = _symbols(equations)
     joint_q, joint_v = q, v
-    if equations.joint_state is not None:
+    if equations.coordinates.joint_state is not None:
         joint_q, joint_v, _ = equations.joint_state(q, v, ca.MX.zeros(equations.nv), p)
     return ca.Function("momentum", [t, q, v, u, p], [of_joints(t, joint_q, joint_v, u, p)])
 
@@ -149,12 +149,12 @@ def _symbols(equations: Equations) -> list[ca.MX]:
 
 def _errors(equations: Equations) -> ca.Function:
     """Return the function (t, q, v, u, p) -> largest error of the constraints at each level."""
-    speed = equations.A @ equations.v + equations.b
+    speed = equations.constraints.A @ equations.v + equations.constraints.b
     vdot = type(equations.q).sym("vdot", equations.nv)
     rate = ca.jtimes(speed, equations.q, equations.N @ equations.v) + ca.jacobian(speed, equations.t)
-    rate = rate + equations.A @ vdot
+    rate = rate + equations.constraints.A @ vdot
     symbols = [equations.t, equations.q, equations.v, vdot, equations.p]
-    levels = ca.Function("levels", symbols, [ca.densify(level) for level in (equations.phi, speed, rate)])
+    levels = ca.Function("levels", symbols, [ca.densify(level) for level in (equations.constraints.phi, speed, rate)])
     t, q, v, u, p = _symbols(equations)
     found = levels(t, q, v, equations.accelerations(t, q, v, u, p), p)
     largest = [ca.mmax(ca.fabs(level)) if level.numel() else ca.MX(0) for level in found]
@@ -164,7 +164,7 @@ def _errors(equations: Equations) -> ca.Function:
 def _quality(equations: Equations, given: list[FloatArray]) -> FloatArray:
     """Return rank and condition of the constraint Jacobian of each sample."""
     symbols = [equations.t, equations.q, equations.v, equations.u, equations.p]
-    rows = _sampled(ca.Function("A", symbols, [ca.densify(ca.vec(equations.A))]), given)
+    rows = _sampled(ca.Function("A", symbols, [ca.densify(ca.vec(equations.constraints.A))]), given)
     jacobians = rows.reshape(len(rows), equations.nv, -1).transpose(0, 2, 1)
     # What cannot be told of a run that has exploded is a gap.
     lost = ~np.isfinite(rows).all(axis=1)

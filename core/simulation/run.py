@@ -78,7 +78,7 @@ class Simulation:
     @property
     def states(self) -> int:
         """The number of entries of the state [q; v]."""
-        return self.equations.nq + self.equations.nv
+        return self.equations.nx
 
     def run(self, progress: Progress = lambda fraction: None) -> History:
         """Carry the run out; see :func:`simulate`."""
@@ -147,7 +147,7 @@ class Simulation:
         size = self.states
         if not isinstance(self.integrator, StepMap) or not 0 < size <= 2 * MANY or len(times) < 2:
             return []
-        if self.equations.lam.numel() or size < self.x0.size:
+        if self.equations.constraints.count or size < self.x0.size:
             return []  # a step map with constraints or a memory is not a map of small motions alone
         step, rate, h = self.kernel.evaluator("kp_step"), Evaluator(self.equations.rhs), self.grid.step
         # Evenly over the run, and closely before its end: a step that is too long may have ended it.
@@ -322,7 +322,7 @@ class Simulation:
         advice = f"try a step smaller than {self.grid.step:g} s, or more iterations ({name}:iterations={2 * iterations})"
         if not self.integrator.options.halvings:
             advice += f", or let such steps be halved ({name}:halvings=4)"
-        if self.equations.owners:
+        if self.equations.constraints.owners:
             advice += "; at a dead centre of a closed loop no step helps"
         self._refuse(stop.t, stop.x, f"not found: {record.explain()}", advice=advice)
 
@@ -370,7 +370,7 @@ class Simulation:
                 zip((channel.name for channel in self.equations.channels), self.x0[: self.states].tolist(), strict=False)
             ),
             **({"fitted_start": dict(self.fitted)} if self.fitted else {}),
-            **({"redundant_closures": list(self.equations.redundant)} if self.equations.redundant else {}),
+            **({"redundant_closures": list(self.equations.constraints.redundant)} if self.equations.constraints.redundant else {}),
             "formulation": self.equations.formulation,
             **({"independent": list(self.equations.independent)} if isinstance(self.equations, PartitionedEquations) else {}),
             "integrator": {"name": self.integrator.name, "options": _plain_options(self.integrator.options)},
@@ -380,7 +380,7 @@ class Simulation:
                 "step_s": self.grid.step if fixed else None,
                 "output_step_s": self.grid.output_step,
             },
-            **({} if self.equations.loads is None else {"loads": dict(self.equations.loads.record)}),
+            **({} if self.equations.observed.loads is None else {"loads": dict(self.equations.observed.loads.record)}),
             "statistics": dict(statistics),
             "backend": {
                 "name": self.kernel.backend,

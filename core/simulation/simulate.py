@@ -232,7 +232,7 @@ def start_state(equations: Equations, values: Values) -> FloatArray:
                 f"the quaternion {listed(names[first : first + 4])} starts at zero, which is no rotation; (1, 0, 0, 0) is none"
             )
         x0[first : first + 4] /= length
-    if equations.initial is None:
+    if equations.coordinates.initial is None:
         return x0
     p = [values.parameters[parameter.name] for parameter in mechanism.parameters]
     count = len(mechanism.coordinates)
@@ -264,7 +264,7 @@ def _functions(equations: Equations, integrator: Integrator) -> list[ca.Function
         return [*solver_functions(equations, with_jacobian), equations.observe]
     guard = [] if equations.guard is None else [equations.guard]
     extra = integrator.memory(equations)
-    observe, size = integrator.observe(equations), equations.nq + equations.nv
+    observe, size = integrator.observe(equations), equations.nx
     watching = [observe if observe.numel_in(1) > size else _without_memory(observe, extra)]
     watching += [_without_memory(function, extra) for function in guard]
     return [step_function(equations, integrator), *watching]
@@ -291,7 +291,7 @@ def remembered(
 
 def memory_function(equations: Equations, integrator: StepMap) -> ca.Function:
     """Return the CasADi function (t, x, u, p, h) -> what an integrator remembers when it begins at state x."""
-    sizes = {"t": 1, "x": equations.nq + equations.nv, "u": equations.nu, "p": equations.np, "h": 1}
+    sizes = {"t": 1, "x": equations.nx, "u": equations.nu, "p": equations.np, "h": 1}
     symbols = [ca.MX.sym(name, size) for name, size in sizes.items()]
     found = integrator.start_memory(equations, *symbols) if integrator.memory(equations) else ca.MX(0, 1)
     return ca.Function("kp_memory", symbols, [ca.densify(found)])
@@ -300,7 +300,7 @@ def memory_function(equations: Equations, integrator: StepMap) -> ca.Function:
 def step_function(equations: Equations, integrator: StepMap) -> ca.Function:
     """Return the CasADi function (t, x, u, p, h) -> x of one step."""
     t, h = ca.MX.sym("t"), ca.MX.sym("h")
-    size = equations.nq + equations.nv
+    size = equations.nx
     x = ca.MX.sym("x", size + integrator.memory(equations))
     u, p = ca.MX.sym("u", equations.u.numel()), ca.MX.sym("p", equations.p.numel())
     try:

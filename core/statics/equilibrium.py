@@ -77,7 +77,7 @@ def find_equilibrium(
         name = equations.mechanism.speeds[worst].name.removesuffix(".rate") if force.size else ""
         left = float(np.abs(force).max(initial=0.0))
         found = Equilibrium(
-            state, left, name, iterations, linearisation, tuple(passed), search.closure_loads(q), equations.redundant
+            state, left, name, iterations, linearisation, tuple(passed), search.closure_loads(q), equations.constraints.redundant
         )
         if found.stable or not stable:
             return found
@@ -122,7 +122,7 @@ class _Search:
         force = f.ravel()
         if self._constraints is None or not np.isfinite(force).all():
             return _Forces(force, -slope, N, np.linalg.inv(np.linalg.cholesky(M)).T if np.isfinite(M).all() else M)
-        A = _matrix(self._constraints(self.t, q, self.p, np.zeros(self.equations.lam.numel()))[0])
+        A = _matrix(self._constraints(self.t, q, self.p, np.zeros(self.equations.constraints.count))[0])
         # The multipliers that leave least of the forces: then nothing is left along the rows of A.
         M_inverse_A = np.linalg.solve(M, A.T)
         lam = np.linalg.lstsq(A @ M_inverse_A, M_inverse_A.T @ force, rcond=None)[0]
@@ -143,7 +143,7 @@ class _Search:
 
     def _closed(self, q: FloatArray) -> FloatArray | None:
         """Return the nearest coordinates at which the loops are closed, or None if that is not near."""
-        if not self.equations.phi.numel():
+        if not self.equations.constraints.holonomic:
             return q
         rest = np.zeros(self.equations.nv)
         for _ in range(20):
@@ -163,7 +163,7 @@ class _Search:
 
     def descend(self, q: FloatArray, *, downhill: bool) -> tuple[FloatArray, int]:
         """Return where the forces vanish, and the number of iterations."""
-        if self.equations.nv == self.equations.lam.numel():
+        if self.equations.nv == self.equations.constraints.count:
             return q, 0
         history: list[float] = []
         before = np.inf

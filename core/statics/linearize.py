@@ -129,7 +129,7 @@ def linearize(equations: Equations, t: float, x: FloatArray, u: FloatArray, p: F
 
 def _refuse_open_state(equations: Equations, t: float, x: FloatArray, p: FloatArray) -> None:
     """Refuse a state in which loops are open or speeds do not fit, beyond rounding."""
-    if not equations.lam.numel():
+    if not equations.constraints.count:
         return
     for level, errors, unit in zip(
         ("open by", "run apart by"), equations.constraint_residuals(t, *equations.split(x), p), ("m or rad", "m/s or rad/s"),
@@ -140,7 +140,7 @@ def _refuse_open_state(equations: Equations, t: float, x: FloatArray, p: FloatAr
             worst = int(np.argmax(np.where(np.isfinite(sizes), sizes, np.inf)))
             raise SolverError(
                 f"'{equations.mechanism.name}' cannot be linearised around a state in which closure "
-                f"'{equations.owners[worst]}' is {level} {sizes[worst]:.4g} {unit}; close its loops first "
+                f"'{equations.constraints.owners[worst]}' is {level} {sizes[worst]:.4g} {unit}; close its loops first "
                 "(kingpost.equations.consistency.consistent_start)"
             )
 
@@ -161,17 +161,17 @@ class _FreeMotions:
 
 def _free_motions(equations: Equations, t: float, q: FloatArray, v: FloatArray, p: FloatArray, N: FloatArray) -> _FreeMotions:
     n = equations.nv
-    if not equations.lam.numel():
+    if not equations.constraints.count:
         everything = list(range(n))
         return _FreeMotions(everything, everything, np.eye(n), np.zeros((n, n)), np.eye(n))
-    residual = equations.A @ equations.v + equations.b
+    residual = equations.constraints.A @ equations.v + equations.constraints.b
     function = ca.Function(
         "constraints",
         [equations.t, equations.q, equations.v, equations.p],
-        [ca.densify(item) for item in (equations.A, ca.jacobian(residual, equations.q), equations.M)],
+        [ca.densify(item) for item in (equations.constraints.A, ca.jacobian(residual, equations.q), equations.M)],
     )
     A, changing, M = (_matrix(item) for item in function(t, q, v, p))
-    positions, theta = independent_motions(A[: equations.phi.numel()], M)
+    positions, theta = independent_motions(A[: equations.constraints.holonomic], M)
     rates, across = independent_motions(A, M)
     # 0 = A dv + d(A v + b)/dq N theta, with the independent speeds held: what a displacement asks of the others.
     held = np.vstack([A, np.eye(n)[rates]])

@@ -67,7 +67,7 @@ class Batch:
 
     def _record(self, k: int) -> dict[str, Any]:
         """Return what the joint loads of a run need to be turned later."""
-        loads, mechanism = self.simulation.equations.loads, self.simulation.mechanism
+        loads, mechanism = self.simulation.equations.observed.loads, self.simulation.mechanism
         if loads is None:
             return {}
         parameters = dict(zip((parameter.name for parameter in mechanism.parameters), self.p[k].tolist(), strict=True))
@@ -116,7 +116,7 @@ def prepare_batch(mechanism: Mechanism, t_end: float, scenarios: Sequence[Mappin
     if not isinstance(simulation.integrator, StepMap):
         raise SolverError(f"a batch needs a fixed-step integrator such as rk4; '{simulation.integrator.name}' is a solver")
     equations, grid = simulation.equations, simulation.grid
-    every_row = _with_every_row(simulation, arguments.get("formulation")) if equations.redundant else equations
+    every_row = _with_every_row(simulation, arguments.get("formulation")) if equations.constraints.redundant else equations
     rows, parameters, inputs = [], [], []
     for k, scenario in enumerate(scenarios):
         try:
@@ -151,11 +151,11 @@ def _check_redundancy(equations: Equations, every_row: Equations, t: float, x: F
 
     Rows that were left out must still follow from those that stay, and those must not depend on each other.
     """
-    if not equations.lam.numel():
+    if not equations.constraints.count:
         return
     kept = without_redundant_rows(equations, t, x, p)
     here = kept if every_row is equations else without_redundant_rows(every_row, t, x, p)
-    count = equations.lam.numel()
+    count = equations.constraints.count
     if not here.lam.numel() == kept.lam.numel() == count:
         raise SolverError(
             f"the equations were made for the first scenario, with {count} rows of constraints that do not follow from others; "

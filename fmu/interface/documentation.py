@@ -28,7 +28,7 @@ def documentation_files(interface: Interface, version: int, exporter: str) -> di
 def record(interface: Interface, exporter: str) -> dict[str, Any]:
     """Return what was exported and with what, as plain data; the same for the same model, whenever it is exported."""
     model = interface.model
-    loads = model.equations.loads
+    loads = model.equations.observed.loads
     return {
         "kingpost": __version__,
         "exporter": exporter,

@@ -200,7 +200,7 @@ def _declared_starts(model: ExportModel) -> list[Scalar]:
 
     Those of closed loops, and of coordinates that are not the joints', have been fitted and are numbers.
     """
-    if model.equations.lam.numel() or model.equations.initial is not None:
+    if model.equations.constraints.count or model.equations.coordinates.initial is not None:
         return [float(value) for value in model.x0]
     joints = model.mechanism.joints
     positions = [value for joint in joints for value in joint.start_values[: len(joint.positions)]]

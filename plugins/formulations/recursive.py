@@ -16,11 +16,11 @@ from kingpost.equations.equations import Equations, output_channels
 from kingpost.equations.formulation import Formulation
 from kingpost.mechanism.elements import WORLD
 from kingpost.multibody.assembly import Assembly
-from kingpost.multibody.constraints import tree_constraints
+from kingpost.multibody.constraints import Constraints, tree_constraints
 from kingpost.multibody.cut import CutKinematics, pack_pose
 from kingpost.multibody.links import Link, make_link, pack_symmetric
 from kingpost.multibody.tree import TreeKinematics
-from kingpost.plugins.formulations.loops import LoopOptions, loop_equations
+from kingpost.plugins.formulations.loops import LoopOptions, loop_treatment
 from kingpost.symbols.screws import Pose
 from kingpost.symbols.straightline import FUSED
 
@@ -48,16 +48,15 @@ class Recursive(Formulation):
             ),
         }
         symbols: dict[str, Any] = dict(space.symbols)
-        closed: dict[str, Any] = {"lam": ca.MX(0, 1), "vdot": tree.accelerations()}
+        closed: dict[str, Any] = {"vdot": tree.accelerations()}
         if assembly.mechanism.closures:
             if not space.traced and len(assembly.mechanism.speeds) <= FUSED:
                 # Small systems of equations are solved in straight-line code, which has to be made of SX.
                 functions = ca.Function("parts", list(symbols.values()), list(parts.values())).expand()
                 symbols = {name: ca.SX.sym(name, symbol.numel()) for name, symbol in symbols.items()}
                 parts = dict(zip(parts, functions.call(list(symbols.values())), strict=True))
-            closed = _constraints(assembly, symbols) | {"baumgarte": self.options.baumgarte}
-        return loop_equations(
-            self.options,
+            closed = {"constraints": _constraints(assembly, symbols)}
+        equations = Equations(
             mechanism=assembly.mechanism,
             formulation=self.name,
             **symbols,
@@ -66,10 +65,11 @@ class Recursive(Formulation):
             output_channels=output_channels(assembly.mechanism, space.signals),
             traced=space.traced,
         )
+        return loop_treatment(self.options, equations)
 
 
-def _constraints(assembly: Assembly, symbols: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of the equations that closures make, in the given symbols."""
+def _constraints(assembly: Assembly, symbols: Mapping[str, Any]) -> Constraints:
+    """Return the equations of closures in the given symbols."""
     tree = TreeKinematics(assembly)
     closures = tree_constraints(tree, assembly.mechanism.closures)
     lam = type(symbols["q"]).sym("lam", closures.lam.numel())
@@ -77,14 +77,7 @@ def _constraints(assembly: Assembly, symbols: Mapping[str, Any]) -> dict[str, An
     reactions = ca.Function("reactions", [tree.t, tree.q, tree.v, closures.lam, assembly.p], list(closures.reactions.values()))
     phi, A, b = equations(symbols["t"], symbols["q"], symbols["p"])
     values = reactions.call([symbols["t"], symbols["q"], symbols["v"], lam, symbols["p"]])
-    return {
-        "lam": lam,
-        "phi": phi,
-        "A": A,
-        "b": b,
-        "owners": closures.owners,
-        "reactions": dict(zip(closures.reactions, values, strict=True)),
-    }
+    return Constraints(phi, A, b, lam, closures.owners, dict(zip(closures.reactions, values, strict=True)))
 
 
 #: Links that are put into one function: longer ones save copying, but a C compiler's time grows faster than their length.

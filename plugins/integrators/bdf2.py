@@ -20,7 +20,7 @@ class BDF2(DescriptorStep):
     order = 2
 
     def memory(self, equations: Equations) -> int:
-        return equations.nq + equations.nv + 1 + equations.nu
+        return equations.nx + 1 + equations.nu
 
     def start_memory(self, equations: Equations, t: ca.MX, x: ca.MX, u: ca.MX, p: ca.MX, h: ca.MX) -> ca.MX:
         return ca.vertcat(x, 0, u)

@@ -21,16 +21,16 @@ class Parts:
 
     def __init__(self, equations: Equations) -> None:
         self.equations = equations
-        self.nq, self.nv, self.m = equations.nq, equations.nv, int(equations.lam.numel())
+        self.nq, self.nv, self.m = equations.nq, equations.nv, equations.constraints.count
         #: Rows of constraints on positions; the others are on speeds alone.
-        self.holonomic = int(equations.phi.numel())
+        self.holonomic = equations.constraints.holonomic
         self.mass = self._function("mass", equations.M)
         self.force = self._function("force", equations.f)
         self.potential = self._function("potential", equations.potential)
         self._rate_map = self._function("rate_map", equations.N)
         self.positions, self.jacobian, self.drift = (
             self._function(name, item) if self.m else None
-            for name, item in (("positions", equations.phi), ("jacobian", equations.A), ("drift", equations.b))
+            for name, item in (("positions", equations.constraints.phi), ("jacobian", equations.constraints.A), ("drift", equations.constraints.b))
         )
 
     def _function(self, name: str, expression: Any) -> ca.Function:
@@ -49,7 +49,7 @@ class Parts:
     @cached_property
     def rates(self) -> bool:
         """Whether the speeds are the rates of the coordinates, N = I, but for coordinates that nothing changes with."""
-        if self.nq != self.nv + self.equations.followers:
+        if self.nq != self.nv + self.equations.coordinates.followers:
             return False
         rng = np.random.default_rng(0)
         samples = [rng.uniform(0.1, 1.0, self.nq) for _ in range(3)]
@@ -63,14 +63,14 @@ class Parts:
 
     def inertia(self, s: Interval) -> ca.MX:
         """Return the size of the inertia of every speed, positive also where M has none."""
-        if self.equations.augmentation is not None:
-            return ca.MX(ca.DM(self.equations.augmentation.inertia))
+        if self.equations.structure.augmentation is not None:
+            return ca.MX(ca.DM(self.equations.structure.augmentation.inertia))
         diagonal = ca.densify(ca.diag(self.M(s, s.q)))
         return diagonal + (diagonal == 0)
 
     def N(self, s: Interval, q: ca.MX) -> ca.MX:
         """Return the map from speeds to rates."""
-        plain = self.rates and not self.equations.followers
+        plain = self.rates and not self.equations.coordinates.followers
         return ca.MX.eye(self.nq) if plain else self._rate_map(s.t, q, s.v, s.u, s.p)
 
     def f(self, s: Interval, t: ca.MX, q: ca.MX, v: ca.MX) -> ca.MX:
@@ -118,17 +118,17 @@ class Parts:
         known = [s.t, s.u, s.p]
         symbols = [ca.MX.sym("i", item.numel()) for item in known]
         momentum = self.mass(symbols[0], place, speed, *symbols[1:]) @ speed
-        moved = ca.vertcat(speed, ca.MX(self.equations.followers, 1))
+        moved = ca.vertcat(speed, ca.MX(self.equations.coordinates.followers, 1))
         change = ca.Function("kp_change", [place, speed, *symbols], [ca.jtimes(momentum, place, moved)])(q, v, *known)
         return self.f(s, t, q, v) + change - self.kinetic_slope(s, q, v, v) + self.potential_slope(s, t, q)
 
     def kinetic_slope(self, s: Interval, q: ca.MX, left: ca.MX, right: ca.MX) -> ca.MX:
         """Return the derivative of left . M(q) right / 2 with respect to q, but for those that nothing changes with."""
-        return self._kinetic_slope(q, left, right, s.t, s.u, s.p)[: self.nq - self.equations.followers, :]
+        return self._kinetic_slope(q, left, right, s.t, s.u, s.p)[: self.nq - self.equations.coordinates.followers, :]
 
     def potential_slope(self, s: Interval, t: ca.MX, q: ca.MX) -> ca.MX:
         """Return dV/dq, but for coordinates that nothing changes with."""
-        return self._potential_slope(q, t, s.u, s.p)[: self.nq - self.equations.followers, :]
+        return self._potential_slope(q, t, s.u, s.p)[: self.nq - self.equations.coordinates.followers, :]
 
     @cached_property
     def _kinetic_slope(self) -> ca.Function:
@@ -206,7 +206,7 @@ class DescriptorStep(ImplicitStepMap):
         self.check(parts)
         sizes = {
             "t": 1,
-            "x": equations.nq + equations.nv + self.memory(equations),
+            "x": equations.nx + self.memory(equations),
             "u": equations.nu,
             "p": equations.np,
             "h": 1,
@@ -223,7 +223,7 @@ class DescriptorStep(ImplicitStepMap):
         v1 = z[extra : extra + nv, :] * size / h
         lam = z[extra + nv :, :] * share * size / h**2
         q1 = s.q + (z[:nq, :] * size if extra else self.displacement(parts, s, s.q, v1))
-        if equations.followers and not extra:
+        if equations.coordinates.followers and not extra:
             # Their rates depend on the other coordinates, which are known now.
             q1 = s.q + self.displacement(parts, s, q1, v1)
         rows = [
@@ -234,15 +234,15 @@ class DescriptorStep(ImplicitStepMap):
         if extra:
             rows.insert(0, q1 - s.q - self.displacement(parts, s, q1, v1))
         residual = ca.Function("kp_equations", [z, *known, factors], [ca.densify(ca.vertcat(*rows) / size)])
-        if equations.follow is not None and not extra:
+        if equations.coordinates.follow is not None and not extra:
             # Exactly, since a turn in a step is not h times a mean rate: errors would add up.
             q1 = ca.vertcat(q1[:nv, :], equations.follow(q1, p))
         following = ca.Function("kp_following", [z, *known, factors], [ca.densify(self.after(parts, s, q1, v1, lam))])
         names = [f"the rate of '{item.name}'" for item in equations.position_quantities] if extra else []
         names += [f"the balance of '{item.name}'" for item in equations.speed_quantities]
-        names += [f"closure '{owner}'" for owner in equations.owners]
+        names += [f"closure '{owner}'" for owner in equations.constraints.owners]
         # A factorisation that is no straight-line code itself may be in the first and the last.
-        whole = equations.augmentation is not None and not equations.augmentation.straight
+        whole = equations.structure.augmentation is not None and not equations.structure.augmentation.straight
         return StepProblem(
             guess if whole else straightened(guess, equations),
             straightened(residual, equations),

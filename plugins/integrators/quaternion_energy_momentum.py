@@ -63,7 +63,7 @@ class QuaternionEnergyMomentum(DescriptorStep):
 
     def balance(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
         e = parts.equations
-        assert e.midpoint_forces is not None
+        assert e.structure.midpoint_forces is not None
         q, v = (s.q + q1) / 2, (q1 - s.q) / s.h
         before, after = parts.M(s, s.q) @ s.v, parts.M(s, q1) @ v1
         gyroscopic = ca.vertsplit(ca.MX.zeros(parts.nv))

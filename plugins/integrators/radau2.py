@@ -21,7 +21,7 @@ class Radau2(ImplicitStepMap):
     c = (1 / 3, 1.0)
 
     def problem(self, equations: Equations) -> StepProblem:
-        n = equations.nq + equations.nv
+        n = equations.nx
         sizes = {"t": 1, "x": n, "u": equations.nu, "p": equations.np, "h": 1}
         t, x, u, p, h = known = [ca.MX.sym(name, size) for name, size in sizes.items()]
         q, v = equations.split(x)

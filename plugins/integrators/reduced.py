@@ -32,14 +32,14 @@ class ReducedStep:
     @property
     def unknowns(self) -> int:
         """The number of unknowns of a step: increments of the joints, and multipliers of loops and threads."""
-        return self.equations.nv + int(self.space.natural.lam.numel())
+        return self.equations.nv + self.space.natural.constraints.count
 
     def problem(self) -> StepProblem:
         e, space = self.equations, self.space
         parts = Parts(space.natural)
         sizes = {"t": 1, "x": e.nq + e.nv + parts.nv, "u": e.nu, "p": e.np, "h": 1}
         t, x, u, p, h = known = [ca.MX.sym(name, size) for name, size in sizes.items()]
-        q, nu, v = ca.vertsplit(x, [0, e.nq, e.nq + e.nv, x.numel()])
+        q, nu, v = ca.vertsplit(x, [0, e.nq, e.nx, x.numel()])
         s = Interval(t, h, q, v, u, p, ca.MX(0, 1))
         guess = self._guess(parts, s, nu, known)
         factors = ca.MX.sym("factors", guess.numel_out(1))
@@ -62,7 +62,7 @@ class ReducedStep:
         after = ca.vertcat(q1, space.speeds(q1, v1, p), v1)
         following = ca.Function("kp_following", [z, *known, factors], [ca.densify(after)])
         names = [f"the balance along motion {i} of the joints" for i in range(count)]
-        names += [f"closure '{owner}'" for owner in e.owners]
+        names += [f"closure '{owner}'" for owner in e.constraints.owners]
         guess, residual, following = (straightened(function, space.natural) for function in (guess, residual, following))
         return StepProblem(guess, residual, following, tuple(names))
 
@@ -86,7 +86,7 @@ class ReducedStep:
         e, natural = self.equations, self.space.natural
         sizes = {"t": 1, "x": e.nq + e.nv + natural.nv, "u": e.nu, "p": e.np}
         t, x, u, p = (ca.MX.sym(name, size) for name, size in sizes.items())
-        state, v = x[: e.nq + e.nv, :], x[e.nq + e.nv :, :]
+        state, v = x[: e.nx, :], x[e.nx :, :]
         kinetic = ca.Function("kp_kinetic", [natural.q, natural.v, natural.p], [natural.kinetic])(state[: e.nq, :], v, p)
         values = e.observe(t, state, u, p)
         names = [channel.name for channel in e.channels]

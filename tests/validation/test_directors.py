@@ -245,8 +245,8 @@ def test_closures_move_and_react_as_in_joint_coordinates(kind, formulation):
         )
 
         def reaction(equations, place, speeds, name):
-            given = [equations.q, equations.v, equations.lam]
-            value = ca.Function("w", given, [equations.reactions[name]])
+            given = [equations.q, equations.v, equations.constraints.lam]
+            value = ca.Function("w", given, [equations.constraints.reactions[name]])
             return numbers(value(place, speeds, equations.multipliers(0, place, speeds, [], [])))
 
         names = ["tie"] * ("parent" in CLOSURE_KINDS[kind].needs) + [efforts_of("tie")] * bool(CLOSURE_KINDS[kind].coordinates)
@@ -289,8 +289,8 @@ def test_a_plane_loop_loses_its_redundant_rows_and_moves_as_in_joint_coordinates
     ours = derive(mechanism, formulation)
     x = numbers(ours.initial([start[name] for name in names[:3]], [start[name] for name in names[3:]], []))
     reduced = without_redundant_rows(ours, 0.0, x, np.zeros(0))
-    assert reduced.redundant == ("c",) * bool(redundant)
-    assert ours.lam.numel() - reduced.lam.numel() == redundant
+    assert reduced.constraints.redundant == ("c",) * bool(redundant)
+    assert ours.lam.numel() - reduced.constraints.count == redundant
     # In the plane nothing is redundant: forces along x and z.
     for name in (*names, "energy.total", "a.Fx", "a.Fz", "b.Fx", "b.Fz", "c.Fx", "c.Fz"):
         assert_close(other[name], one[name], name, 1e-8)

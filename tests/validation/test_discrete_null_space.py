@@ -146,10 +146,10 @@ CASE_B |= {f"spin{i}.angle.rate": float(i) for i in (1, 2, 3)}
 
 def rates_at_nodes(reduced, history, p):
     """Return all rates v of a run, from its places alone: v1 = 2 (q1 - q0)/h - v0 (document 001, eq. 3.33)."""
-    natural = reduced.discrete.natural
+    natural = reduced.structure.discrete.natural
     q = history.values[:, : natural.nq]
     nu = history.values[0, natural.nq : natural.nq + reduced.nv]
-    v = [numbers(reduced.discrete.rates(q[0], nu, p))]
+    v = [numbers(reduced.structure.discrete.rates(q[0], nu, p))]
     h = history.time[1] - history.time[0]
     for before, after in itertools.pairwise(q):
         v.append(2 * (after - before)[: natural.nv] / h - v[-1])
@@ -165,7 +165,7 @@ def test_the_satellite_keeps_its_momentum_with_nine_unknowns(settings, steps):
     reduced, full = derive(SATELLITE, "nullspace"), derive(SATELLITE, "directors")
     p = [settings.get(item.name, item.default) for item in SATELLITE.parameters]
     method = EnergyMomentum()
-    assert ReducedStep(method, reduced, reduced.discrete).unknowns == method.problem(reduced).guess.numel_out(0) == 9
+    assert ReducedStep(method, reduced, reduced.structure.discrete).unknowns == method.problem(reduced).guess.numel_out(0) == 9
     assert method.problem(full).guess.numel_out(0) == 48 + 39
     history = advance(SATELLITE, 5.0, steps, "nullspace", settings=settings)
     assert_same_motion(advance(SATELLITE, 5.0, steps, "directors", settings=settings), history)

@@ -201,7 +201,7 @@ def _package(model: ExportModel, options: PythonOptions, no_library: str) -> tup
 
 def _definition(model: ExportModel, selection: ExportSelection) -> dict[str, Any]:
     """Return what the engine in Python derives the model from again."""
-    loads = model.equations.loads
+    loads = model.equations.observed.loads
     joints: Mapping[str, Any] = {} if loads is None else loads.record["joints"]
     return {
         "mechanism": model.mechanism.to_dict(),

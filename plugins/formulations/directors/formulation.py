@@ -16,7 +16,7 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel, Quantity
-from kingpost.equations.augmentation import Augmentation
+from kingpost.equations.structure.augmentation import Augmentation
 from kingpost.equations.equations import Equations, output_channels
 from kingpost.equations.formulation import Formulation
 from kingpost.multibody.assembly import Assembly

@@ -18,7 +18,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Quantity
 from kingpost.base.errors import MechanismError
-from kingpost.equations.augmentation import Augmentation
+from kingpost.equations.structure.augmentation import Augmentation
 from kingpost.equations.equations import Equations
 from kingpost.mechanism.elements import Joint
 from kingpost.multibody.assembly import Assembly
