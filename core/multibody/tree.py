@@ -246,7 +246,7 @@ def joint_motion(space: JointSpace, joint: Joint) -> JointMotion:
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class TreeBody:
     """A body and the joint that carries it."""
 
     joint: Joint
@@ -271,21 +271,21 @@ class TreeKinematics(JointSpace):
 
     def __init__(self, assembly: Assembly) -> None:
         super().__init__(assembly)
-        self.links: Mapping[str, Link] = {}
+        self.links: Mapping[str, TreeBody] = {}
         for joint in self.mechanism.tree:
             self.links = {**self.links, joint.child: self._link(joint, self.links.get(joint.parent))}
 
-    def _link(self, joint: Joint, parent: Link | None) -> Link:
+    def _link(self, joint: Joint, parent: TreeBody | None) -> TreeBody:
         motion = joint_motion(self, joint)
         _, rows = self.rows(joint)
         V_BP = twist_to(motion.X_PB.inverse())
         relative, X_PB = motion.relative, motion.X_PB
         if parent is None:
-            return Link(joint, rows, V_BP, motion.S_B, X_PB, X_PB, relative, motion.relative_rate)
+            return TreeBody(joint, rows, V_BP, motion.S_B, X_PB, X_PB, relative, motion.relative_rate)
         t_WB_B = V_BP @ parent.t_WB_B + relative
         # The rate of a twist that is fixed in B while B moves with t is the bracket t x (S v).
         bias_B = V_BP @ parent.bias_B + twist_cross(t_WB_B) @ relative + motion.relative_rate
-        return Link(joint, rows, V_BP, motion.S_B, X_PB, parent.X_WB @ X_PB, t_WB_B, bias_B)
+        return TreeBody(joint, rows, V_BP, motion.S_B, X_PB, parent.X_WB @ X_PB, t_WB_B, bias_B)
 
     def relative_pose(self, body: str, other: str) -> Pose:
         """Return the pose of ``other`` in ``body``, by way of the nearest body that carries both."""
