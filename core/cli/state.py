@@ -15,8 +15,8 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import FileError, closest, listed
-from kingpost.equations.consistency import without_redundant_rows
 from kingpost.equations.equations import Equations
+from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.mechanism.values import resolve_values
 from kingpost.modelfiles.source import Source
 from kingpost.multibody.assembly import Assembly, assemble

@@ -125,7 +125,10 @@ def corrections(equations: Equations, augmentation: Augmentation) -> ca.Function
     speed, nothing = e.constraints.A @ e.v + e.constraints.b, type(e.q)(e.nv, 1)
     # A body may be held by what restricts its speeds alone: such rows count as inertia for positions.
     metric = e.M if rows == e.constraints.A.shape[0] else augmentation.mass(e.M, e.constraints.A)
-    wanted = [(metric, e.constraints.A[:rows, :], e.constraints.owners[:rows], -e.constraints.phi), (e.M, e.constraints.A, e.constraints.owners, -speed)]
+    wanted = [
+        (metric, e.constraints.A[:rows, :], e.constraints.owners[:rows], -e.constraints.phi),
+        (e.M, e.constraints.A, e.constraints.owners, -speed),
+    ]
     if rows == e.constraints.A.shape[0]:
         wanted = [(e.M, e.constraints.A, e.constraints.owners, -ca.horzcat(e.constraints.phi, speed))]
     found = []

@@ -8,8 +8,8 @@
 
 A formulation fills this in; Jacobians, machine code, step maps and exports are derived from it without more mechanics.
 
-The states z of forces act on the mechanics as inputs do: from outside. So there is one symbol ``u`` for both, the inputs first, and
-every function with the arguments (t, q, v, u, p) takes z behind the inputs; :meth:`Equations.acting` puts them together.
+The states z of forces act on the mechanics as inputs do: from outside. So there is one symbol ``u`` for both, the inputs first,
+and every function with the arguments (t, q, v, u, p) takes z behind the inputs; :meth:`Equations.acting` puts them together.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from typing import Any, Literal
 import casadi as ca
 import numpy as np
 
-from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel, Quantity
 from kingpost.equations.augmentation import corrections, first_of
 from kingpost.equations.guard import joint_guard
@@ -112,7 +111,7 @@ class Equations:
     def all_externals(self) -> tuple[External, ...]:
         """Every function outside the expressions that some part of them calls."""
         observed = [external for observer in self.observed.observers for external in observer.traced]
-        return (*self.externals, *self.traced, *observed)
+        return (*self.externals, *self.traced, *self.states.traced, *observed)
 
     def split(self, x: Any) -> tuple[Any, Any]:
         """Return the parts q and v of a state x = [q; v; z]."""

@@ -15,9 +15,7 @@ def guarded_joints(mechanism: Mechanism) -> tuple[str, ...]:
     """Return the joints whose coordinates can become singular."""
     symbol = ca.SX.sym("q", 7)
     return tuple(
-        joint.name
-        for joint in mechanism.joints
-        if JOINT_KINDS[joint.kind].regularity(symbol, joint.sequence or "") is not None
+        joint.name for joint in mechanism.joints if JOINT_KINDS[joint.kind].regularity(symbol, joint.sequence or "") is not None
     )
 
 

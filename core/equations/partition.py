@@ -18,8 +18,8 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.equations.equations import Equations
 from kingpost.equations.treatment import Treatment
-from kingpost.symbols.linear_solvers import householder
 from kingpost.symbols.joints import ANGULAR, JOINT_KINDS
+from kingpost.symbols.linear_solvers import householder
 
 #: Newton steps for the dependent coordinates. The first guess is as good as the stages of the integrator: each step squares it.
 SOLUTIONS = 3
@@ -251,7 +251,9 @@ def _inertias(M: FloatArray) -> FloatArray:
 
 def _numbers(equations: Equations) -> ca.Function:
     """Return the function (t, q, p) -> A, M."""
-    return ca.Function("numbers", [equations.t, equations.q, equations.p], [ca.densify(equations.constraints.A), ca.densify(equations.M)])
+    return ca.Function(
+        "numbers", [equations.t, equations.q, equations.p], [ca.densify(equations.constraints.A), ca.densify(equations.M)]
+    )
 
 
 def _following(A: FloatArray, dependent: Sequence[int], scale: FloatArray) -> tuple[FloatArray, float]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import casadi as ca
 
 from kingpost.base.channels import Channel, Quantity
-from kingpost.equations.structure.augmentation import Augmentation
+from kingpost.equations.augmentation import Augmentation
 from kingpost.equations.discrete_null_space import DiscreteNullSpace
 from kingpost.symbols.externals import External
 from kingpost.symbols.types import Symbolic
@@ -46,13 +46,13 @@ class States:
     quantities: tuple[Quantity, ...] = ()
     #: The function (t, q, v, vdot, lam, u, p) -> zdot; as everywhere, u holds inputs and then z.
     rates: ca.Function | None = None
+    #: The functions outside expressions that they call.
+    traced: tuple[External, ...] = ()
 
     @property
     def need_accelerations(self) -> bool:
         """Whether the rates depend on accelerations or multipliers."""
-        return self.rates is not None and any(
-            self.rates.nnz_in(k) and self.rates.jac_sparsity(0, k).nnz() for k in (3, 4)
-        )
+        return self.rates is not None and any(self.rates.nnz_in(k) and self.rates.jac_sparsity(0, k).nnz() for k in (3, 4))
 
 
 class Observer(Protocol):
@@ -70,9 +70,7 @@ class Observer(Protocol):
     def record(self) -> Mapping[str, Any]:
         """How it was found, for the provenance of a result."""
 
-    def values(
-        self, equations: Equations, t: ca.MX, q: ca.MX, v: ca.MX, vdot: ca.MX, lam: ca.MX, u: ca.MX, p: ca.MX
-    ) -> ca.MX:
+    def values(self, equations: Equations, t: ca.MX, q: ca.MX, v: ca.MX, vdot: ca.MX, lam: ca.MX, u: ca.MX, p: ca.MX) -> ca.MX:
         """Return the values of the channels."""
 
 

@@ -21,7 +21,7 @@ PROJECTIONS = 2
 class Treatment:
     """Errors are projected away: after every step of a fixed-step integrator, at every evaluation of a solver.
 
-    ``baumgarte`` is the rate (1/s) at which Baumgarte's terms pull errors back in the accelerations besides; never in reactions.
+    ``baumgarte`` is the rate (1/s) at which Baumgarte's terms pull errors back in the accelerations; never in reactions.
     """
 
     baumgarte: float = 0.0

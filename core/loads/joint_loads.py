@@ -14,17 +14,17 @@ import casadi as ca
 from kingpost.base.channels import Channel
 from kingpost.base.errors import PluginError, listed
 from kingpost.base.load_frames import COMPONENTS, UNITS
-from kingpost.equations.equations import Equations, LoadExpressions
+from kingpost.equations.equations import Equations
+from kingpost.equations.parts import LoadExpressions
 from kingpost.loads.method import JointLoads
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import WORLD, Joint
 from kingpost.mechanism.load_request import LoadRequest, closures_between_bodies
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.constraints import efforts_of
-from kingpost.multibody.cut import unpack_pose
 from kingpost.multibody.newton_euler import TreeDynamics
 from kingpost.symbols.joints import JOINT_KINDS
-from kingpost.symbols.screws import Pose
+from kingpost.symbols.screws import Pose, unpack_pose
 
 
 def derive_loads(

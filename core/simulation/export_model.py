@@ -9,10 +9,11 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import ExportError
-from kingpost.equations.consistency import consistent_start, without_redundant_rows
+from kingpost.equations.consistency import consistent_start
 from kingpost.equations.equations import Equations
 from kingpost.equations.formulation import Formulation
 from kingpost.equations.integrator import Integrator, StepMap
+from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.loads.method import JointLoads
 from kingpost.loads.ports import metered_start
 from kingpost.mechanism.geometry import geometry_record

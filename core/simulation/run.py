@@ -18,8 +18,8 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import Interrupted, PluginError, SolverError
 from kingpost.base.version import __version__
-from kingpost.equations.consistency import solver_functions
-from kingpost.equations.equations import SINGULAR, Equations
+from kingpost.equations.equations import Equations
+from kingpost.equations.guard import SINGULAR_JOINT
 from kingpost.equations.integrator import InitialValueProblem, Integrator, Solver, StepMap
 from kingpost.equations.newton import ImplicitStepMap, iteration_statistics, repeat_newton
 from kingpost.equations.partition import PartitionedEquations, explain_partition
@@ -31,6 +31,7 @@ from kingpost.mechanism.values import Values
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
 from kingpost.simulation.grid import Grid
+from kingpost.simulation.stepper import solver_functions
 from kingpost.statics.linearize import longest_stable_step
 from kingpost.symbols.externals import python_error
 
@@ -370,7 +371,11 @@ class Simulation:
                 zip((channel.name for channel in self.equations.channels), self.x0[: self.states].tolist(), strict=False)
             ),
             **({"fitted_start": dict(self.fitted)} if self.fitted else {}),
-            **({"redundant_closures": list(self.equations.constraints.redundant)} if self.equations.constraints.redundant else {}),
+            **(
+                {"redundant_closures": list(self.equations.constraints.redundant)}
+                if self.equations.constraints.redundant
+                else {}
+            ),
             "formulation": self.equations.formulation,
             **({"independent": list(self.equations.independent)} if isinstance(self.equations, PartitionedEquations) else {}),
             "integrator": {"name": self.integrator.name, "options": _plain_options(self.integrator.options)},

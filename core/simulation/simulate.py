@@ -11,11 +11,12 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError, PluginError, SolverError, closest, listed
-from kingpost.equations.consistency import consistent_start, solver_functions, without_redundant_rows
+from kingpost.equations.consistency import consistent_start
 from kingpost.equations.equations import Equations
 from kingpost.equations.formulation import Formulation
 from kingpost.equations.integrator import Integrator, Solver, StepMap
 from kingpost.equations.partition import PartitionedEquations
+from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.kernel.kernel import Backend, Kernel
 from kingpost.loads.joint_loads import derive_loads
 from kingpost.loads.method import JointLoads
@@ -30,6 +31,7 @@ from kingpost.results.history import History
 from kingpost.simulation.grid import Grid, fixed_step_grid, output_grid
 from kingpost.simulation.monitors import monitored_run
 from kingpost.simulation.run import Progress, Simulation, check_singularity
+from kingpost.simulation.stepper import solver_functions
 from kingpost.statics.equilibrium import find_equilibrium
 
 #: What an input may be: a number, a function of time sampled at the output times, or one number for each of them.

@@ -11,8 +11,9 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
-from kingpost.equations.consistency import OPEN, consistent_start, without_redundant_rows
+from kingpost.equations.consistency import OPEN, consistent_start
 from kingpost.equations.equations import Equations
+from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.statics.linearize import Linearisation, linearize, refuse_other_coordinates, tangent_basis
 
 #: A step of Newton's method moves no coordinate by more than this (rad or m).
@@ -77,7 +78,14 @@ def find_equilibrium(
         name = equations.mechanism.speeds[worst].name.removesuffix(".rate") if force.size else ""
         left = float(np.abs(force).max(initial=0.0))
         found = Equilibrium(
-            state, left, name, iterations, linearisation, tuple(passed), search.closure_loads(q), equations.constraints.redundant
+            state,
+            left,
+            name,
+            iterations,
+            linearisation,
+            tuple(passed),
+            search.closure_loads(q),
+            equations.constraints.redundant,
         )
         if found.stable or not stable:
             return found

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
-from kingpost.equations.consistency import OPEN, without_redundant_rows
+from kingpost.equations.consistency import OPEN
 from kingpost.equations.equations import Equations
+from kingpost.equations.redundancy import without_redundant_rows
 
 #: A coordinate is taken as an independent one if it shares in the motions that are left by at least this part of the one that
 #: shares most: so the first coordinates of a model describe it wherever they can.

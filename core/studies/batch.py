@@ -12,10 +12,11 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError, SolverError, listed
-from kingpost.equations.consistency import consistent_start, without_redundant_rows
+from kingpost.equations.consistency import consistent_start
 from kingpost.equations.equations import Equations
 from kingpost.equations.formulation import Formulation
 from kingpost.equations.integrator import StepMap
+from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.kernel.kernel import OK
 from kingpost.mechanism.geometry import geometry_record
 from kingpost.mechanism.mechanism import Mechanism

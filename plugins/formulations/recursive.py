@@ -17,11 +17,11 @@ from kingpost.equations.formulation import Formulation
 from kingpost.mechanism.elements import WORLD
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.constraints import Constraints, tree_constraints
-from kingpost.multibody.cut import CutKinematics, pack_pose
-from kingpost.multibody.links import Link, make_link, pack_symmetric
+from kingpost.multibody.cut import CutKinematics
+from kingpost.multibody.links import LinkFunctions, make_link, pack_symmetric
 from kingpost.multibody.tree import TreeKinematics
 from kingpost.plugins.formulations.loops import LoopOptions, loop_treatment
-from kingpost.symbols.screws import Pose
+from kingpost.symbols.screws import Pose, pack_pose
 from kingpost.symbols.straightline import FUSED
 
 
@@ -88,14 +88,14 @@ Vectors: TypeAlias = dict[str, ca.MX]
 class _Block:
     """A few successive links, and where their parts are in vectors."""
 
-    def __init__(self, space: CutKinematics, links: Sequence[Link]) -> None:
+    def __init__(self, space: CutKinematics, links: Sequence[LinkFunctions]) -> None:
         self.links = {link.joint.child: link for link in links}
         self.q_rows, self.v_rows = ([row for link in links for row in _range(space.rows(link.joint)[k])] for k in (0, 1))
         parents = dict.fromkeys(link.joint.parent for link in links)
         #: Parents that are neither in the block nor the world.
         self.outside = [parent for parent in parents if parent != WORLD and parent not in self.links]
 
-    def per_link(self, vector: ca.MX, size: Callable[[Link], int]) -> Vectors:
+    def per_link(self, vector: ca.MX, size: Callable[[LinkFunctions], int]) -> Vectors:
         """Split a vector that holds ``size(link)`` numbers for each link."""
         parts, row = {}, 0
         for body, link in self.links.items():
@@ -115,16 +115,16 @@ def _taken(vector: ca.MX, rows: list[int]) -> ca.MX:
     return vector[rows[0] : rows[-1] + 1, :] if in_a_row else vector[rows, :]
 
 
-def _freedom(link: Link) -> int:
+def _freedom(link: LinkFunctions) -> int:
     return len(link.joint.speeds)
 
 
-def _motion_size(link: Link) -> int:
+def _motion_size(link: LinkFunctions) -> int:
     """Numbers of a link that the first pass leaves for the others: x, c and the bias wrench."""
     return int(link.move.numel_out(0)) + 12
 
 
-def _gathered_size(link: Link) -> int:
+def _gathered_size(link: LinkFunctions) -> int:
     """Numbers of a link that the second pass leaves for the third: U, the inverse of D, and u."""
     n = _freedom(link)
     return 6 * n + n * n + n

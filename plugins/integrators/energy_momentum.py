@@ -75,7 +75,7 @@ class EnergyMomentum(DescriptorStep):
             missing = energy(q1) - energy(s.q) - s.h * ca.dot(slope, v)
             slope = slope + missing * _direction(s.h * v, weight)
         own = e.structure.midpoint_forces
-        other = parts.unconservative(s, s.middle, q, v) if own is None else own(s.middle, s.q, q1, v, s.u, s.p)
+        other = parts.unconservative(s, s.middle, q, v) if own is None else own(s.middle.t, s.q, q1, v, s.middle.u, s.p)
         return parts.M(s, q1) @ v1 - parts.M(s, s.q) @ s.v - s.h * (slope + other - held)
 
     def rolling(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:

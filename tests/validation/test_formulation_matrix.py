@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from kingpost import MechanismError, PluginError, PluginSet, SolverError, simulate
-from kingpost.equations.consistency import consistent_start, without_redundant_rows
+from kingpost.equations.consistency import consistent_start
+from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.loads.ports import metered_start
 from kingpost.mechanism.values import resolve_values
 from kingpost.multibody.assembly import assemble

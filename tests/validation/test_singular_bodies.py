@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Joint, LoadRequest, Mechanism, MechanismError, PluginSet, simulate
-from kingpost.equations.structure.augmentation import Augmentation
+from kingpost.equations.augmentation import Augmentation
 from kingpost.equations.consistency import consistent_start
 from kingpost.loads.joint_loads import derive_loads
 from kingpost.mechanism.closures import Closure

@@ -1,7 +1,7 @@
 """Flat, slender, pointlike and massless bodies in natural coordinates: their directors have no inertia of their own.
 
 What gives such a body its inertia in space is the rigidity of its directors, its joint and what it carries. So the equations
-of motion are solved together with the constraints (:mod:`kingpost.equations.structure.augmentation`).
+of motion are solved together with the constraints (:mod:`kingpost.equations.augmentation`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.equations.structure.augmentation import Augmentation
+from kingpost.equations.augmentation import Augmentation
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.tree import JointSpace
 from kingpost.plugins.formulations.directors.bodies import SIZE, euler_tensor

@@ -9,7 +9,6 @@ from typing import Any
 import casadi as ca
 
 from kingpost.base.version import __version__
-from kingpost.equations.consistency import solver_functions
 from kingpost.equations.integrator import StepMap
 from kingpost.fmu.export.python.runtime.engine import ERROR, Engine, EngineError
 from kingpost.fmu.export.python.runtime.package import PackageEngine, Rebuilt
@@ -23,6 +22,7 @@ from kingpost.registry.selection import make
 from kingpost.simulation.export_model import prepare_export
 from kingpost.simulation.exporter import ExportSelection
 from kingpost.simulation.simulate import memory_function, step_function
+from kingpost.simulation.stepper import solver_functions
 
 #: How far numbers may be from those at the time of the export; other versions of CasADi may round differently.
 SAME = 1e-9
