@@ -133,7 +133,8 @@ class Equations:
         z = self.states_of(x)
         return np.concatenate([u, z]) if isinstance(x, np.ndarray) else ca.vertcat(u, z)
 
-    def _function(self, name: str, results: list[Any]) -> ca.Function:
+    def function(self, name: str, results: list[Any]) -> ca.Function:
+        """Return the function (t, q, v, u, p) -> some expressions in the symbols of these equations."""
         symbols: Any = self._symbols
         return with_externals(name, symbols, results, self.externals)
 
@@ -158,11 +159,11 @@ class Equations:
         if self.structure.augmentation is not None:
             return first_of(self._augmented("kp_accelerations", rate), 0)
         if self.constraints.count:
-            return self._function("kp_accelerations", [self._with_multipliers(rate)[0]])
+            return self.function("kp_accelerations", [self._with_multipliers(rate)[0]])
         vdot = self.vdot
         if vdot is None:
             vdot = solve_symmetric(self.M, self.f) if self.nv else ca.SX(0, 1)
-        return self._function("kp_accelerations", [vdot])
+        return self.function("kp_accelerations", [vdot])
 
     @cached_property
     def multipliers(self) -> ca.Function:
@@ -170,7 +171,7 @@ class Equations:
         if self.structure.augmentation is not None:
             return first_of(self._augmented("kp_multipliers", 0.0), 1)
         lam = self._with_multipliers(0.0)[1] if self.constraints.count else type(self.q)(0, 1)
-        return self._function("kp_multipliers", [lam])
+        return self.function("kp_multipliers", [lam])
 
     def _with_multipliers(self, rate: float) -> tuple[Any, Any]:
         """Return vdot and lam from M vdot = f - A' lam and the second derivative of the constraints."""
@@ -186,7 +187,7 @@ class Equations:
         augmentation, held = self.structure.augmentation, self.constraints
         assert augmentation is not None
         system = augmentation.system(self.M, held.A, held.owners, self.f, -self._drift(rate))
-        return augmentation.solved(self._function(name, list(system)), self.nv, held.owners)
+        return augmentation.solved(self.function(name, list(system)), self.nv, held.owners)
 
     def _drift(self, rate: float) -> Any:
         """Return what the second derivative of the constraints is without accelerations, with Baumgarte's terms."""
@@ -300,12 +301,12 @@ class Equations:
         """The function (t, q, v, u, p) -> outputs and energies."""
         kinetic, potential = self._any(self.kinetic, self.potential)
         energies = ca.vertcat(kinetic, potential, kinetic + potential)
-        return self._function("kp_observations", [ca.vertcat(self.outputs, energies)])
+        return self.function("kp_observations", [ca.vertcat(self.outputs, energies)])
 
     @cached_property
     def descriptor(self) -> ca.Function:
         """The function (t, q, v, u, p) -> M, f, vdot, for a look at one state."""
-        parts = self._function("kp_parts", [self.M, self.f])
+        parts = self.function("kp_parts", [self.M, self.f])
         symbols = self._arguments()
         return ca.Function("kp_descriptor", symbols, [*parts.call(symbols), self.accelerations(*symbols)])
 

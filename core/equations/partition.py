@@ -49,6 +49,10 @@ class Partition(Treatment):
     quality: float = 1.0
 
     @property
+    def chooses(self) -> bool:
+        return True
+
+    @property
     def solves(self) -> bool:
         return bool(self.dependent)
 

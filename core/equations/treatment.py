@@ -27,6 +27,11 @@ class Treatment:
     baumgarte: float = 0.0
 
     @property
+    def chooses(self) -> bool:
+        """Whether some coordinates are advanced and the others found from them."""
+        return False
+
+    @property
     def solves(self) -> bool:
         """Whether accelerations are taken at a state that is solved for first, whatever the state they are asked at."""
         return False

@@ -29,7 +29,8 @@ AMPLIFICATION = 1.01
 class Mode:
     """One eigenvalue and its shape: the complex amplitudes of the generalized speeds' displacements, the largest being 1.
 
-    Of closed loops the shape has the displacements of all joints, not of the independent ones alone.
+    Of closed loops the shape has the displacements of all joints, not of the independent ones alone. States of forces can settle
+    without any motion; the shape is then zero.
     """
 
     eigenvalue: complex
@@ -53,7 +54,8 @@ class Linearisation:
     A displacement is what a speed integrates to: the change of a coordinate for most joints, a small rotation about the
     child's joint axes where the coordinates are a quaternion. So A has two rows for each degree of freedom. Closed loops leave
     only some displacements and speeds independent of each other: xi holds those, and the others follow from them by
-    ``displacement_map`` and ``speed_map``. Rolling holds speeds but not displacements, of which there are then more.
+    ``displacement_map`` and ``speed_map``. Rolling holds speeds but not displacements, of which there are then more. At the end
+    of xi are the states of forces, but for those that nothing depends on, such as an energy that has passed a port.
     """
 
     A: FloatArray
@@ -78,8 +80,10 @@ class Linearisation:
             if value.imag < 0:
                 continue
             moving = np.abs(vector[:n]).max(initial=0.0) > 0
-            shape = self.displacement_map @ vector[:n] if moving else self.speed_map @ vector[n:]
-            modes.append(Mode(complex(value), shape / shape[np.argmax(np.abs(shape))]))
+            speeds = vector[n : n + self.speed_map.shape[1]]
+            shape = self.displacement_map @ vector[:n] if moving else self.speed_map @ speeds
+            largest = shape[np.argmax(np.abs(shape))] if shape.size else 0.0
+            modes.append(Mode(complex(value), shape / largest if largest else shape))
         return sorted(modes, key=lambda mode: (-mode.eigenvalue.real, abs(mode.eigenvalue.imag)))
 
 
@@ -103,23 +107,35 @@ def linearize(equations: Equations, t: float, x: FloatArray, u: FloatArray, p: F
     equations = without_redundant_rows(equations, t, x, p)
     _refuse_open_state(equations, t, x, p)
     q, v = equations.split(x)
-    parts = {name: _matrix(result) for name, result in zip(_PARTS, _derivatives(equations)(t, q, v, u, p), strict=True)}
-    n = equations.nv
+    derivatives = _derivatives(equations)(t, q, v, equations.acting(u, x), p)
+    parts = {name: _matrix(result) for name, result in zip(_PARTS, derivatives, strict=True)}
+    n, nu = equations.nv, equations.nu
     N = parts["N"]
+    # Of what acts, the inputs come first.
+    led = [nu + i for i in range(equations.nz) if any(parts[key][:, nu + i].any() for key in ("vdot_u", "y_u", "zdot_u"))]
+    states = [i - nu for i in led]
     # q moves by N theta, so N theta' = N dv + (d(N v)/dq N - Ndot) theta; the bracket vanishes where N is constant.
     turning = np.linalg.pinv(N) @ (parts["qdot_q"] @ N - parts["Ndot"]) if n else np.zeros((0, 0))
     free = _free_motions(equations, t, q, v, p, N)
     theta, follow, across = free.displacements, free.following_speeds, free.speeds
     top = np.hstack([turning @ theta + follow, across])[free.positions, :]
-    bottom = np.hstack([parts["vdot_q"] @ N @ theta + parts["vdot_v"] @ follow, parts["vdot_v"] @ across])[free.rates, :]
+    bottom, beyond, outputs = (
+        np.hstack([parts[f"{key}_q"] @ N @ theta + parts[f"{key}_v"] @ follow, parts[f"{key}_v"] @ across, parts[f"{key}_u"][:, led]])
+        for key in ("vdot", "zdot", "y")
+    )
+    top = np.hstack([top, np.zeros((len(top), len(led)))])
     speeds = tuple(speed.name for speed in equations.mechanism.speeds)
     names = tuple(speed.removesuffix(".rate") for speed in speeds)
     return Linearisation(
-        A=np.vstack([top, bottom]),
-        B=np.vstack([np.zeros((len(free.positions), equations.nu)), parts["vdot_u"][free.rates, :]]),
-        C=np.hstack([parts["y_q"] @ N @ theta + parts["y_v"] @ follow, parts["y_v"] @ across]),
-        D=parts["y_u"],
-        states=(*(f"displacement of {names[i]}" for i in free.positions), *(speeds[i] for i in free.rates)),
+        A=np.vstack([top, bottom[free.rates, :], beyond[states, :]]),
+        B=np.vstack([np.zeros((len(free.positions), nu)), parts["vdot_u"][free.rates, :nu], parts["zdot_u"][states, :nu]]),
+        C=outputs,
+        D=parts["y_u"][:, :nu],
+        states=(
+            *(f"displacement of {names[i]}" for i in free.positions),
+            *(speeds[i] for i in free.rates),
+            *(equations.states.quantities[i].name for i in states),
+        ),
         inputs=tuple(signal.name for signal in equations.mechanism.inputs),
         outputs=tuple(channel.name for channel in equations.output_channels),
         displacement_map=theta,
@@ -142,7 +158,7 @@ def _refuse_open_state(equations: Equations, t: float, x: FloatArray, p: FloatAr
             raise SolverError(
                 f"'{equations.mechanism.name}' cannot be linearised around a state in which closure "
                 f"'{equations.constraints.owners[worst]}' is {level} {sizes[worst]:.4g} {unit}; close its loops first "
-                "(kingpost.equations.consistency.consistent_start)"
+                "(close_loops)"
             )
 
 
@@ -165,7 +181,8 @@ def _free_motions(equations: Equations, t: float, q: FloatArray, v: FloatArray, 
     if not equations.constraints.count:
         everything = list(range(n))
         return _FreeMotions(everything, everything, np.eye(n), np.zeros((n, n)), np.eye(n))
-    residual = equations.constraints.A @ equations.v + equations.constraints.b
+    held: Any = equations.constraints
+    residual = held.A @ equations.v + held.b
     function = ca.Function(
         "constraints",
         [equations.t, equations.q, equations.v, equations.p],
@@ -204,11 +221,11 @@ def independent_motions(A: FloatArray, M: FloatArray) -> tuple[list[int], FloatA
     return chosen, T @ np.linalg.inv(T[chosen])
 
 
-_PARTS = ("N", "qdot_q", "Ndot", "vdot_q", "vdot_v", "vdot_u", "y_q", "y_v", "y_u")
+_PARTS = ("N", "qdot_q", "Ndot", *(f"{what}_{by}" for what in ("vdot", "y", "zdot") for by in "qvu"))
 
 
 def _symbols(equations: Equations) -> list[ca.MX]:
-    sizes = (1, equations.nq, equations.nv, equations.nu, equations.np)
+    sizes = (1, equations.nq, equations.nv, equations.u.numel(), equations.np)
     return [ca.MX.sym(name, size) for name, size in zip("tqvup", sizes, strict=True)]
 
 
@@ -217,14 +234,14 @@ def _derivatives(equations: Equations) -> ca.Function:
     qdot = equations.kinematics(q, v, p)
     vdot = equations.accelerations(t, q, v, u, p)
     outputs = equations.observations(t, q, v, u, p)[: len(equations.output_channels), :]
+    rates = equations.state_rates(t, q, v, u, p)
     N = ca.jacobian(qdot, v)
     columns = [ca.jtimes(N[:, i], q, qdot) for i in range(equations.nv)]
     results = [
         N,
         ca.jacobian(qdot, q),
         ca.horzcat(ca.MX(equations.nq, 0), *columns),
-        *(ca.jacobian(vdot, item) for item in (q, v, u)),
-        *(ca.jacobian(outputs, item) for item in (q, v, u)),
+        *(ca.jacobian(value, item) for value in (vdot, outputs, rates) for item in (q, v, u)),
     ]
     return ca.Function("derivatives", symbols, [ca.densify(result) for result in results])
 
