@@ -55,8 +55,9 @@ class Equations:
     N: Symbolic
     M: Symbolic
     f: Symbolic
-    kinetic: Symbolic
-    potential: Symbolic
+    #: Energies; None where there is nothing that has any.
+    kinetic: Symbolic | None
+    potential: Symbolic | None
     outputs: Symbolic
     output_channels: tuple[Channel, ...]
     vdot: Symbolic | None = None
@@ -300,8 +301,8 @@ class Equations:
     def observations(self) -> ca.Function:
         """The function (t, q, v, u, p) -> outputs and energies."""
         kinetic, potential = self._any(self.kinetic, self.potential)
-        energies = ca.vertcat(kinetic, potential, kinetic + potential)
-        return self.function("kp_observations", [ca.vertcat(self.outputs, energies)])
+        energies = [] if kinetic is None else [kinetic, potential, kinetic + potential]
+        return self.function("kp_observations", [ca.vertcat(self.outputs, *energies)])
 
     @cached_property
     def descriptor(self) -> ca.Function:
@@ -361,7 +362,7 @@ class Equations:
         return (
             *(Channel(quantity.name, quantity.unit) for quantity in self.state_quantities),
             *self.output_channels,
-            *(Channel(name, "J") for name in ENERGIES),
+            *(Channel(name, "J") for name in (() if self.kinetic is None else ENERGIES)),
             *(channel for observer in self.observed.observers for channel in observer.channels),
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import time
 from collections.abc import Callable, Sequence
 from enum import IntEnum
@@ -20,7 +21,6 @@ from kingpost.kernel.compiler import CompilerError, build_cached, find_compiler
 
 Backend = Literal["auto", "c", "vm"]
 BACKENDS: tuple[Backend, ...] = ("auto", "c", "vm")
-
 
 
 class Status(IntEnum):
@@ -226,56 +226,78 @@ class Kernel:
         """
         x = np.array(x0, dtype=float)
         u, p = np.ascontiguousarray(u, dtype=float), np.ascontiguousarray(p, dtype=float)
-        if self._library is None:
-            return self._march_interpreted(y, substeps, t0, h, x, u, p, progress)
         total = len(y) * substeps
         loop = self.loop(x, u, p, y)
         first, portion, status = 0, total if at_once else 64, Status.OK
         while first < total and status == Status.OK:
             started = time.perf_counter()
             portion = min(portion, total - first)
-            status = loop.go(t0, h, portion, substeps, first)
-            first += loop.done
+            try:
+                status = loop.go(t0, h, portion, substeps, first)
+            finally:
+                first += loop.done
+                if sys.exc_info()[0] is not None:
+                    progress(first)
             progress(first)
             if time.perf_counter() - started < 0.025:
                 portion *= 2
         return Stop(status, first, loop.t_stop if total else t0, x)
 
-    def loop(self, x: FloatArray, u: FloatArray, p: FloatArray, y: FloatArray) -> Loop:
-        """Return the compiled time loop on some arrays, which it changes in place: made once, then called at little cost."""
-        assert self._library is not None
-        return Loop(self._library, x, u, p, y)
+    def loop(self, x: FloatArray, u: FloatArray, p: FloatArray, y: FloatArray) -> Loop | InterpretedLoop:
+        """Return the time loop on some arrays, which it changes in place: made once, then called at little cost.
 
-    def _march_interpreted(
+        Row k of ``u`` holds over sample k and, the last, at its end. The arrays must be contiguous float64.
+        """
+        for array in (x, u, p, y):
+            if array.dtype != np.float64 or not array.flags.c_contiguous:
+                raise SolverError(f"a time loop needs contiguous float64 arrays, got {array.dtype} of shape {array.shape}")
+        if self._library is not None:
+            return Loop(self._library, x, u, p, y)
+        guard = self.evaluator("kp_guard") if "kp_guard" in self._functions else None
+        return InterpretedLoop(self.evaluator("kp_step"), self.evaluator("kp_observe"), guard, x, u, p, y)
+
+
+class InterpretedLoop:
+    """The time loop in Python, as :class:`Loop` where there is no machine code."""
+
+    def __init__(
         self,
-        y: FloatArray,
-        substeps: int,
-        t0: float,
-        h: float,
+        step: Evaluator,
+        observe: Evaluator,
+        guard: Evaluator | None,
         x: FloatArray,
         u: FloatArray,
         p: FloatArray,
-        progress: Callable[[int], None],
-    ) -> Stop:
-        step, observe = self.evaluator("kp_step"), self.evaluator("kp_observe")
-        guard = self.evaluator("kp_guard") if "kp_guard" in self._functions else None
-        for i in range(len(y) * substeps):
+        y: FloatArray,
+    ) -> None:
+        self._step, self._observe, self._guard = step, observe, guard
+        self._x, self._u, self._p, self._y = x, u, p, y
+        self.done = 0
+        self.t_stop = 0.0
+
+    def go(self, t0: float, h: float, n: int, substeps: int, first: int = 0) -> Status:
+        """Take steps ``first`` to ``first + n - 1`` of a run that began at ``t0``; samples go into the rows of ``y``."""
+        self.done, self.t_stop = 0, t0
+        x, u, p, y = self._x, self._u, self._p, self._y
+        for i in range(first, first + n):
+            self.t_stop = t0 + i * h
             try:
-                following = step(t0 + i * h, x, u[i // substeps], p, h)
+                following = self._step(self.t_stop, x, u[i // substeps], p, h)
             except SolverError:
-                return Stop(Status.STEP_FAILED, i, t0 + i * h, x)
+                return Status.STEP_FAILED
             if not np.isfinite(following).all():
-                return Stop(Status.NOT_FINITE, i, t0 + i * h, x)
-            if guard is not None and not (guard(following) > 0).all():
-                return Stop(Status.SINGULAR, i, t0 + i * h, x)
-            x = following
+                return Status.NOT_FINITE
+            if self._guard is not None and not (self._guard(following) > 0).all():
+                return Status.SINGULAR
+            x[:] = following
             row, rest = divmod(i + 1, substeps)
             if rest == 0:
-                y[row - 1] = observe(t0 + (i + 1) * h, x, u[row], p)
+                self.t_stop = t0 + (i + 1) * h
+                y[row - 1] = self._observe(self.t_stop, x, u[row], p)
                 if not np.isfinite(y[row - 1]).all():
-                    return Stop(Status.OUTPUT_NOT_FINITE, i, t0 + (i + 1) * h, x)
-            progress(i + 1)
-        return Stop(Status.OK, len(y) * substeps, t0, x)
+                    return Status.OUTPUT_NOT_FINITE
+            self.done += 1
+        return Status.OK
 
 
 class _Job(ctypes.Structure):
@@ -301,15 +323,9 @@ class _Job(ctypes.Structure):
 
 
 class Loop:
-    """The compiled time loop on arrays that it keeps; states ``x`` and outputs ``y`` change in place.
-
-    Row k of ``u`` holds over sample k and, the last, at its end. The arrays must be contiguous float64.
-    """
+    """The compiled time loop on arrays that it keeps; states ``x`` and outputs ``y`` change in place."""
 
     def __init__(self, library: ctypes.CDLL, x: FloatArray, u: FloatArray, p: FloatArray, y: FloatArray) -> None:
-        for array in (x, u, p, y):
-            if array.dtype != np.float64 or not array.flags.c_contiguous:
-                raise SolverError(f"a time loop needs contiguous float64 arrays, got {array.dtype} of shape {array.shape}")
         self._kept = (x, u, p, y)
         self._job = job = _Job()
         job.x, job.nx = x.ctypes.data, x.size

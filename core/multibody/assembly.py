@@ -73,7 +73,11 @@ class Assembly:
 def assemble(mechanism: Mechanism, plugins: PluginSet) -> Assembly:
     """Resolve the force elements of ``mechanism`` in ``plugins`` and make symbols for its parameters."""
     forces = make_forces(mechanism, plugins)
-    states = tuple(_states(mechanism, forces))
+    return assembled(mechanism, forces, tuple(_states(mechanism, forces)))
+
+
+def assembled(mechanism: Mechanism, forces: Mapping[str, Force], states: tuple[ForceState, ...]) -> Assembly:
+    """Return an assembly with fresh symbols."""
     return Assembly(
         mechanism=mechanism,
         forces=forces,

@@ -21,10 +21,9 @@ from kingpost.equations.guard import SINGULAR_JOINT, guarded_joints
 from kingpost.equations.integrator import Integrator, StepMap
 from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.loads.joint_loads import derive_loads
-from kingpost.loads.method import JointLoads
 from kingpost.loads.ports import with_ports
 from kingpost.loads.states import with_states
-from kingpost.mechanism.load_request import LoadsWanted, load_requests
+from kingpost.mechanism.load_request import load_requests
 from kingpost.mechanism.mechanism import Mechanism, quaternion_rows
 from kingpost.mechanism.values import Values, resolve_values
 from kingpost.multibody.assembly import Assembly, assemble
@@ -95,9 +94,21 @@ def pose(
 ) -> Problem:
     """Derive and check everything that a mechanism, the answer to "how" and some numbers say together.
 
-    ``values`` are parameters, constant inputs and start values by name; ``inputs_at_start`` gives the inputs at the start, where they
-    change; else they have these values.
+    ``values`` are parameters, constant inputs and start values by name; ``inputs_at_start`` gives the inputs at the start,
+    where they change; else they have these values.
     """
+    return observed(started(draft(mechanism, how, values=values, plugins=plugins, inputs_at_start=inputs_at_start)))
+
+
+def draft(
+    mechanism: Mechanism,
+    how: RunSettings | None = None,
+    *,
+    values: Mapping[str, float] | None = None,
+    plugins: PluginSet | None = None,
+    inputs_at_start: Callable[[Mechanism, Values], FloatArray] | None = None,
+) -> Problem:
+    """Return a problem as :func:`pose` does, before its start is fitted to loops and its loads and ports are derived."""
     plugins = plugins or PluginSet()
     how = (how or RunSettings()).selected(plugins)
     mechanism = how.with_cuts(mechanism, plugins)
@@ -108,21 +119,47 @@ def pose(
     step = checked_step(integrator, how.step)
     equations = derive(assembly, how.formulation, plugins)
     check_pairing(equations, integrator, plugins)
-    t = 0.0 if how.t_start is None else how.t_start
-    x = start_state(assembly, equations, resolved)
-    p = parameter_row(mechanism, resolved)
-    u = (inputs_at_start or input_row)(mechanism, resolved)
-    equations = without_redundant_rows(equations, t, x, p)
-    begin = consistent_start(equations, t, x, p, bool(how.close_loops))
-    x = begin.x
-    check_singularity(equations, x, t)
-    check_mass_matrix(equations, x, p)
-    if how.start == "equilibrium":
-        x = find_equilibrium(equations, x, u, p, t).x
-    equations = with_loads(assembly, equations, how.wanted_loads(), how.load_method, plugins)
     return Problem(
-        mechanism, assembly, equations, integrator, step, t, resolved, x, u, p, how, plugins, dict(values or {}), begin.changes
+        mechanism=mechanism,
+        assembly=assembly,
+        equations=equations,
+        integrator=integrator,
+        step=step,
+        t_start=0.0 if how.t_start is None else how.t_start,
+        values=resolved,
+        x0=start_state(assembly, equations, resolved),
+        u0=(inputs_at_start or input_row)(mechanism, resolved),
+        p=parameter_row(mechanism, resolved),
+        how=how,
+        plugins=plugins,
+        given=dict(values or {}),
     )
+
+
+def started(problem: Problem) -> Problem:
+    """Return a draft with its loops closed, redundant constraints left out, and its start checked, or found at rest."""
+    t, p = problem.t_start, problem.p
+    equations = without_redundant_rows(problem.equations, t, problem.x0, p)
+    begin = consistent_start(equations, t, problem.x0, p, bool(problem.how.close_loops))
+    check_singularity(equations, begin.x, t)
+    check_mass_matrix(equations, begin.x, p)
+    x = begin.x
+    if problem.how.start == "equilibrium":
+        x = find_equilibrium(equations, x, problem.u0, p, t).x
+    return replace(problem, equations=equations, x0=x, fitted=begin.changes)
+
+
+def observed(problem: Problem) -> Problem:
+    """Return a problem with the ports of its mechanism and the joint loads that are wanted among its channels."""
+    assembly, how, plugins = problem.assembly, problem.how, problem.plugins
+    equations = with_ports(assembly, problem.equations)
+    requests = load_requests(assembly.mechanism, how.wanted_loads())
+    if requests:
+        default = "auxiliary-speeds" if equations.formulation == "kane" else "recursive"
+        method = select(plugins.joint_loads, default if how.load_method is None else how.load_method)
+        loads = derive_loads(assembly, equations, method, requests)
+        equations = replace(equations, observed=replace(equations.observed, loads=loads))
+    return replace(problem, equations=equations)
 
 
 def derive(assembly: Assembly, formulation: Selection[Formulation] | Any, plugins: PluginSet) -> Equations:
@@ -146,24 +183,6 @@ def checked_step(integrator: Integrator, step: float | None) -> float:
             f"output step, or its tolerances (e.g. {integrator.name}:rtol=1e-8), or take a fixed-step integrator such as rk4"
         )
     return DEFAULT_STEP
-
-
-def with_loads(
-    assembly: Assembly,
-    equations: Equations,
-    wanted: LoadsWanted | None,
-    method: Selection[JointLoads] | Any,
-    plugins: PluginSet,
-) -> Equations:
-    """Return the equations with their ports and the joint loads that are wanted among their channels."""
-    equations = with_ports(assembly, equations)
-    requests = load_requests(assembly.mechanism, wanted)
-    if not requests:
-        return equations
-    default = "auxiliary-speeds" if equations.formulation == "kane" else "recursive"
-    way = select(plugins.joint_loads, default if method is None else method)
-    loads = derive_loads(assembly, equations, way, requests)
-    return replace(equations, observed=replace(equations.observed, loads=loads))
 
 
 def check_pairing(equations: Equations, integrator: Integrator, plugins: PluginSet) -> None:

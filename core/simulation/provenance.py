@@ -67,7 +67,7 @@ def problem_record(problem: Problem) -> dict[str, Any]:
             parameter.name: {"value": problem.values.parameters[parameter.name], "unit": parameter.unit}
             for parameter in mechanism.parameters
         },
-        "geometry": geometry_record(mechanism, problem.values.parameters),
+        **({"geometry": geometry_record(mechanism, problem.values.parameters)} if mechanism.bodies else {}),
         "start": dict(zip(names, problem.x0.tolist(), strict=True)),
         **({"start_from": problem.how.start} if problem.how.start else {}),
         **({"fitted_start": dict(problem.fitted)} if problem.fitted else {}),

@@ -65,9 +65,7 @@ class Simulation:
     @cached_property
     def x0(self) -> FloatArray:
         """The state at the start, followed by what the integrator remembers there."""
-        return self.problem.stepper.begin(
-            self.grid.t_start, self.problem.x0, self.inputs[0], self.problem.p, self.grid.step
-        )
+        return self.problem.stepper.begin(self.grid.t_start, self.problem.x0, self.inputs[0], self.problem.p, self.grid.step)
 
     @property
     def states(self) -> int:

@@ -120,7 +120,9 @@ def linearize(equations: Equations, t: float, x: FloatArray, u: FloatArray, p: F
     theta, follow, across = free.displacements, free.following_speeds, free.speeds
     top = np.hstack([turning @ theta + follow, across])[free.positions, :]
     bottom, beyond, outputs = (
-        np.hstack([parts[f"{key}_q"] @ N @ theta + parts[f"{key}_v"] @ follow, parts[f"{key}_v"] @ across, parts[f"{key}_u"][:, led]])
+        np.hstack(
+            [parts[f"{key}_q"] @ N @ theta + parts[f"{key}_v"] @ follow, parts[f"{key}_v"] @ across, parts[f"{key}_u"][:, led]]
+        )
         for key in ("vdot", "zdot", "y")
     )
     top = np.hstack([top, np.zeros((len(top), len(led)))])
