@@ -152,7 +152,7 @@ def check_motions(equations: Equations, augmentation: Augmentation, x: FloatArra
     motion = augmentation.unresisted(M, A)
     if motion is None:
         return
-    rates = np.asarray(equations.joint_state(q, motion, np.zeros(e.nv), p)[1]).ravel()
+    rates = np.asarray(equations.coordinates.joint_state(q, motion, np.zeros(e.nv), p)[1]).ravel()
     name = e.mechanism.speeds[int(np.abs(rates).argmax())].name
     joint = next(joint for joint in e.mechanism.joints if name in [speed.name for speed in joint.speeds])
     raise MechanismError(

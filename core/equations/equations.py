@@ -56,8 +56,8 @@ class Equations:
     M: Symbolic
     f: Symbolic
     #: Energies; None where there is nothing that has any.
-    kinetic: Symbolic | None
-    potential: Symbolic | None
+    kinetic: Symbolic
+    potential: Symbolic
     outputs: Symbolic
     output_channels: tuple[Channel, ...]
     vdot: Symbolic | None = None
@@ -176,7 +176,7 @@ class Equations:
 
     def _with_multipliers(self, rate: float) -> tuple[Any, Any]:
         """Return vdot and lam from M vdot = f - A' lam and the second derivative of the constraints."""
-        A: Any = self.constraints.A
+        A = self.constraints.A
         drift = self._drift(rate)
         solved = solve_symmetric(self.M, ca.horzcat(A.T, self.f))
         M_inverse_A, free = solved[:, :-1], solved[:, -1]
@@ -192,7 +192,7 @@ class Equations:
 
     def _drift(self, rate: float) -> Any:
         """Return what the second derivative of the constraints is without accelerations, with Baumgarte's terms."""
-        t, q, v, N, held = self._any(self.t, self.q, self.v, self.N, self.constraints)
+        t, q, v, N, held = self.t, self.q, self.v, self.N, self.constraints
         speed = held.A @ v + held.b
         drift = ca.jtimes(speed, q, N @ v) + ca.jacobian(speed, t)
         if rate:
@@ -209,7 +209,7 @@ class Equations:
     @cached_property
     def constraint_residuals(self) -> ca.Function:
         """The function (t, q, v, p) -> phi, A v + b."""
-        v, held = self._any(self.v, self.constraints)
+        v, held = self.v, self.constraints
         return with_externals("kp_constraints", [self.t, self.q, self.v, self.p], [held.phi, held.A @ v + held.b], ())
 
     @cached_property
@@ -217,7 +217,7 @@ class Equations:
         """The function (t, q, v, p) -> smallest changes, in the mass metric, of q along N and of v that mend constraints."""
         if self.structure.augmentation is not None:
             return corrections(self, self.structure.augmentation)
-        q, v, N, held = self._any(self.q, self.v, self.N, self.constraints)
+        q, v, N, held = self.q, self.v, self.N, self.constraints
         rows = held.holonomic
         solved = solve_symmetric(self.M, held.A.T)
         moved = solve_symmetric(held.A[:rows, :] @ solved[:, :rows], held.phi) if rows else type(q)(0, 1)
@@ -237,7 +237,7 @@ class Equations:
     @cached_property
     def kinematics(self) -> ca.Function:
         """The function (q, v, p) -> qdot."""
-        N, v = self._any(self.N, self.v)
+        N, v = self.N, self.v
         return with_externals("kp_kinematics", [self.q, self.v, self.p], [N @ v], ())
 
     @cached_property
@@ -300,7 +300,7 @@ class Equations:
     @cached_property
     def observations(self) -> ca.Function:
         """The function (t, q, v, u, p) -> outputs and energies."""
-        kinetic, potential = self._any(self.kinetic, self.potential)
+        kinetic, potential = self.kinetic, self.potential
         energies = [] if kinetic is None else [kinetic, potential, kinetic + potential]
         return self.function("kp_observations", [ca.vertcat(self.outputs, *energies)])
 
@@ -369,11 +369,6 @@ class Equations:
     @property
     def _symbols(self) -> list[Symbolic]:
         return [self.t, self.q, self.v, self.u, self.p]
-
-    @staticmethod
-    def _any(*parts: Any) -> Any:
-        """Return the parts as what type checkers take for either kind of expression; mixed ones they would refuse."""
-        return parts if len(parts) > 1 else parts[0]
 
     def _arguments(self) -> list[ca.MX]:
         """Return fresh symbols for t, q, v, u and p."""

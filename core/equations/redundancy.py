@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -53,7 +52,7 @@ def without_redundant_rows(equations: Equations, t: float, x: FloatArray, p: Flo
     left_out = [i for i in range(len(A)) if i not in kept]
     reduced = _with_rows(equations, kept)
     # All multipliers of minimum norm: A' lam = A_K' lam_K with A = W A_K.
-    held: Any = equations.constraints
+    held = equations.constraints
     A_all, A_K = held.A, reduced.constraints.A
     W = solve_symmetric(A_K @ A_K.T, A_K @ A_all.T).T
     lam_all = W @ solve_symmetric(W.T @ W, reduced.constraints.lam)

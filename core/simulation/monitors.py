@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -159,7 +158,7 @@ def _symbols(equations: Equations) -> list[ca.MX]:
 
 def _errors(equations: Equations) -> ca.Function:
     """Return the function (t, q, v, u, p) -> largest error of the constraints at each level."""
-    held: Any = equations.constraints
+    held = equations.constraints
     speed = held.A @ equations.v + held.b
     vdot = type(equations.q).sym("vdot", equations.nv)
     rate = ca.jtimes(speed, equations.q, equations.N @ equations.v) + ca.jacobian(speed, equations.t)

@@ -221,7 +221,8 @@ def start_state(assembly: Assembly, equations: Equations, values: Values) -> Flo
     declared = [value for joint in joints for value in joint.start_values[: len(joint.positions)]]
     declared += [value for joint in joints for value in joint.start_values[len(joint.positions) :]]
     declared += [state.start for state in assembly.states]
-    names = [item.name for item in (*mechanism.coordinates, *mechanism.speeds, *assembly.states)]
+    names = [item.name for item in (*mechanism.coordinates, *mechanism.speeds)]
+    names += [state.name for state in assembly.states]
     x = np.array([float(evaluate(value, values.parameters)) for value in declared])
     for name, value in values.start.items():
         x[names.index(name)] = value

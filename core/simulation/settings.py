@@ -28,10 +28,9 @@ FEW_JOINTS = 12
 
 
 class RunChoices(TypedDict, total=False):
-    """The fields of :class:`RunSettings`, as keyword arguments."""
+    """The fields of :class:`RunSettings` but ``t_end``, as keyword arguments."""
 
     t_start: float | None
-    t_end: float | None
     step: float | None
     output_step: float | None
     formulation: str | Formulation | type[Formulation] | Table | None

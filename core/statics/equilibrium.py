@@ -137,7 +137,7 @@ class _Search:
         self._constraints: ca.Function | None = None
         e, held = equations, equations.constraints
         if held.count:
-            A: Any = held.A
+            A = held.A
             parts = [A, ca.jacobian(A.T @ held.lam, e.q) @ e.N]
             self._constraints = ca.Function("constraints", [e.t, e.q, e.p, held.lam], [ca.densify(item) for item in parts])
 

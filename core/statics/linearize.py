@@ -183,7 +183,7 @@ def _free_motions(equations: Equations, t: float, q: FloatArray, v: FloatArray, 
     if not equations.constraints.count:
         everything = list(range(n))
         return _FreeMotions(everything, everything, np.eye(n), np.zeros((n, n)), np.eye(n))
-    held: Any = equations.constraints
+    held = equations.constraints
     residual = held.A @ equations.v + held.b
     function = ca.Function(
         "constraints",
@@ -194,9 +194,9 @@ def _free_motions(equations: Equations, t: float, q: FloatArray, v: FloatArray, 
     positions, theta = independent_motions(A[: equations.constraints.holonomic], M)
     rates, across = independent_motions(A, M)
     # 0 = A dv + d(A v + b)/dq N theta, with the independent speeds held: what a displacement asks of the others.
-    held = np.vstack([A, np.eye(n)[rates]])
+    fixed = np.vstack([A, np.eye(n)[rates]])
     asked = np.vstack([-changing @ N @ theta, np.zeros((len(rates), len(positions)))])
-    return _FreeMotions(positions, rates, theta, np.asarray(np.linalg.solve(held, asked), dtype=float), across)
+    return _FreeMotions(positions, rates, theta, np.asarray(np.linalg.solve(fixed, asked), dtype=float), across)
 
 
 def tangent_basis(A: FloatArray, M: FloatArray) -> FloatArray:

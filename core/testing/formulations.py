@@ -74,7 +74,7 @@ def check_against_positions(subject: Subject) -> None:
             M, _, vdot = (np.asarray(result) for result in equations.descriptor(0, q, v, [], [1.0]))
             name = equations.mechanism.name
             if equations.coordinates.joint_state is not None:
-                joint_q, joint_v, vdot = (np.asarray(result) for result in equations.joint_state(q, v, vdot, [1.0]))
+                joint_q, joint_v, vdot = (np.asarray(result) for result in equations.coordinates.joint_state(q, v, vdot, [1.0]))
                 _assert_close(oracle(joint_q, joint_v, [1.0])[1].full(), vdot, f"{subject.cls.name}, {name}: accelerations")
                 continue
             M_exact, vdot_exact = (np.asarray(result) for result in oracle(q, v, [1.0]))
@@ -166,7 +166,7 @@ def _state(equations: Equations, q: FloatArray, v: FloatArray) -> tuple[FloatArr
     """Return the state with these joint coordinates and speeds."""
     if equations.coordinates.initial is None:
         return q, v
-    x = np.asarray(equations.initial(q, v, [1.0])).ravel()
+    x = np.asarray(equations.coordinates.initial(q, v, [1.0])).ravel()
     return x[: equations.nq], x[equations.nq :]
 
 

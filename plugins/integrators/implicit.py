@@ -283,7 +283,7 @@ class DescriptorStep(ImplicitStepMap):
         residual = ca.Function("kp_equations", [unknowns, *known, factors], [ca.densify(ca.vertcat(*scaled))])
         if equations.coordinates.follow is not None and not extra:
             # Exactly, since a turn in a step is not h times a mean rate: errors would add up.
-            q1 = ca.vertcat(q1[:nv, :], equations.follow(q1, p))
+            q1 = ca.vertcat(q1[:nv, :], equations.coordinates.follow(q1, p))
         q1, v1, remembered = self.after(parts, s, q1, v1, lam)
         result = ca.densify(ca.vertcat(q1, v1, s.z1, remembered))
         following = ca.Function("kp_following", [unknowns, *known, factors], [result])

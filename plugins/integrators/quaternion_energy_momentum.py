@@ -70,7 +70,7 @@ class QuaternionEnergyMomentum(DescriptorStep):
             spins = self._spins(s, q1, v1, rows)
             turned = spins if self.options.printed else CONJUGATE * spins
             gyroscopic[rows] = ca.vertsplit(left((before + after)[rows] / 2) @ turned / 2)
-        other = e.midpoint_forces(s.middle.t, s.q, q1, v, s.middle.u, s.p)
+        other = e.structure.midpoint_forces(s.middle.t, s.q, q1, v, s.middle.u, s.p)
         force = other - self._potential_slope(parts, s, q1) - ca.vertcat(*gyroscopic) - parts.A(s, s.middle, q).T @ lam
         return after - before - s.h * force
 

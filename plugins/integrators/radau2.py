@@ -28,8 +28,8 @@ class Radau2(ImplicitStepMap):
         # In the first guess speeds are constant.
         moved = ca.vertcat(equations.kinematics(q, v, p), ca.MX.zeros(equations.nv + equations.nz))
         size = 1 + ca.norm_inf(q) if equations.nq else ca.MX(1)
-        rates = equations.state_rates(t, q, v, equations.acting(u, x), p)
-        sizes_of_states = 1 + ca.fabs(equations.states_of(x)) + h * ca.fabs(rates)
+        led = equations.state_rates(t, q, v, equations.acting(u, x), p)
+        sizes_of_states = 1 + ca.fabs(equations.states_of(x)) + h * ca.fabs(led)
         first = ca.vertcat(*(ci * h * moved / size for ci in self.c))
         guess = ca.Function("kp_guess", known, [first, ca.densify(ca.vertcat(size, sizes_of_states))])
         unknowns, factor = ca.MX.sym("unknowns", 2 * n), ca.MX.sym("factor", 1 + equations.nz)
