@@ -27,7 +27,7 @@ from kingpost.mechanism.load_request import LoadRequest
 from kingpost.mechanism.mechanism import quaternion_rows
 from kingpost.multibody.assembly import assemble
 from kingpost.plugins.formulations.quaternions.bodies import convective, left, quaternion_mass_matrix, spatial
-from kingpost.registry.registry import Source
+from kingpost.registry.registry import Origin
 from kingpost.registry.selection import select
 from kingpost.symbols.screws import rotation_of_quaternion
 from kingpost.testing import FORMULATION_CHECKS
@@ -50,7 +50,7 @@ class Drive(Force):
 
 
 PLUGINS = PluginSet(entry_points=False)
-PLUGINS.forces.add(Drive, Source("file", __file__, "tests", "local"))
+PLUGINS.forces.add(Drive, Origin("file", __file__, "tests", "local"))
 SCALE = [1.0]
 
 
