@@ -329,10 +329,11 @@ def test_a_wrong_pairing_names_those_that_work(plugins):
 
 
 def hook_test(plugin_file, hook, base, body):
+    module = f"kingpost.{base}".rpartition(".")[0]
     path = plugin_file(
         f"""
 from dataclasses import dataclass
-import kingpost
+import {module}
 
 class Mine(kingpost.{base}):
     \"\"\"Mine.\"\"\"
@@ -482,7 +483,7 @@ def test_hook_kingpost_register_masters(plugin_file, kingpost_cli, tmp_path):
     hook_test(
         plugin_file,
         "kingpost_register_masters",
-        "interfaces.master.Master",
+        "fmu.cosim.masters.interface.Master",
         """
         def begin(self, coupling):
             def advance(t, h):

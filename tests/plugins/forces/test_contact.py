@@ -1,37 +1,17 @@
 """Contact of points with a plane: statics, virtual work, equal and opposite, no pull, friction, and energy that never grows."""
 
-import functools
 import itertools
 import math
 
 import numpy as np
 import pytest
 
-from kingpost import Body, ForceElement, Joint, Mechanism, MechanismError, PluginSet, simulate
-from kingpost.multibody.assembly import assemble
+from kingpost import Body, ForceElement, Joint, Mechanism, MechanismError, simulate
+from tests.plugins.forces.deriving import BUILT_IN, FORMULATIONS, applied, derive, potential
 
-FORMULATIONS = ("kane", "recursive")
-BUILT_IN = PluginSet(entry_points=False)
 G = 9.81
 #: The corners of a cube with edges of 1 m.
 CORNERS = tuple(itertools.product((-0.5, 0.5), repeat=3))
-
-
-@functools.cache
-def derive(mechanism, formulation="kane"):
-    return BUILT_IN.formulations.get(formulation)().derive(assemble(mechanism, BUILT_IN))
-
-
-def applied(mechanism, q, v, formulation="kane"):
-    """The generalized forces of the forces of a mechanism."""
-    bare = Mechanism("bare", bodies=mechanism.bodies, joints=mechanism.joints)
-    both = [np.asarray(derive(machine, formulation).descriptor(0, q, v, [], [])[1]).ravel() for machine in (mechanism, bare)]
-    return both[0] - both[1]
-
-
-def potential(mechanism, q, formulation="kane"):
-    equations = derive(mechanism, formulation)
-    return float(equations.observations(0, q, np.zeros(equations.nv), [], [])[-2])
 
 
 def contact(**options):
@@ -101,7 +81,7 @@ def test_the_elastic_part_is_the_slope_of_its_potential(formulation):
         ]
         assert max(map(abs, slopes)) > 100
         # Third derivatives of up to 6 k / (0.1 m) times 1e-10 / 6, from each of eight corners.
-        assert applied(mechanism, q, np.zeros(12), formulation) == pytest.approx(np.negative(slopes), abs=1e-4)
+        assert applied(mechanism, q, np.zeros(12), formulation=formulation) == pytest.approx(np.negative(slopes), abs=1e-4)
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
@@ -109,14 +89,14 @@ def test_box_and_deck_push_each_other_equally_and_lose_energy(formulation):
     rough = box_and_deck(contact(**TILTED, damping=300.0, friction=0.4))
     smooth = box_and_deck(contact(**TILTED))
     for q, v in states():
-        forces = applied(rough, q, v, formulation)
+        forces = applied(rough, q, v, formulation=formulation)
         total = np.zeros(6)
         for first_q, first_v in ((0, 0), (7, 6)):
             R = rotation(q[first_q + 3 : first_q + 7])
             moment, force = R @ forces[first_v : first_v + 3], R @ forces[first_v + 3 : first_v + 6]
             total += np.concatenate([moment + np.cross(q[first_q : first_q + 3], force), force])
         assert np.abs(total).max() < 1e-12 * np.abs(forces).max()
-        lost = (forces - applied(smooth, q, v, formulation)) @ v
+        lost = (forces - applied(smooth, q, v, formulation=formulation)) @ v
         assert lost < -10
 
 
@@ -210,11 +190,11 @@ def test_a_deck_ends_at_its_edges(formulation):
     for away, share in ((0.0, 1.0), (4.0, 0.0)):
         q = np.array([0.2, 0.1, 0.4, 1, 0, 0, 0], dtype=float)
         q[:3] += away * across
-        expected = share * applied(endless, q, np.zeros(6), formulation)
-        np.testing.assert_allclose(applied(bounded, q, np.zeros(6), formulation), expected, atol=1e-6)
+        expected = share * applied(endless, q, np.zeros(6), formulation=formulation)
+        np.testing.assert_allclose(applied(bounded, q, np.zeros(6), formulation=formulation), expected, atol=1e-6)
     q = np.array([0.2, 0.1, 0.4, 1, 0, 0, 0], dtype=float)
     q[:3] += 0.8 * across
-    step, force = 1e-5, applied(bounded, q, np.zeros(6), formulation)[3:]
+    step, force = 1e-5, applied(bounded, q, np.zeros(6), formulation=formulation)[3:]
     for i in range(3):
         ends = [potential(bounded, q + sign * step * np.eye(7)[i], formulation) for sign in (-1, 1)]
         assert force[i] == pytest.approx(-(ends[1] - ends[0]) / (2 * step), rel=1e-5, abs=1e-3)

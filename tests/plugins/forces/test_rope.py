@@ -1,6 +1,5 @@
 """The elastic rope: statics, virtual work over sheaves and off winches, slack, damping that never pushes, a fall into it."""
 
-import functools
 import math
 
 import casadi as ca
@@ -22,28 +21,9 @@ from kingpost import (
 )
 from kingpost.multibody.assembly import assemble, make_forces
 from kingpost.multibody.tree import TreeKinematics
-from kingpost.plugins.forces.laws import never_negative, one_sided
+from tests.plugins.forces.deriving import BUILT_IN, FORMULATIONS, applied, derive, potential
 
-FORMULATIONS = ("kane", "recursive")
-BUILT_IN = PluginSet(entry_points=False)
 G = 9.81
-
-
-@functools.cache
-def derive(mechanism, formulation="kane"):
-    return BUILT_IN.formulations.get(formulation)().derive(assemble(mechanism, BUILT_IN))
-
-
-def applied(mechanism, q, v, t=0.0, formulation="kane"):
-    """The generalized forces of the forces of a mechanism."""
-    bare = Mechanism("bare", bodies=mechanism.bodies, joints=mechanism.joints)
-    both = [np.asarray(derive(machine, formulation).descriptor(t, q, v, [], [])[1]).ravel() for machine in (mechanism, bare)]
-    return both[0] - both[1]
-
-
-def potential(mechanism, q, formulation="kane"):
-    equations = derive(mechanism, formulation)
-    return float(equations.observations(0, q, np.zeros(equations.nv), [], [])[-2])
 
 
 def hanging(*forces, mass=50.0, **start):
@@ -58,50 +38,6 @@ def hanging(*forces, mass=50.0, **start):
 
 def sling(**options):
     return ForceElement("rope", **{"body": "load", "other": "world", **options})
-
-
-# The laws
-
-
-def test_the_rounded_corner_is_zero_below_straight_above_and_smooth_between():
-    s = ca.SX.sym("s")
-    value, slope, integral = one_sided(s, ca.SX(0.2))
-    derivatives = [ca.gradient(integral, s) - value, ca.gradient(value, s) - slope]
-    curvature = ca.gradient(slope, s)
-    law = ca.Function("law", [s], [value, slope, integral, *derivatives, curvature])
-    for stretch in (-3.0, -0.1):
-        assert [float(x) for x in law(stretch)] == [0.0] * 6
-    for stretch in (0.1 + 1e-9, 0.7, 20.0):
-        found = [float(x) for x in law(stretch)]
-        assert found[:3] == pytest.approx([stretch, 1.0, stretch**2 / 2 + 0.2**2 / 40], rel=1e-14)
-        assert found[3:] == pytest.approx([0, 0, 0], abs=1e-14 * stretch)
-    for stretch in np.linspace(-0.099, 0.099, 23):
-        value_here, slope_here, _, *zero, curvature_here = (float(x) for x in law(stretch))
-        assert zero == pytest.approx([0, 0], abs=1e-15)
-        assert value_here > max(stretch, 0)
-        assert 0 < slope_here < 1
-        # 6 x (1 - x) / width, which vanishes at both ends: the force is twice differentiable everywhere.
-        x = stretch / 0.2 + 0.5
-        assert curvature_here == pytest.approx(6 * x * (1 - x) / 0.2, abs=1e-12)
-
-
-def test_a_one_sided_force_adds_its_drag_but_never_changes_its_sign():
-    e, d = ca.SX.sym("e"), ca.SX.sym("d")
-    total = never_negative(e, d)
-    law = ca.Function("law", [e, d], [total, ca.jacobian(total, ca.vertcat(e, d))])
-    for elastic in (1e-9, 0.3, 5.0, 1e6):
-        for part in (-1e3, -3.0, -0.51, -0.5, -0.2, 0.0, 0.8, 40.0):
-            exact = elastic * (1 + part if part >= -0.5 else -1 / (4 * part))
-            assert float(law(elastic, part * elastic)[0]) == pytest.approx(exact, rel=1e-14)
-        slopes = [np.asarray(law(elastic, (-0.5 + side) * elastic)[1]) for side in (-1e-9, 1e-9)]
-        assert slopes[0] == pytest.approx(slopes[1], abs=1e-8)
-    # Without an elastic part there is nothing to take off, and the slopes that Newton's method sees are finite.
-    for drag in (-2.0, -1e-9, 0.0):
-        assert float(law(0.0, drag)[0]) == 0.0
-        assert np.isfinite(np.asarray(law(0.0, drag)[1])).all()
-
-
-# Statics
 
 
 @pytest.mark.parametrize(
@@ -120,9 +56,6 @@ def test_a_slack_rope_does_nothing_at_all():
     for place, speed in ((-1.0, 5.0), (-3.99, -5.0), (-3.9949, -5.0)):
         assert applied(mechanism, [place], [speed]).tolist() == [0.0]
         assert potential(mechanism, [place]) == 0.0
-
-
-# Virtual work
 
 
 def crane(*forces):
@@ -208,9 +141,6 @@ def test_the_winch_feels_the_tension_times_its_radius_in_the_sense_of_paying_out
         assert applied(mechanism, q, np.zeros(14))[winch] == pytest.approx(0.4 * (exact + more), rel=1e-4 if more else 1e-12)
 
 
-# Damping
-
-
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_damping_acts_on_the_rate_of_the_stretch_and_never_pushes(formulation):
     k, d, tau, radius, pay_out = 20.0, 10.0, 0.02, 0.5, 0.3
@@ -234,7 +164,7 @@ def test_damping_acts_on_the_rate_of_the_stretch_and_never_pushes(formulation):
         elastic, drag = k * stretch, (d + tau * k) * rate
         tension = elastic + drag if drag >= -elastic / 2 else -(elastic**2) / (4 * drag)
         pushed += elastic + drag < 0
-        found = applied(mechanism, [place, angle], [speed, turn], t, formulation)
+        found = applied(mechanism, [place, angle], [speed, turn], t, formulation=formulation)
         assert found == pytest.approx([-tension, radius * tension], rel=1e-11)
         assert tension > 0
     assert pushed >= 3  # a plain damper would push there
@@ -282,9 +212,6 @@ def test_a_rope_that_is_wound_up_to_its_end_stops_the_run():
         assert error.value.history.time[-1] == pytest.approx(0.49, abs=0.011)
 
 
-# What is refused
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -307,9 +234,6 @@ def test_a_rope_that_cannot_be_is_refused(options, message):
         derive(hanging(sling(**options)))
     assert isinstance(error.value, KingpostError)
     assert message in str(error.value)
-
-
-# Everything together
 
 
 def test_the_machine_of_the_documentation_runs_and_its_load_hangs_on_the_rope(root, tmp_path):

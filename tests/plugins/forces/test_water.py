@@ -1,48 +1,24 @@
-"""Added mass, damping and wave excitation against rigid bodies, Galilei's principle, closed forms and linear theory."""
-
-import functools
-import math
+"""Added mass and damping against rigid bodies, Galilei's principle and closed forms."""
 
 import casadi as ca
 import numpy as np
 import pytest
 
-from kingpost import Body, ForceElement, Input, Joint, KingpostError, Mechanism, Parameter, PluginSet, simulate
-from kingpost.marine.waves import jonswap
-from kingpost.multibody.assembly import assemble
-
-FORMULATIONS = ("kane", "recursive")
-BUILT_IN = PluginSet(entry_points=False)
-#: As in the conformance kit: some 1e3 operations per entry, and mass matrices with condition numbers up to 1e4.
-ROUNDING = 1e-10
-
-
-@functools.cache
-def derive(mechanism, formulation="kane"):
-    return BUILT_IN.formulations.get(formulation)().derive(assemble(mechanism, BUILT_IN))
-
-
-def run(mechanism, t_end, step, **arguments):
-    return simulate(mechanism, t_end, step=step, backend="vm", plugins=BUILT_IN, **arguments)
-
-
-def rk4_error(rate, t_end, step):
-    """A bound for the error of rk4 relative to a motion with ``rate``: (rate step)^5 / 120 in each step, twice for safety."""
-    return 2 * t_end / step * (rate * step) ** 5 / 120
-
-
-def hat(p):
-    return np.array([[0, -p[2], p[1]], [p[2], 0, -p[0]], [-p[1], p[0], 0]])
-
-
-def rigid(mass, com, inertia, about=(0.0, 0.0, 0.0)):
-    """The 6 x 6 inertia of a rigid body about a point in the marine order: forces first."""
-    c = hat(np.subtract(com, about))
-    return np.block([[mass * np.eye(3), -mass * c], [mass * c, inertia - mass * c @ c]])
-
-
-def entries(matrix):
-    return tuple(float(matrix[i, j]) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
+from kingpost import ForceElement, KingpostError
+from tests.plugins.forces.deriving import FORMULATIONS, ROUNDING, applied, derive, run
+from tests.plugins.forces.floating import (
+    UNIT,
+    full_matrix,
+    hat,
+    heaving,
+    in_heave,
+    rigid,
+    rk4_error,
+    rotation,
+    shape,
+    states,
+    vessel,
+)
 
 
 def together(*parts):
@@ -50,60 +26,6 @@ def together(*parts):
     mass = sum(m for m, _, _ in parts)
     com = sum(m * c for m, c, _ in parts) / mass
     return mass, com, sum(inertia - m * hat(c - com) @ hat(c - com) for m, c, inertia in parts)
-
-
-def shape(seed):
-    """A random mass, centre and inertia that a body can have."""
-    rng = np.random.default_rng(seed)
-    cloud = rng.uniform(-1, 1, (5, 3))
-    second = cloud.T @ cloud
-    return float(rng.uniform(1, 4)), rng.uniform(-0.5, 0.5, 3), np.trace(second) * np.eye(3) - second
-
-
-def body(name, part):
-    mass, com, inertia = part
-    return Body(name, mass=mass, com=com.tolist(), inertia=entries(inertia))
-
-
-def vessel(hull, crane, *forces, **more):
-    return Mechanism(
-        "vessel",
-        bodies=[body("hull", hull), body("crane", crane)],
-        joints=[
-            Joint("sea", "free", "world", "hull"),
-            Joint("slew", "revolute", "hull", "crane", axis=(0.1, 0, 1), position=(0.4, 0.1, 0.5), child_position=(0, 0.1, 0)),
-        ],
-        forces=forces,
-        **more,
-    )
-
-
-def states(count=3, seed=1):
-    rng = np.random.default_rng(seed)
-    for _ in range(count):
-        turn = rng.uniform(-1, 1, 4)
-        yield np.array([*rng.uniform(-1, 1, 3), *(turn / np.linalg.norm(turn)), rng.uniform(-1, 1)]), rng.uniform(-2, 2, 7)
-
-
-def rotation(q):
-    w, n = q[3], q[4:7]
-    return np.eye(3) + 2 * (w * hat(n) + hat(n) @ hat(n))
-
-
-def full_matrix(seed=3):
-    """Symmetric, positive definite, with all couplings: no rigid body's."""
-    root = np.random.default_rng(seed).uniform(-1, 1, (6, 6))
-    return (root @ root.T + 0.5 * np.eye(6)).round(6)
-
-
-def applied(mechanism, q, v, t=0.0, u=(), p=(), formulation="kane"):
-    """The generalized forces of the forces of a mechanism."""
-    bare = Mechanism("bare", bodies=mechanism.bodies, joints=mechanism.joints)
-    with_forces = np.asarray(derive(mechanism, formulation).descriptor(t, q, v, list(u), list(p))[1]).ravel()
-    return with_forces - np.asarray(derive(bare, formulation).descriptor(t, q, v, [], [])[1]).ravel()
-
-
-# Added mass
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
@@ -175,9 +97,6 @@ def test_in_a_current_everything_moves_as_seen_by_somebody_who_drifts_along(form
         assert np.abs(found - seen).max() < ROUNDING * np.abs(seen).max()
 
 
-# Damping
-
-
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_damping_is_the_formula_of_its_documentation(formulation):
     matrix = full_matrix() + 3 * np.triu(np.ones((6, 6)), 1) - 3 * np.tril(np.ones((6, 6)), -1)  # with a part that does no work
@@ -201,20 +120,6 @@ def test_damping_is_the_formula_of_its_documentation(formulation):
         assert drag @ speed > 0
 
 
-def heaving(*forces, mass=4.0, start=0.0, start_rate=0.0, **more):
-    return Mechanism(
-        "heaving",
-        bodies=[Body("hull", mass=mass)],
-        joints=[Joint("sea", "prismatic", "world", "hull", axis=(0, 0, 1), start=start, start_rate=start_rate)],
-        forces=forces,
-        **more,
-    )
-
-
-def in_heave(value):
-    return np.diag([0, 0, value, 0, 0, 0]).tolist()
-
-
 def test_quadratic_damping_slows_a_body_as_known():
     mass, q, speed, transition = 4.0, 3.0, 2.0, 0.01
     history = run(heaving(ForceElement("body-damping", body="hull", quadratic=(0, 0, q, 0, 0, 0)), start_rate=speed), 3.0, 0.01)
@@ -222,125 +127,6 @@ def test_quadratic_damping_slows_a_body_as_known():
     # The slowest speed is 36 times the transition: the smoothing is lost in rounding. The steepest rate is 2 q v / m at first.
     assert exact[-1] > 30 * transition
     assert np.abs(history["sea.displacement.rate"] - exact).max() < speed * rk4_error(2 * q * speed / mass, 3.0, 0.01)
-
-
-# Waves
-
-UNIT = (0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
-
-
-@pytest.mark.parametrize("formulation", FORMULATIONS)
-@pytest.mark.parametrize("frequency", [0.6, 1.4, 3.0], ids=["long", "resonant", "short"])
-def test_a_floating_body_heaves_in_a_regular_wave_by_the_closed_form(frequency, formulation):
-    mass, added, damping, stiffness, transfer, amplitude, phase, lead = 4.0, 3.0, 1.2, 14.0, 25.0, 0.3, 0.7, -0.4
-    wave = amplitude * np.exp(1j * phase)
-    force = transfer * np.exp(1j * lead) * wave
-    Z = force / (stiffness - frequency**2 * (mass + added) + 1j * frequency * damping)
-    mechanism = heaving(
-        ForceElement("added-mass", body="hull", matrix=in_heave(added)),
-        ForceElement("body-damping", body="hull", matrix=in_heave(damping)),
-        ForceElement("hydrostatic", body="hull", matrix=in_heave(stiffness)),
-        ForceElement(
-            "wave-excitation",
-            body="hull",
-            components=[(amplitude, frequency, phase)],
-            transfer=[(0, 0, transfer, 0, 0, 0)],
-            transfer_phase=[(0, 0, lead, 0, 0, 0)],
-        ),
-        mass=mass,
-        start=Z.real,
-        start_rate=(1j * frequency * Z).real,
-    )
-    # Begun in the steady state, the motion is it from the first step on: nothing has to decay.
-    history = run(mechanism, 12.0, 0.02, formulation=formulation)
-    exact = (Z * np.exp(1j * frequency * history.time)).real
-    assert np.abs(history["sea.displacement"] - exact).max() < abs(Z) * rk4_error(3.0, 12.0, 0.02)
-
-
-def test_all_six_motions_in_a_small_wave_are_those_of_the_linear_theory():
-    mass, com, inertia = shape(0)
-    A, B, C = full_matrix(1), full_matrix(2), 5 * full_matrix(5)
-    frequency, amplitude = 1.3, 1e-4
-    lead, magnitude = np.array([0.1, 0.5, -0.7, 1.2, 2.0, -0.3]), np.array([3.0, -2.0, 5.0, 1.0, 4.0, -6.0])
-    X = amplitude * np.linalg.solve(
-        C - frequency**2 * (rigid(mass, com, inertia) + A) + 1j * frequency * B, magnitude * np.exp(1j * lead)
-    )
-    place, speed = X.real, (1j * frequency * X).real
-    mechanism = Mechanism(
-        "floating",
-        bodies=[body("hull", (mass, com, inertia))],
-        joints=[
-            Joint("sea", "free", "world", "hull", start=(*place[:3], 1, *place[3:] / 2), start_rate=(*speed[3:], *speed[:3]))
-        ],
-        forces=[
-            ForceElement("added-mass", body="hull", matrix=A.tolist()),
-            ForceElement("body-damping", body="hull", matrix=B.tolist()),
-            ForceElement("hydrostatic", body="hull", matrix=C.tolist()),
-            ForceElement(
-                "wave-excitation",
-                body="hull",
-                components=[(amplitude, frequency, 0)],
-                transfer=[magnitude.tolist()],
-                transfer_phase=[lead.tolist()],
-            ),
-        ],
-    )
-    history = run(mechanism, 10.0, 0.01)
-    found = history.select(["sea.x", "sea.y", "sea.z", "sea.qx", "sea.qy", "sea.qz"]) * np.array([1, 1, 1, 2, 2, 2])
-    exact = np.real(np.outer(np.exp(1j * frequency * history.time), X))
-    # Terms of second order, motion times motion, are left out: some ten of them. rk4 adds less than 1e-6 of the motion.
-    size = np.abs(X).max()
-    assert np.abs(found - exact).max() < 10 * size**2 + 1e-6 * size
-
-
-def test_a_wave_wrench_keeps_its_horizontal_axes_and_its_point():
-    transfer, lead = np.array([3.0, -2.0, 5.0, 1.0, 4.0, -6.0]), np.array([0.1, 0.5, -0.7, 1.2, 2.0, -0.3])
-    waves, at, heading = [(0.4, 0.9, 0.3), (0.2, 1.7, -1.1)], np.array([0.5, -0.2, 0.1]), 0.8
-    rows, leads = [transfer, 2 * transfer], [lead, lead + 0.2]
-    force = ForceElement(
-        "wave-excitation",
-        body="hull",
-        components=waves,
-        transfer=np.array(rows).tolist(),
-        transfer_phase=np.array(leads).tolist(),
-        at=at.tolist(),
-        heading=heading,
-        ramp=4.0,
-    )
-    mechanism = vessel(shape(0), shape(1), force)
-    turn = np.array([[math.cos(heading), -math.sin(heading), 0], [math.sin(heading), math.cos(heading), 0], [0, 0, 1]])
-    for t, grown in ((-1.0, 0.0), (0.0, 0.0), (1.0, 0.103515625), (2.0, 0.5), (4.0, 1.0), (7.0, 1.0)):
-        q, v = next(states())
-        wrench = sum(
-            a * row * np.cos(w * t + phase + ahead) for (a, w, phase), row, ahead in zip(waves, rows, leads, strict=True)
-        )
-        force_B, moment_B = rotation(q).T @ turn @ wrench[:3], rotation(q).T @ turn @ wrench[3:]
-        exact = grown * np.concatenate([moment_B + np.cross(at, force_B), force_B, [0.0]])
-        assert applied(mechanism, q, v, t) == pytest.approx(exact, abs=1e-12)
-
-
-def test_one_row_serves_all_components_and_formulas_may_use_inputs_and_parameters():
-    sea = [("scale * 0.5", "w", "shift"), (0.2, 1.7, "2 * shift")]
-    force = ForceElement("wave-excitation", body="hull", components=sea, transfer=[UNIT])
-    more = {
-        "inputs": [Input("shift", "rad")],
-        "parameters": [Parameter("scale", 1.0, "1"), Parameter("w", 1.0, "rad/s")],
-    }
-    exact = 1.4 * 0.5 * math.cos(1.1 * 2.0 + 0.3) + 0.2 * math.cos(1.7 * 2.0 + 0.6)
-    assert applied(heaving(force, **more), [0.0], [0.0], 2.0, [0.3], [1.4, 1.1]) == pytest.approx([exact], abs=1e-14)
-
-
-def test_fifty_waves_cost_a_sine_and_a_cosine_each():
-    force = ForceElement("wave-excitation", body="hull", components=jonswap(2.0, 8.0, components=50), transfer=[UNIT] * 50)
-    equations = derive(heaving(force))
-    symbols = [equations.t, equations.q, equations.v, equations.u, equations.p]
-    function = ca.Function("f", symbols, [equations.f])
-    operations = [function.instruction_id(i) for i in range(function.n_instructions())]
-    assert sum(operation in (ca.OP_SIN, ca.OP_COS) for operation in operations) <= 100
-    assert len(operations) < 600
-
-
-# What is refused
 
 
 def crooked():
@@ -394,15 +180,3 @@ def test_what_no_water_does_is_refused(force, message):
     with pytest.raises(KingpostError) as error:
         derive(heaving(force))
     assert message in str(error.value)
-
-
-def test_the_sea_of_the_documentation_can_be_put_on_a_body(root):
-    names = {}
-    exec((root / "docs" / "marine.md").read_text().split("```python\n")[1].split("```")[0], names)
-    equations = derive(
-        Mechanism(
-            "barge", [Body("barge", mass=1.0)], [Joint("sea", "prismatic", "world", "barge", axis=(0, 0, 1))], [names["force"]]
-        )
-    )
-    heave = float(equations.descriptor(30.0, [0], [0], [], [])[1])
-    assert heave == pytest.approx(3.5e5 * sum(a * math.cos(w * 30.0 + phase) for a, w, phase in names["sea"]), rel=1e-12)

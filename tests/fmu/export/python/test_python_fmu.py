@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import kingpost.interfaces.force
+import kingpost.multibody.force
 from kingpost import CoordinateName, Loads, hookimpl
 
 
