@@ -199,3 +199,17 @@ def test_a_redundant_closure_is_told(kingpost_cli, model, tmp_path):
     assert outcome.status == 0
     assert "eye (revolute); redundant, loads by least squares: eye" in outcome.out
     assert json.loads((tmp_path / "o" / "run.json").read_text())["redundant_closures"] == ["eye"]
+
+
+def test_the_command_line_closes_loops_and_watches_them(kingpost_cli, tmp_path):
+    wide = ["four-bar", "--t-end", "0.1", "--set", "crank-pivot.angle=1.2", "--out", str(tmp_path), "--write", "npz"]
+    refused = kingpost_cli("run", *wide)
+    assert refused.status == 3
+    assert "leave closure 'rocker-pin' open" in refused.err
+    outcome = kingpost_cli("run", *wide, "--close-loops", "--monitors")
+    assert outcome.status == 0, outcome.err
+    assert "1 degree of freedom: 3 speeds, 2 constraints" in outcome.out
+    assert "rocker-pin (point-on-line)" in outcome.out
+    assert "'crank-pivot.angle' starts +0.1371 from its start value" in outcome.err
+    with np.load(tmp_path / "history.npz") as stored:
+        assert any("constraints.condition" in str(value) for value in stored.values())

@@ -40,6 +40,9 @@ def sling(**options):
     return ForceElement("rope", **{"body": "load", "other": "world", **options})
 
 
+# Statics
+
+
 @pytest.mark.parametrize(
     ("options", "stretch"),
     [({"stiffness": 2e4}, 50 * G / 2e4), ({"EA": 1e5}, 50 * G * 4.0 / 1e5)],
@@ -56,6 +59,9 @@ def test_a_slack_rope_does_nothing_at_all():
     for place, speed in ((-1.0, 5.0), (-3.99, -5.0), (-3.9949, -5.0)):
         assert applied(mechanism, [place], [speed]).tolist() == [0.0]
         assert potential(mechanism, [place]) == 0.0
+
+
+# Virtual work
 
 
 def crane(*forces):
@@ -141,6 +147,9 @@ def test_the_winch_feels_the_tension_times_its_radius_in_the_sense_of_paying_out
         assert applied(mechanism, q, np.zeros(14))[winch] == pytest.approx(0.4 * (exact + more), rel=1e-4 if more else 1e-12)
 
 
+# Damping
+
+
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_damping_acts_on_the_rate_of_the_stretch_and_never_pushes(formulation):
     k, d, tau, radius, pay_out = 20.0, 10.0, 0.02, 0.5, 0.3
@@ -212,6 +221,9 @@ def test_a_rope_that_is_wound_up_to_its_end_stops_the_run():
         assert error.value.history.time[-1] == pytest.approx(0.49, abs=0.011)
 
 
+# What is refused
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -234,6 +246,9 @@ def test_a_rope_that_cannot_be_is_refused(options, message):
         derive(hanging(sling(**options)))
     assert isinstance(error.value, KingpostError)
     assert message in str(error.value)
+
+
+# Everything together
 
 
 def test_the_machine_of_the_documentation_runs_and_its_load_hangs_on_the_rope(root, tmp_path):

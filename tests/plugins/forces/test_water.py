@@ -97,6 +97,9 @@ def test_in_a_current_everything_moves_as_seen_by_somebody_who_drifts_along(form
         assert np.abs(found - seen).max() < ROUNDING * np.abs(seen).max()
 
 
+# Damping
+
+
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_damping_is_the_formula_of_its_documentation(formulation):
     matrix = full_matrix() + 3 * np.triu(np.ones((6, 6)), 1) - 3 * np.tril(np.ones((6, 6)), -1)  # with a part that does no work
@@ -127,6 +130,9 @@ def test_quadratic_damping_slows_a_body_as_known():
     # The slowest speed is 36 times the transition: the smoothing is lost in rounding. The steepest rate is 2 q v / m at first.
     assert exact[-1] > 30 * transition
     assert np.abs(history["sea.displacement.rate"] - exact).max() < speed * rk4_error(2 * q * speed / mass, 3.0, 0.01)
+
+
+# What is refused
 
 
 def crooked():
