@@ -96,11 +96,6 @@ def test_a_load_at_another_point_has_the_moment_of_its_force(crane, plugins):
     np.testing.assert_array_equal(here["Fz"], history["slew.Fz"])
 
 
-def test_a_request_is_read_from_text():
-    assert LoadRequest.parse("slew") == LoadRequest("slew")
-    assert LoadRequest.parse("slew:frame=parent,side=parent,at=0/0/0.5") == LoadRequest("slew", "parent", "parent", (0, 0, 0.5))
-
-
 @pytest.mark.parametrize(
     ("loads", "message"),
     [

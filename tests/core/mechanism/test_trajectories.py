@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.interpolate import CubicSpline, make_interp_spline
 
-from kingpost import FileError, MechanismError, Parameter
+from kingpost import MechanismError, Parameter
 from kingpost.mechanism.trajectories import (
     HIGHEST_ORDER,
-    KINDS,
-    NO_NAMES,
     REST_TO_REST,
     SPEED_UP,
     Constant,
@@ -22,18 +19,9 @@ from kingpost.mechanism.trajectories import (
     Sampled,
     Sequence,
     ThreePhase,
-    differentiate,
-    read_trajectory,
 )
+from tests.core.mechanism.set_points import CRANE, EPS, ORDERS, SAMPLED, UNIT, rounding, size
 
-EPS = np.finfo(float).eps
-ORDERS = range(HIGHEST_ORDER + 1)
-UNIT = RestToRest(0.0, 1.0, 0.0, 1.0)
-#: The reference function of document 000: tau = 20 s, tau0 = 5 s.
-CRANE = ThreePhase(0.0, 1.0, 0.0, 20.0, 5.0)
-SAMPLE_TIMES = (-0.5, 0.0, 0.4, 1.0, 1.3, 2.0, 2.2, 3.0)
-SAMPLE_VALUES = (1.0, 0.0, 2.0, 2.5, -1.0, 0.5, 0.5, 3.0)
-SAMPLED = [Sampled(SAMPLE_TIMES, SAMPLE_VALUES, kind) for kind in ("hold", "linear", "cubic", "quintic")]
 SMOOTH = [
     Constant(1.25),
     RestToRest(-1.0, 2.0, 0.5, 2.0),
@@ -43,29 +31,6 @@ SMOOTH = [
     Sequence((0.0, 1.0, 2.5), (0.0, 1.0, -1.0), "linear"),
     Sequence((0.0, 1.0, 2.5), (0.0, 1.0, -1.0), "hold"),
 ]
-
-
-def size(trajectory, order, scope=NO_NAMES, least=0.0):
-    """The sum of the absolute terms of a derivative, for ways of at least ``least``: its rounding is a multiple of this."""
-    begins, pieces = trajectory._pieces(scope)
-    total = 0.0
-    for i, piece in enumerate(pieces):
-        span = abs(begins[i] - begins[i - 1]) / abs(piece.length) if 0 < i < len(begins) else 0.0
-        terms = differentiate(piece.coefficients, order)
-        sum_of_terms = sum(abs(c) * max(1.0, span) ** power for power, c in enumerate(terms))
-        scale = max(abs(piece.scale), least) / abs(piece.length) ** order
-        total = max(total, abs(piece.offset) * (order == 0) + scale * sum_of_terms)
-    return total
-
-
-def rounding(trajectory, order, scope=NO_NAMES, least=0.0):
-    """A bound for the difference of two ways to compute a derivative.
-
-    Horner's rule for degree n is off by 2 n eps of the sum of the absolute terms, and the rounding of s and of the factors
-    costs a few n eps more. A joint computed from other times, up to 5 s, is off by 5 eps / 2; where spans are 0.1 s and more
-    that moves s by 25 eps and the sum by 25 n eps. With n <= 9 and two computations, all this is below 1000 eps.
-    """
-    return 1000 * EPS * size(trajectory, order, scope, least)
 
 
 @pytest.mark.parametrize(
@@ -291,72 +256,6 @@ def test_a_number_for_the_time_leaves_an_expression_in_the_parameters():
     assert float(ca.Function("f", [a], [ca.jacobian(value, a)])(0.0)) == 0.5
 
 
-SPACED = st.lists(st.floats(0.5, 1.0), min_size=6, max_size=12).map(np.cumsum)
-
-
-@given(times=SPACED, data=st.data())
-def test_staircases_and_lines_are_those_of_numpy(times, data):
-    values = data.draw(st.lists(st.floats(-10, 10), min_size=len(times), max_size=len(times)))
-    t = data.draw(st.floats(0.0, 13.0))
-    held = values[max(0, np.searchsorted(times, t, side="right") - 1)]
-    assert Sampled(times, values, "hold").value(t) == held
-    # A few roundings each of a slope of up to 40, a time of up to 1 s and a sum of up to 50.
-    assert Sampled(times, values).value(t) == pytest.approx(np.interp(t, times, values), abs=10 * EPS * 50)
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_splines_are_those_of_scipy(order):
-    cubic, quintic = (Sampled(SAMPLE_TIMES, SAMPLE_VALUES, kind) for kind in ("cubic", "quintic"))
-    references = [CubicSpline(SAMPLE_TIMES, SAMPLE_VALUES), make_interp_spline(SAMPLE_TIMES, SAMPLE_VALUES, k=5)]
-    for ours, theirs in zip((cubic, quintic), references, strict=True):
-        for t in np.linspace(-0.5, 2.999, 50):
-            # scipy evaluates the quintic from B-splines; both go back to the same coefficients.
-            expected = 0.0 if order > 5 else float(theirs(t, nu=order))
-            assert ours.value(t, order=order) == pytest.approx(expected, abs=rounding(ours, order))
-
-
-@given(times=SPACED, coefficients=st.lists(st.floats(-1, 1), min_size=6, max_size=6), where=st.floats(0.0, 0.999))
-def test_splines_reproduce_polynomials_of_their_degree(times, coefficients, where):
-    t = times[0] + where * (times[-1] - times[0])
-    # Six terms of at most 1 in powers of numbers in [0, 1]: values are below 6, rounded some ten times. Splines through points
-    # whose distances differ by up to 2 enlarge errors (the sum of the absolute cardinal splines) by up to 5 and 25; the same
-    # again allows for the linear system they come from.
-    for kind, degree, enlarged in (("cubic", 3, 5.0), ("quintic", 5, 25.0)):
-        polynomial = np.polynomial.Polynomial(coefficients[: degree + 1], domain=(0.0, times[-1]), window=(0.0, 1.0))
-        assert Sampled(times, polynomial(times), kind).value(t) == pytest.approx(polynomial(t), abs=2 * 60 * EPS * enlarged)
-
-
-@pytest.mark.parametrize(("kind", "expected"), [("hold", 1), ("linear", 2), ("cubic", 4), ("quintic", 6)])
-def test_interpolation_converges_with_its_order(kind, expected):
-    def error(n):
-        times = np.linspace(0.0, 2.0, n + 1)
-        c = Sampled(times, np.exp(times), kind)
-        return max(abs(c.value(t) - math.exp(t)) for t in np.linspace(0.0, 2.0, 4003))
-
-    # No derivative of the exponential vanishes. The error is C h^p (1 + D h) with D of order 1; h = 0.1 and 0.05 show the order
-    # p with an error of D (0.1 - 0.05) / ln 2; D up to 4 is allowed for.
-    assert math.log2(error(20) / error(40)) == pytest.approx(expected, abs=0.3)
-
-
-@pytest.mark.parametrize("trajectory", SAMPLED)
-@pytest.mark.parametrize("order", ORDERS)
-def test_the_function_looks_up_the_same_numbers(trajectory, order):
-    function = trajectory.function(order)
-    for t in [-9.0, *SAMPLE_TIMES, *np.linspace(-0.7, 3.2, 40), 9.0]:
-        assert float(function(t)) == pytest.approx(trajectory.value(t, order=order), abs=rounding(trajectory, order))
-
-
-def test_the_function_serves_long_data_and_becomes_c_code():
-    times = np.linspace(0.0, 100.0, 20_001)
-    c = Sampled(times, np.sin(times), "cubic")
-    function = c.function(1)
-    # A cubic spline with h = 0.005 has a slope that is right to about h^3 = 1e-7.
-    assert float(function(33.3333)) == pytest.approx(math.cos(33.3333), abs=1e-7)
-    code = ca.CodeGenerator("trajectory.c")
-    code.add(Sampled(SAMPLE_TIMES, SAMPLE_VALUES, "cubic").function())
-    assert "casadi_low" in code.dump()
-
-
 def test_trajectories_can_be_compared_and_hashed():
     assert Sampled([0, 1], [2, 3]) == Sampled((0.0, 1.0), (2.0, 3.0))
     assert len({RestToRest(0, 1, 0, 1), RestToRest(0.0, 1.0, 0.0, "2 - 1")}) == 1
@@ -374,165 +273,3 @@ def test_only_seven_orders_can_be_asked_for(trajectory, order, t):
 def test_a_trajectory_is_evaluated_at_one_time(t):
     with pytest.raises(MechanismError, match="at one finite time or one scalar CasADi expression, not at"):
         UNIT.value(t)
-
-
-@pytest.mark.parametrize(
-    ("make", "message", "path"),
-    [
-        (lambda: Constant("a +"), "constant trajectory: level: 'a +' is not a formula", "level"),
-        (lambda: RestToRest(math.inf, 1, 0, 1), "rest-to-rest trajectory: start: expected a finite number, got inf", "start"),
-        (lambda: RestToRest(0, 1, 2, 2), "t_end is 2.0 s, t_start is 2.0 s; the end must come after the start", "t_end"),
-        (lambda: ThreePhase(0, 1, 3, 2, 0.5), "three-phase trajectory: t_end is 2.0 s, t_start is 3.0 s", "t_end"),
-        (lambda: ThreePhase(0, 1, 0, 2, 0), "t_blend is 0.0 s; it must be positive", "t_blend"),
-        (lambda: ThreePhase(0, 1, "t0", 2, -1), "t_blend is -1.0 s; it must be positive", "t_blend"),
-        (
-            lambda: ThreePhase(0, 1, 1, 3, 1.5),
-            "t_blend is 1.5 s, more than half of the 2.0 s from t_start = 1.0 s to t_end = 3.0 s; use at most 1.0 s",
-            "t_blend",
-        ),
-        (lambda: Sequence((0, 1), (1, 2, 3)), "sequence trajectory: 2 times but 3 values; give one value for each", "values"),
-        (lambda: Sequence((0,), (1,)), "sequence trajectory: 1 point(s) given; at least 2 are needed", "times"),
-        (lambda: Sequence((0, 2, 1), (1, 2, 3)), "times must rise: times[2] is 1.0 s after 2.0 s; sort them", "times"),
-        (lambda: Sequence((0, "T", 2, 2), (1, 2, 3, 4)), "times must rise: times[3] is 2.0 s after 2.0 s", "times"),
-        (lambda: Sequence((0, 1), (1, 2), "cubic"), "profile: expected one of 'rest-to-rest', 'linear', 'hold'", "profile"),
-        (lambda: Sampled((0, 0), (1, 2)), "sampled trajectory: times must rise: times[1] is 0.0 s after 0.0 s", "times"),
-        (lambda: Sampled((0, "T"), (1, 2)), "sampled trajectory: times: expected a number, got the formula 'T'", "times"),
-        (lambda: Sampled((0, 1), (1, math.nan)), "sampled trajectory: values: expected a finite number, got nan", "values"),
-        (
-            lambda: Sampled((0, 1, 2), (1, 2, 3), "quintic"),
-            "quintic interpolation needs 6 samples, got 3; give more, or use 'cubic' or 'linear'",
-            "interpolation",
-        ),
-        (
-            lambda: Sampled((0, 1), (1, 2), "septic"),
-            "interpolation: expected one of 'hold', 'linear', 'cubic'",
-            "interpolation",
-        ),
-    ],
-)
-def test_what_is_no_trajectory_is_refused(make, message, path):
-    with pytest.raises(MechanismError) as error:
-        make()
-    assert message in str(error.value)
-    assert error.value.path == (path,)
-
-
-@pytest.mark.parametrize(
-    ("trajectory", "scope", "message"),
-    [
-        (RestToRest(0, 1, 0, "T"), {"T": -1.0}, "t_end is -1.0 s, t_start is 0.0 s"),
-        (ThreePhase(0, 1, 0, 4, "T"), {"T": 3.0}, "t_blend is 3.0 s, more than half of the 4.0 s"),
-        (Sequence((0, "T"), (0, 1)), {"T": 0.0}, "times must rise: times[1] is 0.0 s after 0.0 s"),
-        (Constant("length"), {"lenght": 1.0}, "uses 'length', which is not declared; did you mean 'lenght'?"),
-        (Constant("sqrt(a)"), {"a": -1.0}, "'sqrt(a)' is nan with a = -1.0; a trajectory needs finite numbers"),
-        (Constant("a ** 0.5"), {"a": -1.0}, "with a = -1.0; a trajectory needs finite numbers"),
-    ],
-)
-def test_what_formulas_break_is_found_when_their_numbers_are_known(trajectory, scope, message):
-    with pytest.raises(MechanismError) as error:
-        trajectory.value(0.0, scope)
-    assert message in str(error.value)
-
-
-def test_samples_come_from_a_csv_file(tmp_path):
-    path = tmp_path / "heave.csv"
-    path.write_text("\ufefftime, heave ,pitch\r\n0,1,0\n\n 0.1, 2.5e-1,0\n0.30000000000000004,-1,1\n", encoding="utf-8")
-    c = Sampled.from_csv(path, "heave")
-    assert c == Sampled((0.0, 0.1, 0.30000000000000004), (1.0, 0.25, -1.0), "linear")
-    assert Sampled.from_csv(str(path), column="pitch", interpolation="cubic").interpolation == "cubic"
-    (tmp_path / "one.csv").write_text("t,x\n0,1\n1,2", encoding="utf-8")
-    assert Sampled.from_csv(tmp_path / "one.csv").values == (1.0, 2.0)
-
-
-@pytest.mark.parametrize(
-    ("text", "column", "message"),
-    [
-        ("t,x\n0,1\n0.4,1\n\n0.3,2\n", None, "times must rise: line 5 has 0.3 s after 0.4 s; sort the lines"),
-        ("t,x\n0,1\n0.4,1\n0.4,2\n", None, "times must rise: line 4 has 0.4 s after 0.4 s"),
-        ("t,x\n0,1\n1,inf\n", None, "line 3 has inf in column 'x'; it must be finite"),
-        ("t,x\nnan,1\n1,2\n", None, "line 2 has nan in column 't'; it must be finite"),
-        ("t,x\n0,1\n1,two\n", None, "line 3 has 'two' in column 'x', which is not a number"),
-        ("t,x\n0,1\n1,\n", None, "line 3 has '' in column 'x', which is not a number"),
-        ("t,x\n0,1\n1\n", None, "line 3 has 1 entries, but the header names 2 columns"),
-        ("t,x\n0,1\n", None, "holds 1 sample(s) below its header line; at least 2 are needed"),
-        ("t,heave,pitch\n0,1,2\n", "heaf", "has no column 'heaf'; did you mean 'heave'? Columns: heave, pitch."),
-        ("t,heave,pitch\n0,1,2\n", None, "has 2 columns beside 't': heave, pitch; say which 'column' to take"),
-        ("t,x,x\n0,1,2\n", "x", "has 2 columns called 'x'; give them different names"),
-        ("0,1\n1,2\n", None, "line 1 holds numbers; put a header above them, e.g. 'time,value'"),
-        ("t;x\n0;1\n", None, "line 1 must name a time column and at least one other, separated by commas; got ['t;x']"),
-        ("", None, "line 1 must name a time column"),
-        (f"t,x\n0,{'1' * 200_000}\n", None, "line 2 is not CSV: field larger than field limit"),
-    ],
-)
-def test_a_csv_file_that_cannot_be_used_is_refused_with_its_line(tmp_path, text, column, message):
-    path = tmp_path / "data.csv"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(FileError) as error:
-        Sampled.from_csv(path, column)
-    assert str(error.value).startswith(str(path))
-    assert message in str(error.value)
-
-
-def test_a_csv_file_that_cannot_be_read_is_named(tmp_path):
-    with pytest.raises(FileError, match="there is no file '.*none.csv'"):
-        Sampled.from_csv(tmp_path / "none.csv")
-    with pytest.raises(FileError, match="cannot be read"):
-        Sampled.from_csv(tmp_path)
-    (tmp_path / "binary.csv").write_bytes(b"t,x\n\xff\xfe")
-    with pytest.raises(FileError, match="binary.csv' cannot be read"):
-        Sampled.from_csv(tmp_path / "binary.csv")
-    (tmp_path / "short.csv").write_text("t,x\n0,1\n1,2\n", encoding="utf-8")
-    with pytest.raises(MechanismError, match="short.csv: sampled trajectory: quintic interpolation needs 6 samples, got 2"):
-        Sampled.from_csv(tmp_path / "short.csv", interpolation="quintic")
-
-
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (2, Constant(2.0)),
-        ("2*a", Constant("2 * a")),
-        (UNIT, UNIT),
-        ({"kind": "constant", "level": "a"}, Constant("a")),
-        ({"kind": "rest-to-rest", "start": 0, "end": "a", "t_start": 0, "t_end": 1}, RestToRest(0, "a", 0, 1)),
-        ({"kind": "three-phase", "start": 0, "end": 1, "t_start": 0, "t_end": 20, "t_blend": 5}, CRANE),
-        ({"kind": "sequence", "times": [0, 1], "values": [0, "a"], "profile": "hold"}, Sequence((0, 1), (0, "a"), "hold")),
-        ({"kind": "sampled", "times": [0, 1], "values": [0, 2]}, Sampled((0, 1), (0, 2))),
-    ],
-)
-def test_plain_data_describe_trajectories(data, expected):
-    assert read_trajectory(data) == expected
-
-
-def test_every_kind_can_be_read():
-    assert set(KINDS) == {"constant", "rest-to-rest", "three-phase", "sequence", "sampled"}
-    assert all(cls.kind == kind for kind, cls in KINDS.items())
-
-
-def test_a_table_may_name_a_file_beside_it(tmp_path):
-    (tmp_path / "heave.csv").write_text("t,x,y\n0,1,3\n1,2,4\n", encoding="utf-8")
-    table = {"kind": "sampled", "file": "heave.csv", "column": "y", "interpolation": "hold"}
-    assert read_trajectory(table, tmp_path) == Sampled((0, 1), (3, 4), "hold")
-
-
-@pytest.mark.parametrize(
-    ("data", "message", "path"),
-    [
-        ({"kind": "three-fase"}, "no trajectory of kind 'three-fase'; did you mean 'three-phase'? Kinds: constant,", ("kind",)),
-        ({"kind": ["x"]}, "there is no trajectory of kind ['x']", ("kind",)),
-        ({"start": 0}, "the trajectory lacks 'kind'. Kinds: constant, rest-to-rest, three-phase, sequence, sampled.", ()),
-        ({"kind": "constant", "levle": 1}, "a constant trajectory has no 'levle'; did you mean 'level'?", ("levle",)),
-        ({"kind": "rest-to-rest", "start": 0}, "a rest-to-rest trajectory lacks 'end'. It takes: start (required), end", ()),
-        ({"kind": "sequence", "times": 3, "values": [1]}, "a sequence trajectory: times: expected a list, got 3", ("times",)),
-        (
-            {"kind": "sampled", "file": "x.csv", "times": [0, 1]},
-            "a sampled trajectory from a file has no 'times'. It takes: file (required), column = None, interpolation",
-            ("times",),
-        ),
-        ([1, 2], "constant trajectory: level: expected a number or a formula, got [1, 2]", ("level",)),
-    ],
-)
-def test_data_that_describe_no_trajectory_are_refused(data, message, path):
-    with pytest.raises(MechanismError) as error:
-        read_trajectory(data)
-    assert message in str(error.value)
-    assert error.value.path == path

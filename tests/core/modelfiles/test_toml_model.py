@@ -1,46 +1,10 @@
 """TOML model files: the same words as Python, and errors with file and line."""
 
-import json
-
-import jsonschema
 import pytest
 
 from kingpost import Body, FileError, ForceElement, Joint, Mechanism, MechanismError, Parameter, read_model
-from kingpost.base.toml import LineIndex, tomllib
-from kingpost.modelfiles.schema import model_schema
 from kingpost.modelfiles.toml_model import read_model_file
-
-GOOD = """\
-name = "pendulum"
-
-[parameters]
-length = { default = 1.0, unit = "m" }
-
-[[bodies]]
-name = "bob"
-mass = 2.0
-com = [0, 0, "-length"]
-inertia = [
-    0.1,  # Ixx
-    0.1,
-    0.1,
-]
-
-[[joints]]
-name = "pivot"
-kind = "revolute"
-parent = "world"
-child = "bob"
-axis = [0, 1, 0]
-start = 0.3
-
-[[forces]]
-kind = "gravity"
-acceleration = [0, 0, -9.81]
-
-[run]
-t_end = 2
-"""
+from tests.core.modelfiles.files import GOOD
 
 
 def write(tmp_path, text):
@@ -115,50 +79,3 @@ def test_a_file_that_makes_no_sense_is_refused(tmp_path, plugins, text, kind, me
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(FileError, match="there is no file"):
         read_model(tmp_path / "gone.toml")
-
-
-def test_lines_are_found_through_strings_comments_and_nested_arrays():
-    text = "\n".join(
-        [
-            'a = """',  # 1
-            "[not.a.table]",
-            'b = 2"""',
-            "c = [ # ] a bracket in a comment",  # 4
-            "  { x = 1 },",
-            "  { x = '}', y = [1, 2] },",  # 6
-            "]",
-            "[[d.e]]",  # 8
-            'f."g h" = 1',
-            "[d.e.k]",  # 10
-            "l = 1",
-            "[[d.e]]",  # 12
-            "f = 1",
-        ]
-    )
-    assert tomllib.loads(text)["c"][1]["x"] == "}"
-    index = LineIndex(text)
-    found = {
-        path: index.line(path)
-        for path in [
-            ("a",), ("b",), ("c", 0), ("c", 1, "x"), ("d", "e", 0, "f", "g h"), ("d", "e", 0, "k", "l"), ("d", "e", 1, "f"),
-        ]
-    }  # fmt: skip
-    assert list(found.values()) == [1, None, 5, 6, 9, 11, 13]
-
-
-def test_the_shipped_schema_is_the_generated_one(root, plugins):
-    shipped = json.loads((root / "core" / "modelfiles" / "model.schema.json").read_text())
-    assert shipped == json.loads(json.dumps(model_schema(plugins))), (
-        "run: kingpost models --schema > core/modelfiles/model.schema.json"
-    )
-
-
-def test_the_schema_accepts_good_files_and_refuses_bad_ones(root, plugins):
-    schema = model_schema(plugins)
-    jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(tomllib.loads(GOOD), schema)
-    for path in sorted((root / "examples").glob("*.toml")):
-        jsonschema.validate(tomllib.loads(path.read_text()), schema)
-    for old, new in [("mass = 2.0", "mas = 2.0"), ('kind = "gravity"', 'kind = "levity"'), ("[0, 1, 0]", "[0, 1]")]:
-        with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(tomllib.loads(GOOD.replace(old, new, 1)), schema)

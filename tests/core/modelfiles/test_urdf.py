@@ -1,82 +1,14 @@
-"""URDF files: the same dynamics as Pinocchio makes of them, and errors with file and line."""
-
-import re
-import sys
+"""URDF files: the same dynamics as Pinocchio makes of them, and what becomes of names, frames and friction."""
 
 import numpy as np
 import pytest
 
-from kingpost import Body, FileError, ForceElement, Joint, MechanismError
+from kingpost import Body, ForceElement, Joint
 from kingpost.modelfiles.urdf import read_urdf
 from kingpost.multibody.assembly import assemble
 from kingpost.plugins.formulations.kane import Kane
 from kingpost.symbols.screws import numeric, rotation_rpy
-
-# Rotations and products of inertia everywhere, the elbow's axis not of unit length, and one pitch of 90 degrees.
-ARM = """\
-<?xml version="1.0"?>
-<robot name="arm">
-  <material name="blue"><color rgba="0 0 broken 1"/></material>
-  <link name="pedestal">
-    <inertial><mass value="20"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
-  </link>
-  <link name="upper">
-    <visual><geometry><mesh filename="package://no/such/mesh.stl"/></geometry></visual>
-    <inertial>
-      <origin xyz="0.1 -0.2 0.5" rpy="0.3 -0.4 1.1"/>
-      <mass value="3.5"/>
-      <inertia ixx="0.31" iyy="0.42" izz="0.25" ixy="0.02" ixz="-0.03" iyz="0.05"/>
-    </inertial>
-  </link>
-  <link name="fore">
-    <inertial>
-      <origin xyz="0.4 0.05 -0.02" rpy="1.0 1.5707963267948966 0.4"/>
-      <mass value="1.25"/>
-      <inertia ixx="0.021" iyy="0.053" izz="0.048" ixy="0.004" ixz="0.002" iyz="-0.003"/>
-    </inertial>
-  </link>
-  <joint name="shoulder" type="revolute">
-    <origin xyz="0.2 0.1 1.0" rpy="0.5 1.5707963267948966 -0.8"/>
-    <parent link="pedestal"/>
-    <child link="upper"/>
-    <axis xyz="0 1 0"/>
-    <limit lower="-1" upper="1" effort="10" velocity="2"/>
-  </joint>
-  <joint name="elbow" type="continuous">
-    <origin xyz="0 0.3 0.9" rpy="-0.2 0.7 0.1"/>
-    <parent link="upper"/>
-    <child link="fore"/>
-    <axis xyz="1 2 -2"/>
-  </joint>
-</robot>
-"""
-
-SHUTTLE = """\
-<robot name="shuttle">
-  <link name="world"/>
-  <link name="hull">
-    <inertial>
-      <origin xyz="0.1 0.2 -0.3" rpy="0.1 0.2 0.3"/>
-      <mass value="7"/>
-      <inertia ixx="1.1" iyy="1.3" izz="0.9" ixy="0.1" ixz="0.05" iyz="-0.08"/>
-    </inertial>
-  </link>
-  <link name="drawer">
-    <inertial>
-      <origin xyz="0 0.1 0"/>
-      <mass value="2"/>
-      <inertia ixx="0.2" iyy="0.1" izz="0.25" ixy="0" ixz="0.01" iyz="0"/>
-    </inertial>
-  </link>
-  <joint name="float" type="floating">
-    <parent link="world"/><child link="hull"/><origin xyz="1 2 3" rpy="0.4 0.5 0.6"/>
-  </joint>
-  <joint name="slide" type="prismatic">
-    <parent link="hull"/><child link="drawer"/><origin xyz="0.3 0 0.2" rpy="0 0.2 0"/><axis xyz="0.6 0 0.8"/>
-    <limit lower="-1" upper="1" effort="10" velocity="2"/>
-  </joint>
-</robot>
-"""
+from tests.core.modelfiles.robots import ARM, DAMPED, SHUTTLE, SLEDGE
 
 # A camera on massless frames: the root, one between the joints that move, and one at the end.
 FRAMES = """\
@@ -109,30 +41,16 @@ FRAMES = """\
 </robot>
 """
 
-SLEDGE = SHUTTLE.replace('type="floating">', 'type="planar"><axis xyz="0 0 1"/>')
 # A massless root could not float: nothing would resist a spin of it against its only joint.
 HEAVY_FRAMES = FRAMES.replace(
     '<link name="mount"/>',
     '<link name="mount"><inertial><mass value="2"/>'
     '<inertia ixx="0.02" iyy="0.03" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>',
 )
-DAMPED = ARM.replace("<limit ", '<dynamics damping="1.5"/><limit ').replace(
-    '<axis xyz="1 2 -2"/>', '<axis xyz="1 2 -2"/><dynamics damping="0.25" friction="0.1"/>'
-)
 PLUMB = (
     '<link name="bob"/><joint name="plumb" type="fixed">'
     '<parent link="fore"/><child link="bob"/><dynamics damping="1" friction="2"/></joint>'
 )
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(text):
-        path = tmp_path / "robot.urdf"
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
 
 
 def in_pinocchio(pin, model, mechanism, q, v):
@@ -333,184 +251,3 @@ def test_damping_is_left_out_where_urdf_gives_it_no_meaning(write):
     (_, damper) = mechanism.forces
     assert damper == ForceElement("joint-spring", name="slide-damping", coordinate="slide.displacement", damping=3.0)
     assert mechanism.description == "Read from robot.urdf. Not taken over: damping of 'float'."
-
-
-def located(path, text, where, message):
-    """Return the message with file and line in front, the line being that of the first ``where`` in ``text``."""
-    return f"{path}:{text[: text.index(where)].count(chr(10)) + 1}: {message}"
-
-
-@pytest.mark.parametrize(
-    ("text", "where", "message"),
-    [
-        (ARM.replace("</joint>", "", 1), "</robot>", "this is not well-formed XML: Opening and ending tag mismatch: joint"),
-        ("", "", "this is not well-formed XML: Document is empty"),
-        (ARM.replace("robot", "sdf"), "<sdf", "this is not URDF: the outermost element is <sdf>, not <robot>"),
-        (
-            '<robot name="a" xmlns:xacro="http://www.ros.org/wiki/xacro">\n<xacro:arm/>\n</robot>',
-            "<xacro:arm",
-            "<xacro:arm> has not been expanded; run 'xacro' on this file first and read its output",
-        ),
-    ],
-    ids=["broken", "empty", "sdf", "xacro"],
-)
-def test_what_is_not_urdf_is_refused(write, text, where, message):
-    path = write(text)
-    with pytest.raises(FileError) as caught:
-        read_urdf(path)
-    assert str(caught.value).startswith(located(path, text, where, message))
-
-
-BRACE = '<joint name="brace" type="fixed"><parent link="pedestal"/><child link="fore"/></joint>'
-WRONG = {
-    "robot without name": (ARM.replace(' name="arm"', ""), "<robot", "the robot: <robot> lacks the attribute 'name'"),
-    "no link": ('<robot name="nothing"/>', "<robot", "the robot has no <link>"),
-    "link without name": (ARM.replace(' name="fore"', ""), "<link>", "link '': <link> lacks the attribute 'name'"),
-    "no parent": (ARM.replace('<parent link="upper"/>', ""), '<joint name="elbow"', "joint 'elbow': <joint> lacks <parent>"),
-    "empty parent": (
-        ARM.replace('<parent link="upper"/>', "<parent/>"),
-        "<parent/>",
-        "joint 'elbow': <parent> lacks the attribute 'link'",
-    ),
-    "no mass": (ARM.replace('<mass value="20"/>', ""), "<inertial>", "link 'pedestal': <inertial> lacks <mass>"),
-    "no inertia": (
-        ARM.replace('<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>', ""),
-        "<inertial>",
-        "link 'pedestal': <inertial> lacks <inertia>; give zeros for a point mass",
-    ),
-    "inertia with a gap": (
-        ARM.replace(' iyy="0.42"', ""),
-        '<inertia ixx="0.31"',
-        "link 'upper': <inertia> lacks the attribute 'iyy'",
-    ),
-    "comma": (
-        ARM.replace('value="3.5"', 'value="3,5"'),
-        "3,5",
-        "link 'upper': <mass value='3,5'> should hold a finite number",
-    ),
-    "infinite mass": (
-        ARM.replace('value="3.5"', 'value="inf"'),
-        "inf",
-        "link 'upper': <mass value='inf'> should hold a finite number",
-    ),
-    "short vector": (
-        ARM.replace('xyz="0 0.3 0.9"', 'xyz="0 0.3"'),
-        'xyz="0 0.3"',
-        "joint 'elbow': <origin xyz='0 0.3'> should hold 3 finite numbers",
-    ),
-    "damping in words": (
-        DAMPED.replace('damping="0.25"', 'damping="much"'),
-        "much",
-        "joint 'elbow': <dynamics damping='much'> should hold a finite number",
-    ),
-    "no direction": (
-        ARM.replace("0 1 0", "0 0 0"),
-        "0 0 0",
-        "joint 'shoulder': <axis xyz='0 0 0'> is no direction; give one, e.g. '0 0 1'",
-    ),
-    "no direction of a plane": (
-        SLEDGE.replace("0 0 1", "0 0 0"),
-        "0 0 0",
-        "joint 'float': <axis xyz='0 0 0'> is no direction; give one, e.g. '0 0 1'",
-    ),
-    "unknown type": (
-        ARM.replace("continuous", "contineous"),
-        "contineous",
-        "joint 'elbow': unknown type 'contineous'; did you mean 'continuous'? "
-        "Types: revolute, continuous, prismatic, fixed, floating, planar.",
-    ),
-    "no type": (
-        ARM.replace(' type="continuous"', ""),
-        '<joint name="elbow"',
-        "joint 'elbow': <joint> lacks the attribute 'type'",
-    ),
-    "unknown parent": (
-        ARM.replace('<parent link="upper"/>', '<parent link="uper"/>'),
-        "uper",
-        "joint 'elbow': its parent 'uper' is not a link of this file; did you mean 'upper'? Links: pedestal, upper, fore.",
-    ),
-    "unknown child": (
-        ARM.replace('<child link="fore"/>', '<child link="hand"/>'),
-        "hand",
-        "joint 'elbow': its child 'hand' is not a link of this file. Links: pedestal, upper, fore.",
-    ),
-    "mimic": (
-        ARM.replace('<axis xyz="1 2 -2"/>', '<mimic joint="shoulder" multiplier="2"/>'),
-        "<mimic",
-        "joint 'elbow' mimics joint 'shoulder', but the coordinates of a tree move independently. Remove <mimic> to let the "
-        "joint move on its own, or make its type 'fixed' to lock it",
-    ),
-    "two links of one name": (
-        ARM.replace('link name="fore"', 'link  name="upper"'),
-        "<link  name",
-        "two links are called 'upper', the other one in line 7; rename one of them",
-    ),
-    "two joints of one name": (
-        ARM.replace('joint name="elbow"', 'joint  name="shoulder"'),
-        "<joint  name",
-        "two joints are called 'shoulder', the other one in line 22; rename one of them",
-    ),
-    "two roots": (
-        ARM.replace("</robot>", '<link name="loose"/>\n</robot>'),
-        "loose",
-        "2 links have no parent: 'pedestal', 'loose'; a URDF tree has one root. Join the others to it, e.g. by fixed joints",
-    ),
-    "closed loop": (
-        ARM.replace("</robot>", f"{BRACE}\n</robot>"),
-        BRACE,
-        "body 'fore' is the child of two joints, 'elbow' and 'brace'; a tree has one joint for each body",
-    ),
-    "loop beside the root": (
-        ARM.replace('<parent link="pedestal"/>', '<parent link="fore"/>'),
-        '<joint name="shoulder"',
-        "the bodies upper -> fore -> upper carry each other in a loop that never reaches 'world'; "
-        "change the parent of joint 'shoulder' or of another joint of the loop",
-    ),
-    "loop without a root": (
-        SHUTTLE.replace('<link name="world"/>', "").replace('<parent link="world"/>', '<parent link="drawer"/>'),
-        '<joint name="float"',
-        "the bodies hull -> drawer -> hull carry each other in a loop that never reaches 'world'",
-    ),
-    "negative mass": (
-        ARM.replace('value="3.5"', 'value="-3.5"'),
-        '<link name="upper"',
-        "body 'upper': mass is -3.5 kg; it cannot be negative",
-    ),
-    "impossible inertia": (
-        SHUTTLE.replace('ixx="0.2"', 'ixx="0.9"'),
-        '<link name="drawer"',
-        "body 'drawer': no body has the principal moments of inertia",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_a_broken_rule_is_told_with_file_and_line(write, case):
-    text, where, message = WRONG[case]
-    path = write(text)
-    with pytest.raises(MechanismError) as caught:
-        read_urdf(path)
-    assert str(caught.value).startswith(located(path, text, where, message))
-
-
-def test_a_missing_file_is_named(tmp_path):
-    path = tmp_path / "none.urdf"
-    with pytest.raises(FileError, match=re.escape(f"there is no file '{path}'")):
-        read_urdf(path)
-
-
-def test_a_folder_cannot_be_read(tmp_path):
-    with pytest.raises(FileError, match=re.escape(f"'{tmp_path}' cannot be read: ")):
-        read_urdf(str(tmp_path))
-
-
-def test_an_unknown_base_is_refused(write):
-    with pytest.raises(MechanismError, match="base is 'fixed'; give 'weld' to fix the root link in the world or 'free'"):
-        read_urdf(write(ARM), base="fixed")
-
-
-@pytest.mark.parametrize("module", ["yourdfpy", "lxml"])
-def test_without_the_parser_the_extra_is_named(write, monkeypatch, module):
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(FileError, match=re.escape("install it with: pip install 'kingpost[urdf]'")):
-        read_urdf(write(ARM))

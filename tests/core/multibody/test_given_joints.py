@@ -1,45 +1,18 @@
-"""Joints whose motion is given, ports, and loads of machines that are computed elsewhere."""
+"""Joints whose motion is given: the same as a base whose acceleration is known."""
 
 from dataclasses import replace
 
 import casadi as ca
 import numpy as np
 import pytest
-from scipy.integrate import simpson
 
-from kingpost import Body, Closure, ForceElement, Input, Joint, Mechanism, MechanismError, Parameter, Port, simulate
-from kingpost.loads.ports import MOTION, TRIANGLE, TWIST
+from kingpost import Body, Closure, ForceElement, Input, Joint, Mechanism, MechanismError, Port
+from kingpost.loads.ports import MOTION, TRIANGLE
 from kingpost.multibody.assembly import assemble
 from kingpost.multibody.tree import TreeKinematics
-from kingpost.plugins.models.four_bar import FourBar
 from kingpost.simulation.simulate import with_loads
 from kingpost.testing.problems import random_tree
-
-MOTION_INPUTS = tuple(Input(f"base_{name}", "1") for name in ("x", "y", "z", "qw", "qx", "qy", "qz", *TWIST))
-RATE_INPUTS = tuple(Input(f"base_{name}_rate", "1") for name in TWIST)
-#: Joint frames that are nowhere at the origins of their bodies.
-PLACE = {
-    "position": (0.3, 0.1, 0.2),
-    "rotation": (0.1, 0.2, 0.3),
-    "child_position": (0.2, 0.1, 0.0),
-    "child_rotation": (0.3, 0.1, 0.5),
-}
-BASE = Body("carrier", mass=3.0, com=(0.1, 0.2, 0.3), inertia=(1.0, 2.0, 2.5, 0.1, 0.05, 0.2))
-
-
-def on_free_base(tree, mount, **more):
-    joints = [replace(joint, parent="carrier") if joint.parent == "world" else joint for joint in tree.joints]
-    return replace(tree, bodies=(BASE, *tree.bodies), joints=(mount, *joints), **more)
-
-
-def on_given_base(tree, **changes):
-    mount = Joint(
-        "mount", "given", "world", "carrier", pose=MOTION_INPUTS[:7], twist=MOTION_INPUTS[7:], twist_rate=RATE_INPUTS, **PLACE
-    )
-    mount = replace(mount, **changes)
-    signals = [mount.since] if mount.since is not None else []
-    inputs = (*MOTION_INPUTS, *RATE_INPUTS, *tree.inputs, *(Input(str(signal), "s") for signal in signals))
-    return on_free_base(tree, mount, inputs=inputs, ports=(Port("foot", joint="mount"),))
+from tests.core.multibody.shaken import BASE, COMPONENTS, PLACE, on_free_base, on_given_base, shaken_pendulum
 
 
 def derived(mechanism, formulation, plugins):
@@ -60,9 +33,6 @@ def interface(values, port):
         A[i - 1, j - 1] = A[j - 1, i - 1] = values[f"{port}.A{i}{j}"]
     wrench, free = (np.array([values[f"{port}.{kind}{name}"] for name in COMPONENTS]) for kind in ("", "free."))
     return wrench, free, A
-
-
-COMPONENTS = ("Mx", "My", "Mz", "Fx", "Fy", "Fz")
 
 
 @pytest.mark.parametrize("formulation", ["kane", "recursive"])
@@ -140,20 +110,6 @@ def test_a_carrier_with_the_interface_inertia_moves_as_one_machine(formulation, 
     np.testing.assert_allclose(of_crane, expected[6:], rtol=1e-10, atol=1e-10)
 
 
-def shaken_pendulum(**mount):
-    g = Parameter("g", 9.81, "m/s2")
-    return Mechanism(
-        "shaken",
-        bodies=(Body("slide", mass=0), Body("bob", mass=2.0, com=(0, 0, -0.7))),
-        joints=(
-            Joint("pivot", "given", "world", "slide", **mount),
-            Joint("swing", "revolute", "slide", "bob", axis=(0, 1, 0), start=0.4),
-        ),
-        forces=(ForceElement("gravity", acceleration=(0, 0, -g)),),
-        parameters=(g,),
-    )
-
-
 @pytest.mark.parametrize("formulation", ["kane", "recursive"])
 def test_a_pendulum_on_a_shaken_pivot(formulation, plugins):
     """theta'' = -((g + z'') sin theta - x'' cos theta) / l, with both accelerations by hand."""
@@ -163,16 +119,6 @@ def test_a_pendulum_on_a_shaken_pivot(formulation, plugins):
         # With the bob below the pivot, a turn about y moves it to -x.
         expected = -((9.81 + z) * np.sin(angle) - x * np.cos(angle)) / 0.7
         assert float(equations.accelerations(t, [angle], [rate], [], [9.81])) == pytest.approx(expected, rel=1e-12)
-
-
-def test_the_load_of_a_given_joint_is_that_of_its_port(plugins):
-    tree = random_tree(1, 3)
-    history = simulate(
-        on_given_base(tree), 0.02, step=0.01, output_step=0.01, loads="mount:side=parent", backend="vm",
-        settings={"base_qw": 1.0}, inputs={"base_vz_rate": lambda t: 3.0, "base_wx": lambda t: 0.5},
-    )  # fmt: skip
-    for name in COMPONENTS:
-        np.testing.assert_allclose(history[f"mount.{name}"], history[f"foot.{name}"], atol=1e-10)
 
 
 def test_motion_goes_on_from_the_time_at_which_it_was_true(plugins):
@@ -233,58 +179,6 @@ def test_inputs_have_no_rates_of_their_own(plugins):
         derived(replace(mechanism, joints=(given, mechanism.joints[1]), closures=(tied,)), "kane", plugins)
 
 
-def test_ports_name_what_they_are_on():
-    mechanism = shaken_pendulum(pose=(0, 0, 0, 0, 0, 0))
-    with pytest.raises(MechanismError, match="'swing' is not a given joint"):
-        replace(mechanism, ports=(Port("foot", joint="swing"),))
-    with pytest.raises(MechanismError, match=r"'bop' is not a body; did you mean 'bob'\?"):
-        replace(mechanism, ports=(Port("foot", body="bop"),))
-    with pytest.raises(MechanismError, match="not both"):
-        Port("foot", joint="pivot", body="bob")
-
-
 def test_natural_coordinates_know_no_given_motion(plugins):
     with pytest.raises(MechanismError, match="'pivot' is given.*use formulation 'kane' or 'recursive'"):
         derived(shaken_pendulum(pose=(0, 0, 0, 0, 0, 0)), "directors", plugins)
-
-
-@pytest.mark.parametrize("formulation", ["kane", "recursive"])
-def test_a_metered_port_counts_the_energy_that_passes(formulation, plugins):
-    """Against Simpson's rule over the power of every step; the motion is that without the meter."""
-    plain = replace(
-        shaken_pendulum(pose=("0.3*cos(2*t)", 0, "0.1*sin(7*t)", 0, 0, 0)), ports=(Port("hand", joint="pivot", inertia=False),)
-    )
-    metered = replace(plain, ports=(Port("hand", joint="pivot", inertia=False, energy=True),))
-    runs = [
-        simulate(
-            machine, 1.0, step=0.002, output_step=0.002, formulation=formulation, backend="vm", loads="swing", plugins=plugins
-        )
-        for machine in (plain, metered)
-    ]
-    for name in ("swing.angle", "hand.power", "swing.Fz"):
-        np.testing.assert_allclose(runs[1][name], runs[0][name], atol=1e-10 * np.abs(runs[0][name]).max())
-    passed = simpson(runs[1]["hand.power"], x=runs[1].time)
-    # Simpson's rule on a power with w = 14 rad/s: (w h)^4 / 180 of it.
-    assert runs[1]["hand.energy"][-1] == pytest.approx(passed, rel=1e-6)
-    # What the hand takes, the machine loses.
-    lost = runs[1]["energy.total"][0] - runs[1]["energy.total"][-1]
-    assert runs[1]["hand.energy"][-1] == pytest.approx(lost, rel=1e-6)
-
-
-def test_a_metered_port_of_a_machine_with_a_loop(plugins):
-    """A four-bar on a base that is moved up and down: what passes is what the machine loses."""
-    bar = FourBar().build()
-    mount = Joint("mount", "given", "world", "frame", pose=(0, 0, "0.2*sin(3*t)", 0, 0, 0))
-    joints = [replace(joint, parent="frame") if joint.parent == "world" else joint for joint in bar.joints]
-    closures = [replace(closure, parent="frame") if closure.parent == "world" else closure for closure in bar.closures]
-    carried = replace(
-        bar,
-        bodies=(Body("frame", mass=0), *bar.bodies),
-        joints=(mount, *joints),
-        closures=closures,
-        ports=(Port("hand", joint="mount", inertia=False, energy=True),),
-    )
-    history = simulate(carried, 1.0, step=0.001, output_step=0.01, backend="vm", plugins=plugins)
-    lost = history["energy.total"][0] - history["energy.total"]
-    assert np.abs(lost).max() > 1.0
-    np.testing.assert_allclose(history["hand.energy"], lost, atol=1e-7 * np.abs(lost).max())

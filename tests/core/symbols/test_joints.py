@@ -4,11 +4,12 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kingpost import Body, ForceElement, Joint, Mechanism, MechanismError, Parameter, SolverError, simulate
+from kingpost import Body, ForceElement, Joint, Mechanism, SolverError, simulate
 from kingpost.kernel.kernel import Kernel
 from kingpost.simulation.simulate import prepare
 from kingpost.symbols.joints import JOINT_KINDS, Geometry
 from kingpost.symbols.screws import Pose
+from tests.core.symbols.falling import falling
 
 SEQUENCES = ["xyz", "xzy", "yxz", "yzx", "zxy", "zyx", "xyx", "xzx", "yxy", "yzy", "zxz", "zyz"]
 CASES = [(kind, "") for kind in JOINT_KINDS if kind not in ("gimbal", "given")] + [
@@ -75,15 +76,6 @@ def test_the_regularity_of_a_gimbal_is_the_volume_of_its_axes(sequence):
     for state in np.random.default_rng(2).uniform(-4, 4, (20, 3)):
         volume, regularity = (float(item) for item in evaluate(state))
         assert volume == pytest.approx(regularity, abs=1e-14)
-
-
-def falling(kind, **fields):
-    """A body that tumbles without any load on one joint."""
-    return Mechanism(
-        "tumbling",
-        bodies=[Body("body", mass=2.0, inertia=(1.0, 2.0, 2.5))],
-        joints=[Joint("joint", kind, "world", "body", **fields)],
-    )
 
 
 @pytest.mark.parametrize(
@@ -169,42 +161,6 @@ def test_the_guard_costs_nothing_where_nothing_can_lock(plugins):
     assert isinstance(simulation.kernel, Kernel)
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"kind": "universal", "axis": (1, 0, 0)}, "is universal and lacks 'axis2', e.g. [1, 0, 0]"),
-        ({"kind": "screw", "axis": (1, 0, 0)}, "is screw and lacks 'pitch', e.g. 0.01"),
-        ({"kind": "gimbal"}, "is gimbal and lacks 'sequence'"),
-        ({"kind": "gimbal", "sequence": "xxy"}, "sequence is 'xxy'; give three axes from x, y, z with no two equal in a row"),
-        ({"kind": "gimbal", "sequence": "xy"}, "sequence is 'xy'"),
-        ({"kind": "weld", "axis": (1, 0, 0)}, "is weld and has no 'axis'; remove it"),
-        ({"kind": "spherical", "start": (1, 0, 0)}, "start has 3 entries, but a spherical joint has 4"),
-        ({"kind": "spherical", "start_rate": (1, 0, 0, 0)}, "start_rate has 4 entries, but a spherical joint has 3"),
-        ({"kind": "cardan", "coordinates": ("a", "b", "a")}, "two coordinates have the same name: a, b, a"),
-        ({"kind": "universal", "axis": (1, 0, 0), "axis2": (2, 0, 0)}, "its two axes are parallel (0 degrees apart)"),
-        (
-            {"kind": "planar", "axis": (0, 0, 1), "axis2": (1, 0, 1)},
-            "axis2, the first direction in the plane, is 45 degrees from the normal 'axis'; it must be 90",
-        ),
-        ({"kind": "screw", "axis": (1, 0, 0), "pitch": "1 / zero"}, "'1 / zero' divides by zero with zero = 0.0"),
-        ({"kind": "spherical", "start": (0, 0, 0, 0)}, "starts at zero, which is no rotation"),
-    ],
-)
-def test_a_joint_that_makes_no_sense_is_refused(fields, message, plugins):
-    def run():
-        mechanism = Mechanism(
-            "machine",
-            parameters=[Parameter("zero", 0.0, "1")],
-            bodies=[Body("body", mass=1.0, inertia=(1, 1, 1))],
-            joints=[Joint("joint", parent="world", child="body", **fields)],
-        )
-        simulate(mechanism, 1.0, plugins=plugins)
-
-    with pytest.raises(MechanismError) as error:
-        run()
-    assert message in str(error.value)
-
-
 @pytest.mark.parametrize("formulation", ["kane", "recursive"])
 def test_a_weld_beside_a_single_degree_of_freedom(formulation, plugins):
     block = {"mass": 1.0, "inertia": (1, 1, 1)}
@@ -215,11 +171,3 @@ def test_a_weld_beside_a_single_degree_of_freedom(formulation, plugins):
     )
     history = simulate(mechanism, 1.0, formulation=formulation, plugins=plugins)
     assert history["r.angle"][-1] == pytest.approx(2.0, rel=1e-12)
-
-
-def test_own_names_for_coordinates(plugins):
-    mechanism = falling("cardan", coordinates=("heel", "trim", "heading"))
-    history = simulate(mechanism, 0.1, plugins=plugins)
-    assert history.names[:6] == (
-        "joint.heel", "joint.trim", "joint.heading", "joint.heel.rate", "joint.trim.rate", "joint.heading.rate",
-    )  # fmt: skip
