@@ -65,6 +65,12 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "fmus"
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that the tests of a file share, so that each small FMU is built once."""
+    return tmp_path_factory.mktemp("built")
+
+
 @pytest.fixture(scope="session")
 def machine(plugins: PluginSet) -> Callable[[str], Mechanism]:
     """Return a built-in model by name."""

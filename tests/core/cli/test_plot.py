@@ -173,6 +173,3 @@ def test_a_large_machine_stays_readable_unasked(kingpost_cli, plugins, tmp_path)
     outcome = kingpost_cli("plot", "h.npz")
     assert f"left out  {left_out} panels, the first one '" in outcome.out
     assert "narrow --channels, or give --joint" in kingpost_cli("plot", "h.npz", "--channels", "*").err
-
-
-# What is drawn

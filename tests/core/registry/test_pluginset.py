@@ -151,6 +151,3 @@ def test_the_allow_list_and_the_trace(installed, monkeypatch, capsys):
     assert "[kingpost] kingpost_register_integrators: kingpost-two 1.2.3 -> Mine" in capsys.readouterr().err
     monkeypatch.setenv("KINGPOST_LOAD_PLUGINS", "")
     assert "other" not in PluginSet().integrators
-
-
-# One test for each hook, by name: test_docs.py looks for them.

@@ -224,6 +224,3 @@ def test_a_callback_of_casadi_counts_as_python():
     with pytest.raises(SolverError, match="these forces are plain Python: own. Write them"):
         run(effort_of(sine), backend="c")
     assert run(effort_of(sine), step=0.01).values == pytest.approx(run(effort_of(np.sin), step=0.01).values, rel=1e-13)
-
-
-# What goes wrong inside

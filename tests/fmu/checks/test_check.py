@@ -1,7 +1,5 @@
-"""``kingpost fmu-check``: every defect is found by the check that is there for it, and nothing in a clean FMU."""
+"""Checks of FMUs: every defect is found by the check that is there for it, and nothing in a clean FMU."""
 
-import argparse
-import json
 import os
 import signal
 import subprocess
@@ -12,12 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kingpost.base.errors import FileError, KingpostError
 from kingpost.fmu.checks import CHECKS, Check, CheckOptions, Nursery, check_fmu
 from kingpost.fmu.checks.runner import UnknownCheckError
-from kingpost.fmu.commands.check import FINDINGS, FmuCheck
-from kingpost.fmu.file.opened import FmuError
-from kingpost.fmu.process.endings import describe_ending
 from tests.fmu.building import CO_SIMULATION, MODEL_EXCHANGE, first_order, needs_compiler, oscillator, oscillator3
 from tests.fmu.checks.defects import DEFECTS
 
@@ -31,11 +25,6 @@ STOCK = {"validate", "units", "structure", "unknown-references", "after-error", 
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("checked")
-
-
-@pytest.fixture(scope="module")
 def nursery():
     with Nursery() as home:
         yield home
@@ -45,26 +34,6 @@ def nursery():
 def check(nursery):
     def run(path, *only, **options):
         return check_fmu(path, CheckOptions(**{**vars(QUICK), **options}), only=only or None, nursery=nursery)
-
-    return run
-
-
-@pytest.fixture
-def command(plugins, capsys):
-    """Run the verb; return exit status, output and the end of the error output."""
-
-    def run(*words):
-        parser = argparse.ArgumentParser(prog="kingpost fmu-check")
-        verb = FmuCheck()
-        verb.configure(parser)
-        try:
-            status = verb.run(parser.parse_args([str(word) for word in words]), plugins)
-        except KingpostError as error:
-            print(error, file=sys.stderr)
-            status = error.exit_code
-        except SystemExit as leave:
-            status = leave.code
-        return status, *capsys.readouterr()
 
     return run
 
@@ -318,74 +287,6 @@ def test_an_interrupt_leaves_no_process_behind(folder, tmp_path):
 def test_a_check_that_does_not_exist_is_answered_with_the_nearest():
     with pytest.raises(UnknownCheckError, match="no check 'rollbak'; did you mean 'rollback'"):
         check_fmu("any.fmu", only=["rollbak"])
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (None, "does not exist"),
-        (b"this is not a ZIP archive", "is not an FMU, which would be a ZIP archive"),
-        ({"readme.txt": "hello"}, "holds no modelDescription.xml"),
-        ({"modelDescription.xml": "<broken"}, "modelDescription.xml is not XML"),
-        ({"modelDescription.xml": '<fmiModelDescription fmiVersion="1.0"/>'}, "FMU of version '1.0'"),
-        ({"modelDescription.xml": '<fmiModelDescription fmiVersion="2.0"/>'}, "neither co-simulation nor model exchange"),
-        (
-            {"modelDescription.xml": '<fmiModelDescription fmiVersion="2.0"><CoSimulation/></fmiModelDescription>'},
-            "cannot be understood",
-        ),
-    ],
-)
-def test_what_is_no_fmu_is_a_file_problem(tmp_path, command, content, said):
-    path = tmp_path / "x.fmu"
-    if isinstance(content, bytes):
-        path.write_bytes(content)
-    elif content is not None:
-        with zipfile.ZipFile(path, "w") as archive:
-            for name, text in content.items():
-                archive.writestr(name, text)
-    status, _, err = command(path)
-    assert status == FileError.exit_code and said in err
-
-
-@needs_compiler
-def test_the_command_prints_a_line_for_each_check_and_details_of_findings(folder, command):
-    words = ("--instances", 5, "--skip", "memory,speed,many-instances")
-    status, out, _ = command(oscillator(folder), *words)
-    assert status == 0
-    lines = out.splitlines()
-    assert len(lines) == len(NAMES) - 3 + 1
-    assert lines[0].startswith("pass    archive             3 members")
-    assert (
-        lines[-1]
-        == "oscillator (FMI 2.0 co-simulation, made by a text editor): 23 checks, 23 passed, 0 findings, 0 not applicable"
-    )
-    status, out, _ = command(oscillator(folder, "PASS_NAN"), "--only", "nan-input")
-    assert status == FINDINGS == 8
-    first, second, *_ = out.splitlines()
-    assert first.startswith("FINDING nan-input           'force' = nan: passed on")
-    assert second.startswith(" " * 28 + "'force' = inf: passed on")
-
-
-@needs_compiler
-def test_the_command_speaks_json_and_lists(folder, command):
-    status, out, _ = command(oscillator(folder, "HIDDEN_STATE"), "--json", "--only", "rollback,units", "--step", 0.005)
-    data = json.loads(out)
-    assert (status, data["findings"]) == (8, 1)
-    assert data["fmu"]["experiment"] == {"t_start": 0.0, "t_stop": 1.0, "step": 0.005}
-    assert [check["outcome"] for check in data["checks"]] == ["pass", "finding"]
-    status, out, _ = command("--list")
-    assert status == 0 and [line.split()[0] for line in out.splitlines()] == NAMES
-    assert command()[0] == 2
-    assert command("x.fmu", "--only", "rollbak")[0] == 2
-    assert command(oscillator(folder), "--kind", "me")[0] == FmuError.exit_code
-    assert command(oscillator(folder), "--timeout", "0")[0] == KingpostError.exit_code
-
-
-def test_endings_have_names():
-    assert describe_ending(-11) == "was killed by SIGSEGV"
-    assert describe_ending(-6) == "was killed by SIGABRT"
-    assert describe_ending(3) == "left by itself with exit status 3"
-    assert describe_ending(0xC0000005) == "was ended by an access violation"
 
 
 def test_every_check_is_in_the_documentation(root: Path):

@@ -1,9 +1,7 @@
-"""``kingpost fmu-run`` and ``run_fmu``: right numbers, and nothing lost when an FMU fails."""
+"""``run_fmu``: right numbers, and nothing lost when an FMU fails."""
 
-import argparse
 import json
 import math
-import sys
 import zipfile
 
 import fmpy
@@ -11,39 +9,14 @@ import numpy as np
 import pytest
 
 from kingpost.base.channels import Channel
-from kingpost.base.errors import FileError, Interrupted, KingpostError, SolverError
-from kingpost.fmu.commands.run import FmuRunner
+from kingpost.base.errors import Interrupted, SolverError
 from kingpost.fmu.running import FmuError, prepare_fmu, run_fmu
 from kingpost.results.history import History
-from kingpost.results.read_write import read_history, write_history
+from kingpost.results.read_write import write_history
 from tests.fmu.building import MODEL_EXCHANGE, needs_compiler, oscillator, oscillator3, slave
 
 pytestmark = [pytest.mark.xdist_group("fmu-run"), needs_compiler]
 MASS, STIFFNESS, DAMPING, START = 2.0, 50.0, 0.4, 0.1
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("run")
-
-
-@pytest.fixture
-def command(plugins, capsys, tmp_path, monkeypatch):
-    """Run the verb in a throw-away folder; return exit status, output and error output."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words):
-        parser = argparse.ArgumentParser(prog="kingpost fmu-run")
-        verb = FmuRunner()
-        verb.configure(parser)
-        try:
-            status = verb.run(parser.parse_args([str(word) for word in words]), plugins)
-        except KingpostError as error:
-            print(error, file=sys.stderr)
-            status = error.exit_code
-        return status, *capsys.readouterr()
-
-    return run
 
 
 def exact(t, force=0.0, start=START):
@@ -354,37 +327,3 @@ def test_an_annotation_that_is_none_is_a_warning(folder):
     path = oscillator(folder, extra={"resources/kingpost.json": '{"loads": 3}'}, name="annotated")
     history = run_fmu(path, 0.1, isolated=False)
     assert "kingpost.json in the FMU is not used: its 'loads' is int" in history.provenance["warnings"][0]
-
-
-def test_the_command_writes_what_other_verbs_read(folder, command, tmp_path):
-    words = ("--t-end", 1, "--set", "mass=1", "--outputs", "position,velocity", "--write", "csv", "--report")
-    status, out, err = command(oscillator(folder), *words)
-    assert status == 0 and "oscillator: [ok] instantiated, 1 degree of freedom" in err
-    history = read_history(tmp_path / "results" / "oscillator")
-    assert history.names == ("position", "velocity") and history.unit("velocity") == "m/s"
-    assert history.provenance["fmu"]["start_values"] == {"mass": 1.0}
-    assert (tmp_path / "results" / "oscillator" / "report.html").stat().st_size > 10_000
-    assert "steps     100 of 0.01 s" in out and f"{history['position'][-1]:.6g} m at the end" in out
-    status, out, err = command(oscillator(folder), "--json", "--quiet", "--out", "quiet", "--write", "csv")
-    assert json.loads(out)["fmu"]["guid"] == "{oscillator}" and not err
-
-
-def test_the_command_keeps_the_samples_of_a_crash(folder, command, tmp_path):
-    assert command(oscillator(folder), "--out", "results", "--write", "csv")[0] == 0
-    whole = (tmp_path / "results" / "history.csv").read_bytes()
-    status, _, err = command(oscillator(folder, "CRASH_LATER"), "--out", "results", "--write", "csv")
-    assert status == SolverError.exit_code
-    assert "was killed by SIGSEGV" in err and "The 4 samples up to t = 0.03 s are in results/failed-history.csv" in err
-    assert len(read_history(tmp_path / "results" / "failed-history.csv")) == 4
-    assert (tmp_path / "results" / "history.csv").read_bytes() == whole
-
-
-def test_the_command_refuses_clearly(folder, command):
-    assert command("nothing.fmu")[0] == FileError.exit_code
-    status, _, err = command(oscillator(folder), "--set", "mass")
-    assert status == 3 and "write NAME=VALUE" in err
-    status, _, err = command(oscillator(folder), "--set", "mas=1")
-    assert status == 3 and "did you mean 'mass'?" in err
-    status, _, err = command(oscillator(folder), "--write", "cvs")
-    assert status == 4 and "did you mean 'csv'?" in err
-    assert command(oscillator(folder), "--inputs", "nothing.csv")[0] == FileError.exit_code

@@ -11,7 +11,7 @@ from kingpost.fmu.blocks.block import Block, State
 from kingpost.fmu.cosim import Component, Connection, CosimError, System, cosimulate, prepare_cosimulation
 from tests.fmu.building import needs_compiler, oscillator, oscillator3
 from tests.fmu.cosim.coupled import CONNECTIONS, in_process, left
-from tests.fmu.export.native.test_masters import in_master
+from tests.fmu.export.masters import in_master
 from tests.fmu.hosting import reference
 from tests.fmu.machines import rig
 

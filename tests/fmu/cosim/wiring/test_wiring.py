@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kingpost import FileError, Input
+from kingpost import Input
 from kingpost.base.channels import Channel
 from kingpost.fmu.blocks.block import Block
 from kingpost.fmu.cosim import (
@@ -17,25 +17,10 @@ from kingpost.fmu.cosim import (
     System,
     cosimulate,
     prepare_cosimulation,
-    read_system,
 )
-from kingpost.fmu.cosim.description.system_file import read_system_file
-from kingpost.fmu.cosim.wiring.graph import layers, stepping_order, strong_components
-from kingpost.fmu.cosim.wiring.wires import Wire
 from kingpost.fmu.osp.model_description import osp_path
 from tests.fmu.building import needs_compiler
-
-
-def gain(name, unit="1", inside=None, factor=1.0, count=1):
-    """A block whose outputs y1 ... are its inputs u1 ... times a factor, at once."""
-    inputs = tuple(Input(f"u{i + 1}", inside or unit, 0.5) for i in range(count))
-    outputs = tuple(Channel(f"y{i + 1}", unit) for i in range(count))
-    return Block(name, inputs, outputs, values=lambda s: [factor * s[f"u{i + 1}"] for i in range(count)])
-
-
-def pair(*connections, a=None, b=None, **options):
-    components = (Component("one", model=a or gain("one")), Component("two", model=b or gain("two")))
-    return System("pair", components, tuple(connections), **options)
+from tests.fmu.cosim.wiring.pairs import gain, pair
 
 
 @pytest.mark.parametrize(
@@ -182,85 +167,3 @@ def test_bonds_must_be_two_connections(plugins):
     with pytest.raises(CosimError, match="bond 'b': 'one.y1' in N times 'two.y1' in m is not a power in W"):
         prepare_cosimulation(pair(*both, bonds=bonds, a=gain("one", "N", "m"), b=gain("two", "m", "N")), plugins)
     prepare_cosimulation(pair(*both, bonds=bonds, a=gain("one", "N", "m/s"), b=gain("two", "m/s", "N")), plugins)
-
-
-def wires(*pairs):
-    return [Wire(a, "y", b, "u") for a, b in pairs]
-
-
-def test_orders_and_layers():
-    names = ["sea", "hull", "crane", "log"]
-    straight = wires(("sea", "hull"), ("hull", "crane"), ("crane", "log"))
-    assert stepping_order(list(reversed(names)), straight) == tuple(names)
-    circle = [*straight, *wires(("crane", "hull"))]
-    assert stepping_order(names, circle) == tuple(names)
-    assert layers(names, circle) == [["sea"], ["hull"], ["crane"], ["log"]]
-    groups = strong_components(names, {"sea": ["hull"], "hull": ["crane"], "crane": ["hull", "log"]})
-    assert [sorted(group) for group in groups] == [["sea"], ["crane", "hull"], ["log"]]
-
-
-FILE = """
-name = "masses"
-[run]
-t_end = 0.5
-step = 0.05
-master = { name = "gauss-seidel", extrapolation = 1 }
-record = ["pendulum.elbow*"]
-[components.pendulum]
-model = "double-pendulum"
-step = 0.005
-set = { length2 = 0.7 }
-"""
-
-
-def test_a_system_file(tmp_path, plugins):
-    path = tmp_path / "system.toml"
-    path.write_text(FILE)
-    system = read_system(path, plugins)
-    assert (system.name, system.step, system.master.options.extrapolation) == ("masses", 0.05, 1)
-    history = cosimulate(system, plugins=plugins)
-    assert len(history) == 11
-    assert history.provenance["start_values"] == {"pendulum.length2": 0.7}
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("t_end = 0.5", "t_ende = 0.5", r"system.toml:4: \[run\] has no 't_ende'; did you mean 't_end'"),
-        ("[run]", "[runn]", "a system file has no 'runn'; did you mean 'run'"),
-        ("step = 0.005", "stepp = 0.005", "system.toml:10: component 'pendulum' has no 'stepp'; did you mean 'step'"),
-        ('model = "double', 'fmu = "x.fmu"\nmodel = "double', "has both of 'fmu' and 'model'"),
-        ('name = "gauss-seidel", extra', 'extra', "lacks 'name', which master to take"),
-        ("extrapolation = 1", "extrapolation = 7", "extrapolation is 7; it can be 0, 1 or 2"),
-        ("step = 0.05", "step = 0.05\nloops = 'perhaps'", "loops: expected one of 'warn', 'refuse'"),
-        ("[components.pendulum]", "[components.\"pen.dulum\"]", "a component is called 'pen.dulum'"),
-        ("set = {", "[[connections]]\nfrom = 'a.b'\nset = {", "connection number 1"),
-    ],
-)  # fmt: skip
-def test_mistakes_in_a_file_are_named_with_their_line(old, new, message, tmp_path, plugins):
-    path = tmp_path / "system.toml"
-    assert old in FILE
-    path.write_text(FILE.replace(old, new, 1))
-    with pytest.raises(CosimError, match=message):
-        read_system_file(path, plugins)
-
-
-def test_files_that_cannot_be_read(tmp_path, plugins):
-    with pytest.raises(FileError, match="there is no file"):
-        read_system_file(tmp_path / "none.toml", plugins)
-    (tmp_path / "bad.toml").write_text("[run")
-    with pytest.raises(FileError, match="is not valid TOML"):
-        read_system_file(tmp_path / "bad.toml", plugins)
-
-
-def test_descriptions_are_checked(plugins):
-    with pytest.raises(CosimError, match="has no components"):
-        System("s", ())
-    with pytest.raises(CosimError, match="two components are called 'a'"):
-        System("s", (Component("a", fmu="a.fmu"), Component("a", fmu="b.fmu")))
-    with pytest.raises(CosimError, match="order: there is no component 'three'"):
-        pair(order=("one", "three"))
-    with pytest.raises(CosimError, match="order must name each component once"):
-        pair(order=("one",))
-    with pytest.raises(CosimError, match="record: no variable matches 'one.z'"):
-        prepare_cosimulation(pair(record=("one.z",)), plugins)

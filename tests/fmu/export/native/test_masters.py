@@ -1,12 +1,9 @@
 """Native FMUs in real masters: fmpy, libcosim (Open Simulation Platform), Ecos, and one in plain C."""
 
-import importlib
-import json
 import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import fmpy
 import numpy as np
@@ -14,10 +11,10 @@ import pytest
 
 from kingpost import simulate
 from tests.fmu.conftest import HEADERS
+from tests.fmu.export.masters import in_master
 from tests.fmu.hosting import Hosted, reference
 from tests.fmu.machines import flywheel, rig, tumbling
 
-SCRIPTS = Path(__file__).parents[1] / "master_scripts.py"
 STEP = 0.01
 SETTINGS = {"m4": 45.0, "luff.angle": 0.2}
 INPUTS = {"slew_torque": 100.0, "vessel_moment_x": -500.0}
@@ -42,21 +39,6 @@ def outputs_of(path):
     return [
         variable.name for variable in fmpy.read_model_description(str(path)).modelVariables if variable.causality == "output"
     ]
-
-
-def in_master(name, module, task):
-    """Run a task in a master; skip if it is not there."""
-    try:
-        importlib.import_module(module)
-    except ImportError as error:
-        pytest.skip(f"needs {module}: {error}")
-    except OSError as error:  # its library lacks a library of the system
-        pytest.skip(f"{module} does not load: {error}" + ("; install libtbb12 (Debian)" if "tbb" in str(error) else ""))
-    done = subprocess.run(
-        [sys.executable, SCRIPTS, name], input=json.dumps(task), capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, f"{name} ended with {done.returncode}:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-    return json.loads(done.stdout.rpartition("\nanswer ")[2])
 
 
 def close(found, history, names):
