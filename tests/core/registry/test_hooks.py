@@ -120,7 +120,6 @@ def test_hook_kingpost_register_models(plugin_file, kingpost_cli):
         """
         def build(self):
             from kingpost.testing.problems import pendulum
-from tests.core.registry.plugin_text import PLUGIN
             return pendulum()
         """,
     )
@@ -264,7 +263,7 @@ def test_hook_kingpost_register_kinds(tmp_path):
         (("    colours = 1\n", ""), "lacks the class attribute 'colours'"),
         (("def paint(self, wall):\n        return", "def splash(self, wall):\n        return"), "lacks the method paint"),
         (("register_painters", "register_paintrs"), "did you mean 'kingpost_register_painters'"),
-        (("return [PluginKind", "return [str"), "expected instances of kingpost.PluginKind"),
+        (("return [PluginKind", "return [str, PluginKind"), "expected instances of kingpost.PluginKind"),
     ],
 )
 def test_a_kind_of_ones_own_is_checked_like_any_other(tmp_path, change, message):
