@@ -34,6 +34,7 @@ from kingpost.testing import FORMULATION_CHECKS
 from kingpost.testing import formulations as kit
 from kingpost.testing.formulations import check_no_degrees_of_freedom
 from kingpost.testing.problems import random_tree
+from tests.validation.natural import numbers
 
 
 class Drive(Force):
@@ -56,10 +57,6 @@ SCALE = [1.0]
 
 def derive(mechanism, formulation="quaternions"):
     return select(PLUGINS.formulations, formulation).derive(assemble(mechanism, PLUGINS))
-
-
-def numbers(value):
-    return np.asarray(value).ravel()
 
 
 def random_bodies(seed, bodies=2):
