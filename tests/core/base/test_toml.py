@@ -1,6 +1,9 @@
 """Lines of tables and keys in TOML text."""
 
-from kingpost.base.toml import LineIndex, tomllib
+import pytest
+
+from kingpost import FileError
+from kingpost.base.toml import LineIndex, read_toml, tomllib
 
 
 def test_lines_are_found_through_strings_comments_and_nested_arrays():
@@ -30,3 +33,24 @@ def test_lines_are_found_through_strings_comments_and_nested_arrays():
         ]
     }  # fmt: skip
     assert list(found.values()) == [1, None, 5, 6, 9, 11, 13]
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path):
+    with pytest.raises(FileError, match=r"there is no model file '.*none.toml'"):
+        read_toml(tmp_path / "none.toml", "model")
+    (tmp_path / "latin.toml").write_bytes(b"a = '\xe6'")
+    with pytest.raises(FileError, match=r"latin.toml' cannot be read"):
+        read_toml(tmp_path / "latin.toml")
+    (tmp_path / "bad.toml").write_text("a = ")
+    with pytest.raises(FileError, match=r"bad.toml is not valid TOML: Invalid value"):
+        read_toml(tmp_path / "bad.toml")
+    (tmp_path / "good.toml").write_text("a = 1\n")
+    assert read_toml(tmp_path / "good.toml") == ("a = 1\n", {"a": 1})
+
+
+def test_an_entry_that_is_not_there_has_the_line_of_what_contains_it():
+    index = LineIndex("[a]\nb = 1\n[[c]]\nd = [\n  { e = 1 },\n  { e = 2 },\n]\n")
+    assert index.line(("a", "b")) == 2
+    assert index.line(("c", 0, "d", 1, "e")) == 6
+    assert index.line(("c", 0, "x")) == 3
+    assert index.line(("nowhere",)) is None
