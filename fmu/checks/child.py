@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from kingpost.fmu.checks.check import Verdict, finding, not_applicable
-from kingpost.fmu.checks.subject import Manners, Subject
+from kingpost.fmu.checks.fmu_under_test import FmuUnderTest, Manners
 from kingpost.fmu.file.opened import Fmu, open_fmu
 from kingpost.fmu.instance.instance import FmiError, FmuEndedError
 from kingpost.fmu.running.experiment import Experiment
@@ -67,7 +67,7 @@ def perform(request: dict[str, Any]) -> NoReturn:
         beside.replace(verdict_file)
 
     sys.path += [entry for entry in request["sys_path"] if entry not in sys.path]
-    subject = Subject(
+    subject = FmuUnderTest(
         _opened(request["fmu"], request["interface"]),
         Path(request["folder"]),
         Path(request["scratch"]),
@@ -87,7 +87,7 @@ def perform(request: dict[str, Any]) -> NoReturn:
     os._exit(0)
 
 
-def _verdict(function: str, subject: Subject, kept: list[Verdict]) -> Verdict:
+def _verdict(function: str, subject: FmuUnderTest, kept: list[Verdict]) -> Verdict:
     module, _, name = function.partition(":")
     try:
         stage = getattr(importlib.import_module(module), name)

@@ -11,7 +11,7 @@ from kingpost.base.errors import Interrupted, SolverError
 from kingpost.cli.command import Command
 from kingpost.cli.output import ProgressBar, print_json, print_table
 from kingpost.cli.results import check_folder, choose_writers, keep_results, listed_files, write_results
-from kingpost.fmu.commands.kinds import KINDS, add_kind_argument
+from kingpost.fmu.commands.options import add_kind_argument, chosen_kind
 from kingpost.fmu.running import FmuError, FmuRun, Message, prepare_fmu
 from kingpost.fmu.running.job import SOLVERS
 from kingpost.registry.pluginset import PluginSet
@@ -69,7 +69,7 @@ class FmuRunner(Command):
             outputs=[word for text in arguments.outputs for word in text.split(",")] if arguments.outputs else None,
             solver=arguments.solver,
             tolerance=arguments.tolerance,
-            interface=KINDS[arguments.kind],
+            interface=chosen_kind(arguments),
         )
         out: Path = arguments.out or Path("results") / run.fmu.path.stem
         check_folder(out)

@@ -13,12 +13,12 @@ from xml.etree import ElementTree
 
 from kingpost.base.errors import FileError, KingpostError, MechanismError, listed
 
-Interface: TypeAlias = Literal["co-simulation", "model-exchange"]
+FmiKind: TypeAlias = Literal["co-simulation", "model-exchange"]
 DESCRIPTION = "modelDescription.xml"
 #: What Kingpost's own FMUs say about the machine inside: loads, geometry and channels, as in the provenance of a run.
 ANNOTATION = "resources/kingpost.json"
 #: The element of the model description for each interface.
-ELEMENTS: dict[Interface, str] = {"co-simulation": "CoSimulation", "model-exchange": "ModelExchange"}
+ELEMENTS: dict[FmiKind, str] = {"co-simulation": "CoSimulation", "model-exchange": "ModelExchange"}
 
 
 class FmuError(KingpostError):
@@ -38,8 +38,8 @@ class Fmu:
     sha256: str
     description: Any
     #: What the description says of each interface, as texts.
-    capabilities: Mapping[Interface, Mapping[str, str]]
-    interface: Interface
+    capabilities: Mapping[FmiKind, Mapping[str, str]]
+    interface: FmiKind
     members: tuple[str, ...]
     #: The content of resources/kingpost.json; its channels by name.
     annotation: Mapping[str, Any]
@@ -97,7 +97,7 @@ class Fmu:
         return folder
 
 
-def open_fmu(path: str | Path, interface: Interface | None = None) -> Fmu:
+def open_fmu(path: str | Path, interface: FmiKind | None = None) -> Fmu:
     """Read an FMU file, running nothing of it.
 
     Raises
@@ -116,7 +116,7 @@ def open_fmu(path: str | Path, interface: Interface | None = None) -> Fmu:
         raise FileError(
             f"'{path}' is an FMU of version '{version}'; FMI 2.0 and 3.0 are understood. Export it anew from its tool"
         )
-    capabilities: dict[Interface, Mapping[str, str]] = {}
+    capabilities: dict[FmiKind, Mapping[str, str]] = {}
     for kind, element in ELEMENTS.items():
         found = root.find(element)
         if found is not None:
@@ -132,7 +132,7 @@ def open_fmu(path: str | Path, interface: Interface | None = None) -> Fmu:
             record = _annotation(annotation)
         except ValueError as error:
             notes = (f"{ANNOTATION} in the FMU is not used: {error}",)
-    chosen: Interface = next(iter(capabilities)) if interface is None else interface
+    chosen: FmiKind = next(iter(capabilities)) if interface is None else interface
     return Fmu(
         path.resolve(),
         hashlib.sha256(path.read_bytes()).hexdigest(),

@@ -179,9 +179,9 @@ class Instance(ABC):
         sizes = () if self.fmu.major == 2 else (variable.elements,)
         return list(self.call(f"getting '{variable.name}'", getter, [variable.reference], *sizes))
 
-    def feed(self, port: Port, values: FloatArray) -> None:
+    def feed(self, inputs: Feed, values: FloatArray) -> None:
         """Give inputs the values that they have from now on."""
-        port.write(values)
+        inputs.write(values)
 
     def reset(self) -> None:
         """Go back to what an instance is before its initialisation."""
@@ -266,7 +266,7 @@ class CoSimulation(Instance):
             return False
 
 
-class Port:
+class Feed:
     """Numeric variables that are read or written together, as one row of numbers; values are laid out once."""
 
     def __init__(self, instance: Instance, variables: Sequence[Variable]) -> None:

@@ -9,9 +9,9 @@ from kingpost.base.errors import SolverError
 from kingpost.fmu.file.opened import Fmu, FmuError
 
 #: Steps of a run if nobody says how long a step is.
-STEPS = 1000
+DEFAULT_STEPS = 1000
 #: A ratio of two times is taken as whole if it is so to this relative precision.
-WHOLE = 1e-9
+WHOLE_RATIO = 1e-9
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ def experiment(
     if step is None:
         step = _own_step(fmu)
         if step is None or step > end - begin:
-            step = (end - begin) / STEPS
+            step = (end - begin) / DEFAULT_STEPS
         elif not fixed_steps(fmu):
             count = (end - begin) / step
-            if abs(count - round(count)) > WHOLE * count:
+            if abs(count - round(count)) > WHOLE_RATIO * count:
                 step = (end - begin) / math.ceil(count)
     return Experiment(begin, end, step)
 

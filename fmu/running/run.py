@@ -17,7 +17,7 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import Interrupted, KingpostError, SolverError, closest, listed
-from kingpost.fmu.file.opened import Fmu, FmuError, Interface, open_fmu
+from kingpost.fmu.file.opened import FmiKind, Fmu, FmuError, open_fmu
 from kingpost.fmu.file.variables import Variable, recorded, start_settings, variables_of
 from kingpost.fmu.instance.log import Log, Message
 from kingpost.fmu.process.endings import describe_ending
@@ -158,7 +158,7 @@ def prepare_fmu(
     outputs: Sequence[str] | None = None,
     solver: SolverName = "CVode",
     tolerance: float | None = None,
-    interface: Interface | None = None,
+    interface: FmiKind | None = None,
 ) -> FmuRun:
     """Read an FMU and check everything that is asked of it, without running any of its code."""
     if solver not in SOLVERS:
@@ -196,7 +196,7 @@ def run_fmu(
     outputs: Sequence[str] | None = None,
     solver: SolverName = "CVode",
     tolerance: float | None = None,
-    interface: Interface | None = None,
+    interface: FmiKind | None = None,
     isolated: bool = True,
     on_message: Callable[[Message], None] = lambda message: None,
     progress: Callable[[float], None] = lambda fraction: None,

@@ -27,7 +27,7 @@ from kingpost.fmu.interface.units import BASE, Unit
 from kingpost.fmu.osp.ports import osp_ports
 
 #: A communication step is a whole number of a component's own steps if it is so to this relative precision.
-WHOLE = 1e-9
+WHOLE_OWN_STEPS = 1e-9
 #: Messages of the FMU that go with an error.
 LAST = 3
 
@@ -300,7 +300,7 @@ class RunningFmu(Running):
 
     def _send_parts(self, t: float, h: float, slopes: FloatArray | None) -> None:
         """Advance in steps of the component's own length, and let the inputs follow their slopes as well as the FMU can."""
-        n = 1 if self._own_step is None else max(1, math.ceil(h / self._own_step * (1 - WHOLE)))
+        n = 1 if self._own_step is None else max(1, math.ceil(h / self._own_step * (1 - WHOLE_OWN_STEPS)))
         if slopes is None:
             self._input_row.write()
         first = self.inputs.copy()
