@@ -18,7 +18,7 @@ from kingpost.fmu.cosim.description.ssp import ANNOTATION, FMU_TYPE, STRUCTURE
 from kingpost.fmu.cosim.description.system import System
 from kingpost.fmu.cosim.run import Cosimulation, prepare_cosimulation
 from kingpost.fmu.export.native.exporter import NativeFmu
-from kingpost.fmu.osp.model_description import write_osp_system
+from kingpost.fmu.osp.system_structure import write_osp_system
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.exporter import ExportSelection
 

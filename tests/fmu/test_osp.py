@@ -11,7 +11,7 @@ from fmpy.validation import validate_fmu
 from kingpost import ExportError, FileError, Input, Parameter
 from kingpost.base.channels import Channel
 from kingpost.fmu.blocks.block import Block, State, export_block, pi_controller
-from kingpost.fmu.osp.model_description import find_groups, osp_path, write_osp_description, write_osp_system
+from kingpost.fmu.osp import find_groups, osp_path, write_osp_description, write_osp_system
 
 OSP = "{https://open-simulation-platform.com/OspModelDescription/1.0.0}"
 
