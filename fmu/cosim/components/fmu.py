@@ -15,8 +15,16 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import listed
-from kingpost.fmu.cosim.components.described import Described, PartnerEnded, PartnerError, Places, Running, Signal, signal_unit
-from kingpost.fmu.cosim.components.holding import held
+from kingpost.fmu.cosim.components.described import (
+    Described,
+    PartnerEnded,
+    PartnerError,
+    Places,
+    Running,
+    Signal,
+    held,
+    signal_unit,
+)
 from kingpost.fmu.cosim.description.system import Component, CosimError
 from kingpost.fmu.file.opened import Fmu, FmuError, open_fmu
 from kingpost.fmu.file.variables import Variable, start_settings, variables_of
