@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +19,7 @@ from kingpost.fmu.file.opened import FmiKind, Fmu, FmuError, open_fmu
 from kingpost.fmu.file.variables import Variable, recorded, start_settings, variables_of
 from kingpost.fmu.instance.log import Log, Message
 from kingpost.fmu.process.endings import describe_ending
+from kingpost.fmu.process.program import PRINTED, hand_over, last_printed, start_program
 from kingpost.fmu.process.trail import read_trail
 from kingpost.fmu.running.experiment import experiment
 from kingpost.fmu.running.inputs import InputSource, InputTable, input_table
@@ -31,8 +30,6 @@ from kingpost.simulation.grid import fixed_step_grid
 
 #: Time between two looks at the process of the FMU, in s.
 LOOK = 0.02
-#: Lines of what it printed that go with an error.
-PRINTED = 5
 
 
 @dataclass(frozen=True)
@@ -116,18 +113,13 @@ class FmuRun:
         count = np.memmap(place / "count", dtype=np.int64, mode="w+", shape=(1,))
         np.save(place / "inputs.npy", self.table.values)
         request = {"fmu": str(self.fmu.path), "interface": self.fmu.interface, "folder": str(folder), "job": asdict(self.job)}
-        (place / "job.json").write_text(json.dumps(request), encoding="utf-8")
+        hand_over(request, place / "job.json")
         messages = place / "messages"
         messages.touch()
         interrupted = False
         with (place / "printed").open("wb") as printed, messages.open(encoding="utf-8") as told:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "kingpost.fmu.running.child", str(place)],
-                stdin=subprocess.DEVNULL,
-                stdout=printed,
-                stderr=printed,
-                start_new_session=True,  # an interrupt from the keyboard is handled here
-                env=os.environ | {"PYTHONSAFEPATH": "1"},  # modules of the current folder must not stand in for others
+            process = start_program(
+                "kingpost.fmu.running.child", str(place), stdin=subprocess.DEVNULL, stdout=printed, stderr=printed
             )
             try:
                 while process.poll() is None:
@@ -277,6 +269,6 @@ def _understood(rows: FloatArray, code: int, place: Path) -> Ended:
         raise KingpostError(f"the process that runs the FMU failed itself: {left['fault']}")
     said = [json.loads(line) for line in (place / "messages").read_text(encoding="utf-8").splitlines()[-PRINTED:]]
     told = "; ".join(str(Message(**entry)) for entry in said)
-    printed = (place / "printed").read_text(encoding="utf-8", errors="replace").strip().splitlines()[-PRINTED:]
+    printed = last_printed(place / "printed")
     words = [crash, *([f"It said: {told}"] if told else []), *([f"It printed: {' | '.join(printed)}"] if printed else [])]
     return Ended(rows, "failed", ". ".join(words), {})
