@@ -74,11 +74,7 @@ class Fmu:
     def default(self, name: Literal["startTime", "stopTime", "stepSize", "tolerance"]) -> float | None:
         """Return a number of the default experiment, if the description gives one that can be used."""
         experiment = self.description.defaultExperiment
-        text = None if experiment is None else getattr(experiment, name)
-        try:
-            return None if text is None else float(text)
-        except ValueError:
-            return None
+        return None if experiment is None else number_in(getattr(experiment, name))
 
     def library(self) -> str:
         """Return where the binary for this platform must be inside the archive."""
@@ -86,6 +82,13 @@ class Fmu:
 
         folder = fmpy.platform if self.major == 2 else fmpy.platform_tuple
         return f"binaries/{folder}/{self.identifier}{fmpy.sharedLibraryExtension}"
+
+    def missing_binary(self) -> str:
+        """Return that there is no binary for this platform, and which there are, or an empty text."""
+        if self.library() in self.members:
+            return ""
+        there = sorted({name.split("/")[1] for name in self.members if name.startswith("binaries/") and name.count("/") > 1})
+        return f"'{self.path.name}' has no binary for this platform ({self.library()}); it has {listed(there)}"
 
     def unpack(self, folder: Path) -> Path:
         """Unpack what can be unpacked safely into ``folder`` and return it."""
@@ -143,6 +146,14 @@ def open_fmu(path: str | Path, interface: FmiKind | None = None) -> Fmu:
         record,
         notes,
     )
+
+
+def number_in(text: str | None) -> float | None:
+    """Return the number that an attribute of the description gives, if it does."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None
 
 
 def path_fault(name: str) -> str:

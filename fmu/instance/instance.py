@@ -196,6 +196,16 @@ class Instance(ABC):
         function = self.raw.fmi2FreeInstance if self.fmu.major == 2 else self.raw.fmi3FreeInstance
         self.call("freeing the instance", function, self.raw.component)
 
+    def finish(self) -> str:
+        """Terminate and free the instance, as masters do even after an error; return what the FMU says against it."""
+        said = ""
+        try:
+            self.terminate()
+        except FmiError as error:
+            said = str(error)
+        self.free()
+        return said
+
     def unload(self) -> None:
         """Unload the library, once for each instance that was made."""
         self.call("unloading the library", self.raw.freeLibrary)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from kingpost.base.errors import SolverError
-from kingpost.fmu.file.opened import Fmu, FmuError
+from kingpost.fmu.file.opened import Fmu, FmuError, number_in
 
 #: Steps of a run if nobody says how long a step is.
 DEFAULT_STEPS = 1000
@@ -58,14 +58,7 @@ def fixed_steps(fmu: Fmu) -> bool:
 
 def _own_step(fmu: Fmu) -> float | None:
     texts = fmu.capabilities[fmu.interface]
-    for number in (fmu.default("stepSize"), _number(texts.get("fixedInternalStepSize"))):
+    for number in (fmu.default("stepSize"), number_in(texts.get("fixedInternalStepSize"))):
         if number is not None and math.isfinite(number) and number > 0:
             return number
     return None
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        return None if text is None else float(text)
-    except ValueError:
-        return None

@@ -91,13 +91,8 @@ def march(
 
 def finish(instance: Instance) -> str:
     """End an instance; return what it says against that."""
-    said = ""
-    try:
-        instance.terminate()
-    except FmiError as error:
-        said = f"the FMU could not be terminated: {error}"
-    instance.free()
-    return said
+    said = instance.finish()
+    return f"the FMU could not be terminated: {said}" if said else ""
 
 
 def not_finite(labels: Sequence[str], row: FloatArray) -> str:

@@ -18,12 +18,13 @@ from kingpost.base.errors import Interrupted, KingpostError, SolverError, closes
 from kingpost.fmu.file.opened import FmiKind, Fmu, FmuError, open_fmu
 from kingpost.fmu.file.variables import Variable, recorded, start_settings, variables_of
 from kingpost.fmu.instance.log import Log, Message
+from kingpost.fmu.instance.solvers import SOLVERS, SolverName
 from kingpost.fmu.process.endings import describe_ending
 from kingpost.fmu.process.program import PRINTED, hand_over, last_printed, start_program
 from kingpost.fmu.process.trail import read_trail
 from kingpost.fmu.running.experiment import experiment
 from kingpost.fmu.running.inputs import InputSource, InputTable, input_table
-from kingpost.fmu.running.job import SOLVERS, Job, SolverName
+from kingpost.fmu.running.job import Job
 from kingpost.fmu.running.record import make_history
 from kingpost.results.history import History
 from kingpost.simulation.grid import fixed_step_grid
@@ -83,12 +84,17 @@ class FmuRun:
             raise SolverError(f"'{self.fmu.path.name}': {ended.message}", history=history)
         return history
 
+    @property
+    def _shape(self) -> tuple[int, int]:
+        """How many samples there will be, and how many numbers in each."""
+        return self.job.steps + 1, sum(self.variables[name].elements for name in self.job.outputs)
+
     def _here(
         self, folder: Path, place: Path, on_message: Callable[[Message], None], progress: Callable[[float], None]
     ) -> Ended:
         from kingpost.fmu.running.march import finish, march
 
-        rows = np.empty((self.job.steps + 1, sum(self.variables[name].elements for name in self.job.outputs)))
+        rows = np.empty(self._shape)
         count = 0
 
         def keep(k: int, row: FloatArray) -> None:
@@ -108,8 +114,7 @@ class FmuRun:
         self, folder: Path, place: Path, on_message: Callable[[Message], None], progress: Callable[[float], None]
     ) -> Ended:
         """Run in another process; whatever happens there, the samples so far are in a file."""
-        width = sum(self.variables[name].elements for name in self.job.outputs)
-        rows = np.memmap(place / "rows", dtype=float, mode="w+", shape=(self.job.steps + 1, width))
+        rows = np.memmap(place / "rows", dtype=float, mode="w+", shape=self._shape)
         count = np.memmap(place / "count", dtype=np.int64, mode="w+", shape=(1,))
         np.save(place / "inputs.npy", self.table.values)
         request = {"fmu": str(self.fmu.path), "interface": self.fmu.interface, "folder": str(folder), "job": asdict(self.job)}
@@ -156,9 +161,8 @@ def prepare_fmu(
     if solver not in SOLVERS:
         raise FmuError(f"there is no solver '{solver}'{closest(solver, SOLVERS)} Solvers: {listed(SOLVERS)}.")
     fmu = open_fmu(path, interface)
-    if fmu.library() not in fmu.members:
-        there = sorted({name.split("/")[1] for name in fmu.members if name.startswith("binaries/") and name.count("/") > 1})
-        raise FmuError(f"'{fmu.path.name}' has no binary for this platform ({fmu.library()}); it has {listed(there)}")
+    if fmu.missing_binary():
+        raise FmuError(fmu.missing_binary())
     times = experiment(fmu, t_end, step, t_start)
     grid = fixed_step_grid(times.t_start, times.t_stop, times.step, times.step)
     variables = variables_of(fmu)

@@ -14,7 +14,6 @@ from typing import Any, Literal
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.base.errors import listed
 from kingpost.fmu.cosim.components.described import (
     Described,
     PartnerEnded,
@@ -87,11 +86,8 @@ def open_component(component: Component) -> FmuComponent:
     """Read the FMU of a component, running nothing of it."""
     where = f"component '{component.name}'"
     fmu = open_fmu(component.fmu, "co-simulation")
-    if fmu.library() not in fmu.members:
-        there = sorted({name.split("/")[1] for name in fmu.members if name.startswith("binaries/") and name.count("/") > 1})
-        raise CosimError(
-            f"{where}: '{fmu.path.name}' has no binary for this platform ({fmu.library()}); it has {listed(there)}"
-        )
+    if fmu.missing_binary():
+        raise CosimError(f"{where}: {fmu.missing_binary()}")
     variables = variables_of(fmu)
     try:
         starts = start_settings(variables, component.settings)
@@ -357,11 +353,8 @@ class RunningFmu(Running):
     def close(self) -> str:
         said = ""
         if not self._failed:
-            try:
-                self.instance.terminate()
-            except FmiError as error:
-                said = f"'{self.name}' could not be terminated: {error}"
-            self.instance.free()
+            refused = self.instance.finish()
+            said = f"'{self.name}' could not be terminated: {refused}" if refused else ""
         shutil.rmtree(self._folder, ignore_errors=True)
         return said
 
