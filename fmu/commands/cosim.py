@@ -124,9 +124,7 @@ def describe(plan: Cosimulation) -> dict[str, Any]:
             }
             for name, described in plan.components.items()
         },
-        "connections": [
-            {"from": wire.names[0], "to": wire.names[1], "factor": wire.factor, "offset": wire.offset} for wire in plan.wires
-        ],
+        "connections": plan.connections(),
         "algebraic_loops": [{"chain": list(loop.chain), "certain": loop.certain} for loop in plan.loops],
         "warnings": list(plan.notes),
     }
