@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 from kingpost.simulation.settings import FEW_JOINTS, RunSettings
@@ -94,8 +93,10 @@ def add_how_arguments(parser: argparse.ArgumentParser, *names: str, **help_texts
         parser.add_argument(flag, dest=name, **words)
 
 
-def settings_from(arguments: argparse.Namespace, convert: Callable[[str, Any], Any] = lambda name, value: value) -> RunSettings:
+def settings_from(arguments: argparse.Namespace) -> RunSettings:
     """Return what the command line says."""
     names = [field.name for field in dataclasses.fields(RunSettings)]
     said = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
-    return RunSettings.of({name: convert(name, value) for name, value in said.items()})
+    if isinstance(said.get("write"), str):
+        said["write"] = said["write"].split(",")
+    return RunSettings.of(said)

@@ -12,8 +12,16 @@ import numpy as np
 from kingpost.base.errors import listed
 from kingpost.cli.command import Command
 from kingpost.cli.how import OPTIONS, add_how_arguments, add_model_argument, settings_from
-from kingpost.cli.output import print_json, print_table
-from kingpost.cli.results import carried_out, check_folder, choose_writers, listed_files
+from kingpost.cli.results import (
+    SHOWN,
+    add_result_arguments,
+    carried_out,
+    channel_rows,
+    check_folder,
+    choose_writers,
+    listed_files,
+    print_run,
+)
 from kingpost.cli.state import warn_of_fitted_start
 from kingpost.modelfiles.opened import open_model
 from kingpost.registry.pluginset import PluginSet
@@ -36,14 +44,7 @@ class Run(Command):
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_model_argument(parser)
         add_how_arguments(parser, *OPTIONS)
-        parser.add_argument("--report", action="store_true", help="also write report.html: plots, loads, animation in one file")
-        parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: results/MODEL)")
-        parser.add_argument(
-            "--write",
-            metavar="FORMAT,...",
-            help="file formats of the history (default: csv, and png if matplotlib is installed)",
-        )
-        parser.add_argument("--json", action="store_true", help="print run.json instead of the table")
+        add_result_arguments(parser)
         parser.add_argument("-v", "--verbose", action="store_true", help="say which kernel is used and where it came from")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
@@ -64,12 +65,7 @@ class Run(Command):
         run = partial(monitored_run, simulation) if how.monitors else simulation.run
         history, files = carried_out(run, simulation.mechanism.name, out, writers, arguments.report)
         warn_of_fitted_start(simulation.problem)
-        for warning in history.provenance["warnings"]:
-            print(f"kingpost: warning: {warning}", file=sys.stderr)
-        if arguments.json:
-            print_json(history.provenance)
-        else:
-            print_table(_summary(simulation, history, files))
+        print_run(history, _summary(simulation, history, files), arguments.json)
         return 0
 
 
@@ -94,10 +90,8 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
     ]
     if simulation.mechanism.closures:
         rows.insert(1, ("closures", _closures(simulation)))
-    for channel in history.channels[: simulation.equations.nq][:12]:
-        values = history[channel.name]
-        rows.append((channel.name, f"{values[-1]:.6g} {channel.unit} at the end, {values.min():.6g} to {values.max():.6g}"))
-    for joint in list(loads["joints"])[:12]:
+    rows += channel_rows(history, history.channels[: min(simulation.equations.nq, SHOWN)])
+    for joint in list(loads["joints"])[:SHOWN]:
         rows.append((joint, _load_summary(history, joint)))
     return [*rows, ("files", listed_files(files))]
 

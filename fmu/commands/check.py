@@ -11,7 +11,7 @@ from kingpost.base.errors import KingpostError
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json
 from kingpost.fmu.checks import CheckOptions, Report, Result, check_fmu
-from kingpost.fmu.commands.kinds import KINDS, add_kind_argument
+from kingpost.fmu.commands.options import add_kind_argument, chosen_kind
 from kingpost.registry.pluginset import PluginSet
 
 #: Exit status if something is wrong with the FMU.
@@ -55,7 +55,7 @@ class FmuCheck(Command):
             arguments.refuse("the following arguments are required: FILE.fmu")
         report = check_fmu(
             arguments.fmu,
-            CheckOptions(arguments.timeout, arguments.stop_time, arguments.step, arguments.instances, KINDS[arguments.kind]),
+            CheckOptions(arguments.timeout, arguments.stop_time, arguments.step, arguments.instances, chosen_kind(arguments)),
             only=arguments.only,
             skip=arguments.skip,
             progress=(lambda result: None) if arguments.json else show,

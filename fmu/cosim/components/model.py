@@ -12,8 +12,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError, SolverError
 from kingpost.fmu.blocks.block import Block, block_model
-from kingpost.fmu.cosim.components.described import Described, PartnerError, Places, Running, Signal, signal_unit
-from kingpost.fmu.cosim.components.holding import held
+from kingpost.fmu.cosim.components.described import Described, PartnerError, Places, Running, Signal, held, signal_unit
 from kingpost.fmu.cosim.description.system import Component, CosimError
 from kingpost.fmu.interface.ports import continuing_inputs, port_members, unfelt_inputs
 from kingpost.kernel.kernel import Evaluator, Kernel, Status

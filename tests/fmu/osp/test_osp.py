@@ -6,7 +6,7 @@ import fmpy
 import pytest
 
 from kingpost import FileError
-from kingpost.fmu.osp.model_description import find_groups, osp_path, write_osp_description, write_osp_system
+from kingpost.fmu.osp import find_groups, osp_path, write_osp_description, write_osp_system
 
 OSP = "{https://open-simulation-platform.com/OspModelDescription/1.0.0}"
 

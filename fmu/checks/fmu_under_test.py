@@ -18,7 +18,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.fmu.checks.check import Verdict
 from kingpost.fmu.file.opened import Fmu
 from kingpost.fmu.file.variables import Variable, variables_of
-from kingpost.fmu.instance.instance import FmiError, Instance, Port
+from kingpost.fmu.instance.instance import Feed, Instance
 from kingpost.fmu.instance.log import Log, Message
 from kingpost.fmu.instance.modelexchange import make_instance
 from kingpost.fmu.process.trail import Trail
@@ -56,7 +56,7 @@ class Manners:
     survives_exit: bool = True
 
 
-class Subject:
+class FmuUnderTest:
     """What a check works on.
 
     Parameters
@@ -191,13 +191,13 @@ class Subject:
 class Run:
     """An initialised instance, the values that are observed, and its inputs in motion."""
 
-    def __init__(self, subject: Subject, instance: Instance, phase: float = 0.0) -> None:
+    def __init__(self, subject: FmuUnderTest, instance: Instance, phase: float = 0.0) -> None:
         self.subject = subject
         self.instance = instance
         self.phase = phase
         self.count = 0
-        self.observed = Port(instance, subject.observed)
-        self.inputs = Port(instance, subject.inputs if subject.manners.takes_inputs else ())
+        self.observed = Feed(instance, subject.observed)
+        self.inputs = Feed(instance, subject.inputs if subject.manners.takes_inputs else ())
 
     @property
     def time(self) -> float:
@@ -229,14 +229,8 @@ class Run:
         return rows
 
     def finish(self) -> str:
-        """Terminate and free the instance, as masters do even after an error; return what the FMU says against it."""
-        said = ""
-        try:
-            self.instance.terminate()
-        except FmiError as error:
-            said = str(error)
-        self.instance.free()
-        return said
+        """End the instance; return what the FMU says against it."""
+        return self.instance.finish()
 
 
 def difference(labels: Sequence[str], expected: FloatArray, got: FloatArray) -> str:
