@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from kingpost.base.channel_roles import role_of
 from kingpost.base.channels import Channel
 from kingpost.results import figures
-from kingpost.results.figures import USUAL_PANELS, draw, make_panels, role_of, thinned, usual_figure
+from kingpost.results.figures import USUAL_PANELS, draw, make_panels, thinned, usual_figure
 from kingpost.results.history import History
 from kingpost.results.read_write import write_history
 
@@ -156,9 +157,13 @@ def test_a_joint_and_a_pattern_narrow_each_other(kingpost_cli, result, monkeypat
     ("words", "status", "message"),
     [
         (("gone",), 6, "there is no file or folder 'gone'"),
-        (("h.npz", "--channels", "slew.mx"), 6, "--channels slew.mx: no channel is called so; did you mean 'slew.Mx'?"),
-        (("h.npz", "--channels", "tip.*,slow.*"), 6, "--channels slow.*: no channel is called so; did you mean 'slew.Mz'?"),
-        (("h.npz", "--channels", "tip.x", "--joint", "slew"), 6, "--channels tip.x: no channel of 'slew' is called so"),
+        (("h.npz", "--channels", "slew.mx"), 6, "--channels slew.mx: no channel is called 'slew.mx'; did you mean 'slew.Mx'?"),
+        (
+            ("h.npz", "--channels", "tip.*,slow.*"),
+            6,
+            "--channels tip.*,slow.*: no channel is called 'slow.*'; did you mean 'slew.Mz'?",
+        ),
+        (("h.npz", "--channels", "tip.x", "--joint", "slew"), 6, "--channels tip.x: no channel of 'slew' is called 'tip.x'"),
         (
             ("h.npz", "--joint", "slaw"),
             6,
