@@ -169,7 +169,7 @@ def test_warnings_go_to_standard_error_and_into_the_record(fatigue, tmp_path):
         (("run.csv", "--hotspots", "nowhere.toml"), 6, "there is no hot spot file 'nowhere.toml'"),
         (("run.csv", "--hotspots", "bad.toml"), 6, "bad.toml: hot spot 'weld': there is no S-N curve 'D-iar'; did you mean"),
         (("--states", "nowhere.toml"), 6, "there is no state table file 'nowhere.toml'"),
-        (("bare.csv",), 6, "the history has no joint loads .*kingpost run MODEL --loads all"),
+        (("bare.csv",), 6, "the history has no joint loads .*: loads = 'all'"),
     ],
 )  # fmt: skip
 def test_wrong_words_are_refused(fatigue, tmp_path, words, status, message):

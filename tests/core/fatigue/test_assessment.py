@@ -97,9 +97,7 @@ def test_loads_that_are_not_there_are_refused(words, message):
 
 
 def test_a_history_without_loads_says_how_to_get_them():
-    with pytest.raises(
-        KingpostError, match=r"no joint loads .*: kingpost run MODEL --loads all. Or name the channels to count: slew.angle"
-    ):
+    with pytest.raises(KingpostError, match=r"no joint loads .*: loads = 'all'. Or name the channels to count: slew.angle"):
         assess_loads(load_history(TIME, {}))
 
 

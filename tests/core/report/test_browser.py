@@ -106,7 +106,7 @@ def test_sections_are_there_if_there_is_something_to_show(show):
     assert headings(page) == [title for title in full if title != "Load roses"]
     text = page.run("document.body.innerText")
     assert "No animation: this result holds no poses of bodies." in text
-    assert "kingpost run MODEL --loads all" in text
+    assert "run the model again with its joint loads: loads = 'all'" in text
 
 
 def test_monitors_are_shown_over_powers_of_ten(show):

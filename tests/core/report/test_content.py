@@ -7,7 +7,8 @@ import pytest
 
 from kingpost import History, KingpostError
 from kingpost.base.channels import Channel
-from kingpost.report.channels import is_load_unit, take_inventory
+from kingpost.base.load_frames import is_load_unit
+from kingpost.report.channels import take_inventory
 from kingpost.report.content import Options, make_content, plain
 from kingpost.report.cycles import describe_cycles
 from kingpost.report.monitors import describe_monitors
@@ -230,8 +231,10 @@ def test_only_the_joints_asked_for(crane):
 def test_a_plain_run_says_how_to_get_loads_and_poses():
     content = make_content(crane_history(loads=False), Options())
     assert content["joints"] == [] and content["table"] == []
-    assert content["notes"] == ["No joint loads: this result holds none. Ask for them with: kingpost run MODEL --loads all"]
+    how = "run the model again with its joint loads: loads = 'all'."
+    assert content["notes"] == [f"No joint loads: this result holds none; {how}"]
     assert content["scene"]["note"].startswith("No animation: this result holds no poses of bodies.")
+    assert content["scene"]["note"].endswith(how)
 
 
 def test_a_foreign_result_is_reported_with_what_it_holds():
