@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kingpost.base.channels import Channel
 from kingpost.base.arrays import FloatArray
+from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError, PluginError
 from kingpost.results.history import History
 from kingpost.results.monitor_channels import GROUP_OF, QUALITY

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.base.channels import Channel
 from kingpost.base.arrays import FloatArray
+from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError, closest, listed
 from kingpost.base.load_frames import Frame, Side
 from kingpost.results.joint_load_history import JointLoadHistory, joint_load_history

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kingpost.mechanism.elements import WORLD
 from kingpost.base.errors import KingpostError, closest, listed
 from kingpost.base.load_frames import COMPONENTS, Frame, Side, check_frame
+from kingpost.mechanism.elements import WORLD
 
 if TYPE_CHECKING:
     from kingpost.results.history import History

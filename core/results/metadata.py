@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.base.channels import Channel
 from kingpost.base.arrays import FloatArray
+from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError
 from kingpost.results.history import History
 

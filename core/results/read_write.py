@@ -9,11 +9,11 @@ from typing import Any
 
 from kingpost.base.errors import FileError, KingpostError, closest, listed
 from kingpost.base.files import write_json, write_whole
-from kingpost.results.history import History
-from kingpost.results.writer import Writer
-from kingpost.results.metadata import plain_json
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import make
+from kingpost.results.history import History
+from kingpost.results.metadata import plain_json
+from kingpost.results.writer import Writer
 
 #: The record of a run, in its folder.
 RECORD = "run.json"

@@ -1,6 +1,6 @@
 """Writer plugins: file formats for results.
 
-A format that can be read back implements ``read``, too; :func:`kingpost.results.read_write.read_history` then finds it by its suffix.
+A format that can be read back implements ``read``, too; :func:`kingpost.read_history` then finds it by its suffix.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from kingpost.base.errors import FileError, PluginError
-from kingpost.results.history import History
 from kingpost.registry.plugin import Plugin
+from kingpost.results.history import History
 
 
 class Writer(Plugin):

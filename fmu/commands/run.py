@@ -12,8 +12,8 @@ from kingpost.cli.command import Command
 from kingpost.cli.output import ProgressBar, print_json, print_table
 from kingpost.cli.results import check_folder, choose_writers, keep_results, listed_files, write_results
 from kingpost.fmu.commands.kinds import KINDS, add_kind_argument
+from kingpost.fmu.instance.solvers import SOLVERS
 from kingpost.fmu.running import FmuError, FmuRun, Message, prepare_fmu
-from kingpost.fmu.running.job import SOLVERS
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
 

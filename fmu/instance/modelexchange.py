@@ -15,7 +15,7 @@ from fmpy.simulation import ForwardEuler
 from kingpost.base.arrays import FloatArray
 from kingpost.fmu.file.opened import Fmu
 from kingpost.fmu.instance.instance import CoSimulation, FmiError, FmuEndedError, Instance, Port
-from kingpost.fmu.running.job import SolverName
+from kingpost.fmu.instance.solvers import SolverName
 
 #: Relative tolerance of CVode, if neither the user nor the FMU has another.
 TOLERANCE = 1e-6

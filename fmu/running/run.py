@@ -20,11 +20,12 @@ from kingpost.base.errors import Interrupted, KingpostError, SolverError, closes
 from kingpost.fmu.file.opened import Fmu, FmuError, Interface, open_fmu
 from kingpost.fmu.file.variables import Variable, recorded, start_settings, variables_of
 from kingpost.fmu.instance.log import Log, Message
+from kingpost.fmu.instance.solvers import SOLVERS, SolverName
 from kingpost.fmu.process.endings import describe_ending
 from kingpost.fmu.process.trail import read_trail
 from kingpost.fmu.running.experiment import experiment
 from kingpost.fmu.running.inputs import InputSource, InputTable, input_table
-from kingpost.fmu.running.job import SOLVERS, Job, SolverName
+from kingpost.fmu.running.job import Job
 from kingpost.fmu.running.record import make_history
 from kingpost.results.history import History
 from kingpost.simulation.grid import fixed_step_grid

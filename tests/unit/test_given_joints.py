@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import simpson
 
 from kingpost import Body, Closure, ForceElement, Input, Joint, Mechanism, MechanismError, Parameter, Port, simulate
-from kingpost.loads.ports import MOTION, TRIANGLE, TWIST
+from kingpost.mechanism.port_names import MOTION, TRIANGLE, TWIST
 from kingpost.multibody.assembly import assemble
 from kingpost.multibody.tree import TreeKinematics
 from kingpost.plugins.models.four_bar import FourBar

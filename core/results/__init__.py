@@ -1,0 +1,1 @@
+"""Histories, joint loads in them, and files of both."""
