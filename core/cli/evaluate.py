@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import listed
 from kingpost.base.load_frames import COMPONENTS, UNITS
+from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json
 from kingpost.cli.state import Situation, add_state_arguments, open_situation, warn_of_fitted_start
-from kingpost.equations.consistency import OPEN, consistent_start
-from kingpost.equations.equations import ENERGIES, Equations
-from kingpost.kernel.kernel import Evaluator
-from kingpost.loads.ports import metered_start
-from kingpost.modelfiles.source import add_model_argument, open_source
-from kingpost.registry.pluginset import PluginSet
-from kingpost.simulation.simulate import with_loads
+
+if TYPE_CHECKING:
+    from kingpost.base.arrays import FloatArray
+    from kingpost.equations.equations import Equations
+    from kingpost.registry.pluginset import PluginSet
 
 
 class Evaluate(Command):
@@ -51,6 +47,10 @@ class Evaluate(Command):
         )
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.loads.ports import metered_start
+        from kingpost.modelfiles.source import open_source
+        from kingpost.simulation.simulate import with_loads
+
         source = open_source(arguments.model, plugins, arguments.set)
         place = open_situation(source, arguments)
         equations = with_loads(place.assembly, place.equations, "all", arguments.load_method, source.plugins)
@@ -64,6 +64,10 @@ class Evaluate(Command):
 
 def _fitted(place: Situation, close_loops: bool) -> FloatArray:
     """Return the state with what was not given fitted to the loops, as a run would begin; or all of it, if that is wanted."""
+    import numpy as np
+
+    from kingpost.equations.consistency import OPEN, consistent_start
+
     equations = place.equations
     if not equations.lam.numel() or ("v" in place.given and not close_loops):
         return place.x
@@ -78,6 +82,8 @@ def _fitted(place: Situation, close_loops: bool) -> FloatArray:
 
 def _constraints(equations: Equations, t: float, q: FloatArray, v: FloatArray, u: FloatArray, p: FloatArray) -> dict[str, Any]:
     """Return errors and multipliers of the constraints, row by row."""
+    import numpy as np
+
     position, speed = (np.asarray(part).ravel() for part in equations.constraint_residuals(t, q, v, p))
     return {
         "owners": list(equations.owners),
@@ -90,6 +96,8 @@ def _constraints(equations: Equations, t: float, q: FloatArray, v: FloatArray, u
 
 def _misfits(constraints: dict[str, Any]) -> list[str]:
     """Say which closures a state does not satisfy."""
+    from kingpost.equations.consistency import OPEN
+
     found = []
     for level, what, unit in (("position", "is open by", "m or rad"), ("speed", "runs apart at", "m/s or rad/s")):
         worst: dict[str, float] = {}
@@ -106,6 +114,11 @@ def _misfits(constraints: dict[str, Any]) -> list[str]:
 
 
 def _answer(equations: Equations, t: float, q: FloatArray, v: FloatArray, u: FloatArray, p: FloatArray) -> dict[str, Any]:
+    import numpy as np
+
+    from kingpost.equations.equations import ENERGIES
+    from kingpost.kernel.kernel import Evaluator
+
     mechanism = equations.mechanism
     M, f, vdot = (np.asarray(result) for result in equations.descriptor(t, q, v, u, p))
     y = Evaluator(equations.observe)(t, np.concatenate([q, v]), u, p)

@@ -6,14 +6,17 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kingpost.base.errors import FileError, Interrupted, SolverError
 from kingpost.base.files import write_json, write_whole
 from kingpost.cli.output import ProgressBar
-from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import make, split_selection
-from kingpost.results.history import History
-from kingpost.results.writer import Writer
+
+if TYPE_CHECKING:
+    from kingpost.registry.pluginset import PluginSet
+    from kingpost.results.history import History
+    from kingpost.results.writer import Writer
 
 
 def choose_writers(chosen: str | Sequence[str] | None, plugins: PluginSet) -> list[Writer]:

@@ -8,28 +8,24 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import KingpostError, MechanismError, PluginError, listed
+from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
 from kingpost.cli.results import carried_out, check_folder, choose_writers, listed_files
 from kingpost.cli.state import warn_of_fitted_start
-from kingpost.equations.integrator import StepMap
-from kingpost.kernel.kernel import BACKENDS
-from kingpost.mechanism.load_request import LoadsWanted
-from kingpost.mechanism.mechanism import Mechanism
-from kingpost.mechanism.sections import cut
-from kingpost.modelfiles.source import Source, add_model_argument, open_source
-from kingpost.modelfiles.toml_model import RunSettings
-from kingpost.registry.pluginset import PluginSet
+from kingpost.kernel.backends import BACKENDS
 from kingpost.registry.selection import select
-from kingpost.results.history import History
-from kingpost.simulation.monitors import monitored_run
-from kingpost.simulation.run import Simulation
-from kingpost.simulation.simulate import prepare
+
+if TYPE_CHECKING:
+    from kingpost.mechanism.load_request import LoadsWanted
+    from kingpost.mechanism.mechanism import Mechanism
+    from kingpost.modelfiles.source import Source
+    from kingpost.registry.pluginset import PluginSet
+    from kingpost.results.history import History
+    from kingpost.simulation.run import Simulation
 
 #: Machines with at most this many joints have their loads computed unless the user says otherwise.
 FEW = 12
@@ -103,6 +99,10 @@ class Run(Command):
         parser.add_argument("-v", "--verbose", action="store_true", help="say which kernel is used and where it came from")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.equations.integrator import StepMap
+        from kingpost.modelfiles.source import open_source
+        from kingpost.simulation.monitors import monitored_run
+
         source = open_source(arguments.model, plugins, arguments.set)
         choice = _choices(arguments, source)
         source = dataclasses.replace(source, mechanism=_with_cuts(source, choice.get("cut") or ()))
@@ -131,6 +131,9 @@ class Run(Command):
 
 def _choices(arguments: argparse.Namespace, source: Source) -> dict[str, Any]:
     """Return how to run: the command line before the file, and a file before the one it takes its model from."""
+    from kingpost.equations.integrator import StepMap
+    from kingpost.modelfiles.toml_model import RunSettings
+
     names = [field.name for field in dataclasses.fields(RunSettings)]
     layers: list[dict[str, Any]] = [
         {name: value for name in names if (value := getattr(layer, name)) is not None} for layer in (*source.run, arguments)
@@ -155,6 +158,8 @@ def _last_with(name: str, layers: list[dict[str, Any]]) -> int:
 
 
 def _prepare(source: Source, choice: dict[str, Any]) -> Simulation:
+    from kingpost.simulation.simulate import prepare
+
     names = ("t_start", "step", "output_step", "formulation", "integrator", "backend", "start", "close_loops", "load_method")
     return prepare(
         source.mechanism,
@@ -167,6 +172,8 @@ def _prepare(source: Source, choice: dict[str, Any]) -> Simulation:
 
 
 def _with_cuts(source: Source, cuts: Sequence[str]) -> Mechanism:
+    from kingpost.mechanism.sections import cut
+
     mechanism = source.mechanism
     for text in cuts:
         body, equals, distance = text.partition("=")
@@ -249,6 +256,8 @@ def _closures(simulation: Simulation) -> str:
 
 def _load_summary(history: History, joint: str) -> str:
     """Return the largest moment and force of a joint, and when they occur."""
+    import numpy as np
+
     wrench = history.loads(joint).total
     words = []
     for name, part, unit in (("moment", wrench[:, :3], "N.m"), ("force", wrench[:, 3:], "N")):

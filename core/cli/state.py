@@ -9,20 +9,16 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import FileError, closest, listed
-from kingpost.equations.consistency import without_redundant_rows
-from kingpost.equations.equations import Equations
-from kingpost.mechanism.values import resolve_values
-from kingpost.modelfiles.source import Source
-from kingpost.multibody.assembly import Assembly, assemble
 from kingpost.registry.selection import select
-from kingpost.simulation.run import check_singularity
-from kingpost.simulation.simulate import default_formulation, start_state
+
+if TYPE_CHECKING:
+    from kingpost.base.arrays import FloatArray
+    from kingpost.equations.equations import Equations
+    from kingpost.modelfiles.source import Source
+    from kingpost.multibody.assembly import Assembly
 
 KEYS = ("t", "q", "v", "u", "parameters")
 
@@ -61,6 +57,14 @@ def add_state_arguments(parser: argparse.ArgumentParser) -> None:
 
 def open_situation(source: Source, arguments: argparse.Namespace) -> Situation:
     """Return what ``--at`` says about the machine, and the model's own start values for the rest."""
+    import numpy as np
+
+    from kingpost.equations.consistency import without_redundant_rows
+    from kingpost.mechanism.values import resolve_values
+    from kingpost.multibody.assembly import assemble
+    from kingpost.simulation.run import check_singularity
+    from kingpost.simulation.simulate import default_formulation, start_state
+
     state = _read_state(arguments.at)
     mechanism = source.mechanism
     values = resolve_values(mechanism, {**source.settings, **state.get("parameters", {})})
@@ -115,6 +119,8 @@ def _read_state(name: str | None) -> dict[str, Any]:
 
 
 def _vector(state: dict[str, Any], key: str, start: FloatArray, names: list[str]) -> FloatArray:
+    import numpy as np
+
     given = state.get(key)
     if given is None:
         return start

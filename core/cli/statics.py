@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import listed
+from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
 from kingpost.cli.state import Situation, add_state_arguments, open_situation, warn_of_fitted_start
-from kingpost.equations.consistency import consistent_start
-from kingpost.modelfiles.source import add_model_argument, open_source
-from kingpost.multibody.constraints import efforts_of
-from kingpost.registry.pluginset import PluginSet
-from kingpost.statics.equilibrium import Equilibrium, find_equilibrium
-from kingpost.statics.linearize import Linearisation, linearize
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from kingpost.registry.pluginset import PluginSet
+    from kingpost.statics.equilibrium import Equilibrium
+    from kingpost.statics.linearize import Linearisation
 
 
 class FindEquilibrium(Command):
@@ -37,6 +37,9 @@ class FindEquilibrium(Command):
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.modelfiles.source import open_source
+        from kingpost.statics.equilibrium import find_equilibrium
+
         place = open_situation(open_source(arguments.model, plugins, arguments.set), arguments)
         found = find_equilibrium(place.equations, place.x, place.u, place.p, place.t, stable=not arguments.any)
         if arguments.json:
@@ -83,6 +86,11 @@ class Linearize(Command):
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.equations.consistency import consistent_start
+        from kingpost.modelfiles.source import open_source
+        from kingpost.statics.equilibrium import find_equilibrium
+        from kingpost.statics.linearize import linearize
+
         place = open_situation(open_source(arguments.model, plugins, arguments.set), arguments)
         x = place.x
         if arguments.start == "equilibrium":
@@ -100,6 +108,8 @@ class Linearize(Command):
 
 
 def _print_modes(result: Linearisation) -> None:
+    import numpy as np
+
     names = result.shape_names
     rows = []
     for mode in result.modes:
@@ -113,6 +123,10 @@ def _print_modes(result: Linearisation) -> None:
 
 def _closure_rows(place: Situation, found: Equilibrium) -> list[tuple[str, str, str]]:
     """Return what each closure carries, in words: the resultants of its wrench, or the efforts along what it ties."""
+    import numpy as np
+
+    from kingpost.multibody.constraints import efforts_of
+
     rows = []
     for closure in place.equations.mechanism.closures:
         words = []

@@ -14,11 +14,9 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
+from kingpost.kernel.backends import Backend as Backend
 from kingpost.kernel.codegen import generated
 from kingpost.kernel.compiler import CompilerError, build_cached, find_compiler
-
-Backend = Literal["auto", "c", "vm"]
-BACKENDS: tuple[Backend, ...] = ("auto", "c", "vm")
 
 OK, STEP_FAILED, NOT_FINITE, OUTPUT_NOT_FINITE, SINGULAR = 0, 1, 2, 4, 5  # as in march.c
 

@@ -1,8 +1,7 @@
-"""How the command line names a machine: a model with construction options, or a file."""
+"""How a machine is named: a model with construction options, or a file."""
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -28,22 +27,6 @@ class Source:
     run: tuple[RunSettings, ...] = ()
     t_end: float = Model.t_end
     step: float = Model.step
-
-
-def add_model_argument(parser: argparse.ArgumentParser) -> None:
-    """Add the positional argument that names a machine, and ``--set``."""
-    parser.add_argument(
-        "model",
-        metavar="MODEL|FILE.toml",
-        help="name of a model (see 'kingpost models'), a model or run file, or a URDF file (FILE.urdf)",
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="value of a parameter, input or start value, e.g. --set mass1=2 --set elbow.angle=0.3 (repeatable)",
-    )
 
 
 def open_source(name: str, plugins: PluginSet, settings: Iterable[str] = ()) -> Source:

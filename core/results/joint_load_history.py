@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kingpost.base.errors import KingpostError, closest, listed
-from kingpost.base.load_frames import COMPONENTS, Frame, Side, check_frame
-from kingpost.mechanism.elements import WORLD
+from kingpost.base.load_frames import COMPONENTS, WORLD, Frame, Side, check_frame
 
 if TYPE_CHECKING:
     from kingpost.results.history import History

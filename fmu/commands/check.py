@@ -6,13 +6,16 @@ import argparse
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kingpost.base.errors import KingpostError
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json
-from kingpost.fmu.checks import CheckOptions, Report, Result, check_fmu
 from kingpost.fmu.commands.kinds import KINDS, add_kind_argument
-from kingpost.registry.pluginset import PluginSet
+
+if TYPE_CHECKING:
+    from kingpost.fmu.checks import Report, Result
+    from kingpost.registry.pluginset import PluginSet
 
 #: Exit status if something is wrong with the FMU.
 FINDINGS = 8
@@ -49,6 +52,8 @@ class FmuCheck(Command):
         parser.set_defaults(refuse=parser.error)
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.fmu.checks import CheckOptions, check_fmu
+
         if arguments.list:
             return _list_checks(arguments.json)
         if arguments.fmu is None:

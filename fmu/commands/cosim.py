@@ -5,19 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import MechanismError, listed
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
 from kingpost.cli.results import carried_out, check_folder, choose_writers, listed_files
-from kingpost.fmu.cosim.description.ssp import open_ssp
-from kingpost.fmu.cosim.description.system_file import SystemFile, read_system_file
-from kingpost.fmu.cosim.picture import draw_system, save_picture
-from kingpost.fmu.cosim.run import Cosimulation, prepare_cosimulation
-from kingpost.fmu.cosim.wiring.wires import Wire
-from kingpost.registry.pluginset import PluginSet
-from kingpost.results.history import History
+
+if TYPE_CHECKING:
+    from kingpost.fmu.cosim.description.system_file import SystemFile
+    from kingpost.fmu.cosim.run import Cosimulation
+    from kingpost.fmu.cosim.wiring.wires import Wire
+    from kingpost.registry.pluginset import PluginSet
+    from kingpost.results.history import History
 
 #: Channels that the summary shows.
 SHOWN = 12
@@ -62,12 +62,18 @@ class Cosim(Command):
         parser.add_argument("--json", action="store_true", help="print run.json, or what --check finds, instead of the table")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.fmu.cosim.description.ssp import open_ssp
+        from kingpost.fmu.cosim.description.system_file import SystemFile, read_system_file
+
         if arguments.system.suffix.lower() == ".ssp":
             with open_ssp(arguments.system) as system:
                 return self._carry_out(SystemFile(arguments.system, system, plugins), arguments)
         return self._carry_out(read_system_file(arguments.system, plugins), arguments)
 
     def _carry_out(self, file: SystemFile, arguments: argparse.Namespace) -> int:
+        from kingpost.fmu.cosim.picture import draw_system, save_picture
+        from kingpost.fmu.cosim.run import prepare_cosimulation
+
         try:
             plan = prepare_cosimulation(file.system.with_changes(**_changes(arguments)), file.plugins)
         except MechanismError as error:

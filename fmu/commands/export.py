@@ -6,20 +6,18 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import ExportError, listed
+from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
-from kingpost.fmu.interface.setpoints import with_setpoint_inputs
-from kingpost.fmu.osp.model_description import write_osp_description
-from kingpost.mechanism.load_request import LoadsWanted
-from kingpost.mechanism.mechanism import Mechanism
-from kingpost.modelfiles.source import add_model_argument, open_source
-from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import make, split_selection
-from kingpost.simulation.export_model import prepare_export
-from kingpost.simulation.exporter import ExportSelection
+
+if TYPE_CHECKING:
+    from kingpost.mechanism.load_request import LoadsWanted
+    from kingpost.mechanism.mechanism import Mechanism
+    from kingpost.registry.pluginset import PluginSet
 
 #: Machines with at most this many joints show the loads of all of them unless the user says otherwise.
 FEW = 12
@@ -65,6 +63,12 @@ class Export(Command):
         parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.fmu.interface.setpoints import with_setpoint_inputs
+        from kingpost.fmu.osp.model_description import write_osp_description
+        from kingpost.modelfiles.source import open_source
+        from kingpost.simulation.export_model import prepare_export
+        from kingpost.simulation.exporter import ExportSelection
+
         source = open_source(arguments.model, plugins, arguments.set)
         mechanism = source.mechanism
         if arguments.setpoint_inputs:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from kingpost.fmu.file.opened import Interface
+if TYPE_CHECKING:
+    from kingpost.fmu.file.opened import Interface
 
 KINDS: dict[str | None, Interface | None] = {None: None, "cs": "co-simulation", "me": "model-exchange"}
 

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kingpost.base.errors import Interrupted, SolverError
 from kingpost.cli.command import Command
@@ -13,9 +14,11 @@ from kingpost.cli.output import ProgressBar, print_json, print_table
 from kingpost.cli.results import check_folder, choose_writers, keep_results, listed_files, write_results
 from kingpost.fmu.commands.kinds import KINDS, add_kind_argument
 from kingpost.fmu.instance.solvers import SOLVERS
-from kingpost.fmu.running import FmuError, FmuRun, Message, prepare_fmu
-from kingpost.registry.pluginset import PluginSet
-from kingpost.results.history import History
+
+if TYPE_CHECKING:
+    from kingpost.fmu.running import FmuRun, Message
+    from kingpost.registry.pluginset import PluginSet
+    from kingpost.results.history import History
 
 #: Channels that the summary shows.
 SHOWN = 12
@@ -58,6 +61,8 @@ class FmuRunner(Command):
         parser.add_argument("--json", action="store_true", help="print run.json instead of the table")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.fmu.running import prepare_fmu
+
         writers = choose_writers(arguments.write, plugins)
         run = prepare_fmu(
             arguments.fmu,
@@ -106,6 +111,8 @@ class FmuRunner(Command):
 
 def _settings(words: Iterable[str]) -> dict[str, str]:
     """Return ``{"mass": "2"}`` for ``["mass=2"]``; what a value may be depends on the variable."""
+    from kingpost.fmu.running import FmuError
+
     settings = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -116,6 +123,8 @@ def _settings(words: Iterable[str]) -> dict[str, str]:
 
 
 def _with_plugins(history: History, plugins: PluginSet) -> History:
+    from kingpost.results.history import History
+
     return History(history.time, history.channels, history.values, {**history.provenance, "plugins": plugins.sources()})
 
 
