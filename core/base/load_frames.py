@@ -10,6 +10,8 @@ from kingpost.base.errors import KingpostError, closest, listed
 
 Frame: TypeAlias = Literal["child", "parent", "body", "world"]
 Side: TypeAlias = Literal["child", "parent"]
+#: The frame that does not move, and what is fixed in it.
+WORLD = "world"
 #: A wrench's components, in their order everywhere.
 MOMENTS = ("Mx", "My", "Mz")
 FORCES = ("Fx", "Fy", "Fz")

@@ -11,7 +11,6 @@ from kingpost.cli.command import Command
 from kingpost.cli.how import add_how_arguments, add_model_argument
 from kingpost.cli.output import print_json
 from kingpost.cli.state import add_state_argument, situation_of, warn_of_fitted_start
-from kingpost.equations.consistency import OPEN
 from kingpost.modelfiles.opened import open_model
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.answers import evaluation
@@ -48,6 +47,8 @@ class Evaluate(Command):
 
 def _misfits(constraints: dict[str, Any]) -> list[str]:
     """Say which closures a state does not satisfy."""
+    from kingpost.equations.consistency import OPEN
+
     found = []
     for level, what, unit in (("position", "is open by", "m or rad"), ("speed", "runs apart at", "m/s or rad/s")):
         worst: dict[str, float] = {}

@@ -9,7 +9,6 @@ from kingpost.base.fields import describe_fields
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
 from kingpost.modelfiles.opened import open_model
-from kingpost.modelfiles.schema import model_schema
 from kingpost.registry.pluginset import PluginSet
 
 
@@ -28,6 +27,8 @@ class Models(Command):
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         if arguments.schema:
+            from kingpost.modelfiles.schema import model_schema
+
             print_json(model_schema(plugins))
         elif arguments.model is None:
             rows = [row for row in plugins.listing() if row["kind"] == "model"]

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kingpost.base.channels import Channel
 from kingpost.base.errors import FileError, Interrupted, SolverError
@@ -15,8 +16,11 @@ from kingpost.base.files import write_json, write_whole
 from kingpost.cli.output import ProgressBar, print_json, print_table
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import make, split_selection
-from kingpost.results.history import History
-from kingpost.results.writer import Writer
+
+if TYPE_CHECKING:
+    from kingpost.registry.pluginset import PluginSet
+    from kingpost.results.history import History
+    from kingpost.results.writer import Writer
 
 #: Channels that a summary shows.
 SHOWN = 12

@@ -7,8 +7,6 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from kingpost.base.errors import listed
 from kingpost.cli.command import Command
 from kingpost.cli.how import OPTIONS, add_how_arguments, add_model_argument, settings_from
@@ -114,6 +112,8 @@ def _closures(simulation: Simulation) -> str:
 
 def _load_summary(history: History, joint: str) -> str:
     """Return the largest moment and force of a joint, and when they occur."""
+    import numpy as np
+
     wrench = history.loads(joint).total
     words = []
     for name, part, unit in (("moment", wrench[:, :3], "N.m"), ("force", wrench[:, 3:], "N")):

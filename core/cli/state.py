@@ -22,6 +22,8 @@ def add_state_argument(parser: argparse.ArgumentParser) -> None:
 
 def situation_of(opened: OpenedModel, arguments: argparse.Namespace) -> Situation:
     """Return what ``--at`` says about the machine, and the model's own start values for the rest."""
+
+
     state = _read_state(arguments.at)
     how = opened.how(settings_from(arguments))
     try:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-import numpy as np
-
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import listed
+from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
 from kingpost.cli.how import add_how_arguments, add_model_argument
 from kingpost.cli.output import print_json, print_table
 from kingpost.cli.state import add_state_argument, situation_of, warn_of_fitted_start
 from kingpost.modelfiles.opened import open_model
-from kingpost.multibody.constraints import efforts_of
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.verbs import Situation, linearised
 from kingpost.statics.equilibrium import Equilibrium, find_equilibrium
@@ -92,6 +90,8 @@ class Linearize(Command):
 
 
 def _print_modes(result: Linearisation) -> None:
+    import numpy as np
+
     names = result.shape_names
     rows = []
     for mode in result.modes:
@@ -105,6 +105,10 @@ def _print_modes(result: Linearisation) -> None:
 
 def _closure_rows(place: Situation, found: Equilibrium) -> list[tuple[str, str, str]]:
     """Return what each closure carries, in words: the resultants of its wrench, or the efforts along what it ties."""
+    import numpy as np
+
+    from kingpost.multibody.constraints import efforts_of
+
     rows = []
     for closure in place.equations.mechanism.closures:
         words = []

@@ -16,11 +16,9 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
+from kingpost.kernel.backends import Backend as Backend
 from kingpost.kernel.codegen import generated
 from kingpost.kernel.compiler import CompilerError, build_cached, find_compiler
-
-Backend = Literal["auto", "c", "vm"]
-BACKENDS: tuple[Backend, ...] = ("auto", "c", "vm")
 
 
 class Status(IntEnum):

@@ -21,30 +21,13 @@ from kingpost.base.load_frames import COMPONENTS, UNITS
 from kingpost.equations.equations import Equations
 from kingpost.loads.joint_loads import closure_reactions
 from kingpost.mechanism.elements import Port
+from kingpost.mechanism.port_names import MOTION, TRIANGLE, inertia_unit
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.newton_euler import TreeDynamics
 from kingpost.multibody.tree import TreeKinematics
 from kingpost.symbols.externals import External, with_externals
 from kingpost.symbols.screws import Pose, quaternion_product, quaternion_rpy, rotation_rpy, twist_to, unpack_pose
 from kingpost.symbols.straightline import FUSED, solve_symmetric
-
-#: Rows and columns, counted from one, of the numbers that make up a symmetric 6 x 6 matrix.
-TRIANGLE = tuple((i + 1, j + 1) for i in range(6) for j in range(i, 6))
-TWIST = ("wx", "wy", "wz", "vx", "vy", "vz")
-#: What a port on a body shows: names and units.
-MOTION = (
-    ("t", "s"),
-    *((axis, "m") for axis in "xyz"),
-    *((f"q{axis}", "1") for axis in "wxyz"),
-    *((angle, "rad") for angle in ("roll", "pitch", "yaw")),
-    *((name, "rad/s" if name[0] == "w" else "m/s") for name in TWIST),
-    *((f"{name}_rate", "rad/s2" if name[0] == "w" else "m/s2") for name in TWIST),
-)
-
-
-def inertia_unit(row: int, column: int) -> str:
-    """Return the unit of an entry of an inertia in the order [angular; linear], counted from one."""
-    return {0: "kg.m2", 1: "kg.m", 2: "kg"}[(row > 3) + (column > 3)]
 
 
 def port_channels(port: Port) -> list[Channel]:

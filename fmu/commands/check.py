@@ -10,7 +10,7 @@ from pathlib import Path
 from kingpost.base.errors import KingpostError
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json
-from kingpost.fmu.checks import CheckOptions, Report, Result, check_fmu
+from kingpost.fmu.checks import Report, Result
 from kingpost.fmu.commands.options import add_kind_argument, chosen_kind
 from kingpost.registry.pluginset import PluginSet
 
@@ -49,6 +49,8 @@ class FmuCheck(Command):
         parser.set_defaults(refuse=parser.error)
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.fmu.checks import CheckOptions, check_fmu
+
         if arguments.list:
             return _list_checks(arguments.json)
         if arguments.fmu is None:

@@ -19,10 +19,8 @@ from kingpost.cli.results import (
     listed_files,
     print_run,
 )
-from kingpost.fmu.cosim.description.ssp import open_ssp
-from kingpost.fmu.cosim.description.system_file import SystemFile, read_system_file
-from kingpost.fmu.cosim.picture import draw_system, save_picture
-from kingpost.fmu.cosim.run import Cosimulation, prepare_cosimulation
+from kingpost.fmu.cosim.description.system_file import SystemFile
+from kingpost.fmu.cosim.run import Cosimulation
 from kingpost.fmu.cosim.wiring.wires import Wire
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
@@ -63,12 +61,18 @@ class Cosim(Command):
         add_result_arguments(parser, "SYSTEM", "plots in one file")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.fmu.cosim.description.ssp import open_ssp
+        from kingpost.fmu.cosim.description.system_file import SystemFile, read_system_file
+
         if arguments.system.suffix.lower() == ".ssp":
             with open_ssp(arguments.system) as system:
                 return self._carry_out(SystemFile(arguments.system, system, plugins), arguments)
         return self._carry_out(read_system_file(arguments.system, plugins), arguments)
 
     def _carry_out(self, file: SystemFile, arguments: argparse.Namespace) -> int:
+        from kingpost.fmu.cosim.picture import draw_system, save_picture
+        from kingpost.fmu.cosim.run import prepare_cosimulation
+
         try:
             plan = prepare_cosimulation(file.system.with_changes(**_changes(arguments)), file.plugins)
         except MechanismError as error:

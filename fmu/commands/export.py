@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import ExportError, listed
+from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
 from kingpost.cli.how import OPTIONS, add_how_arguments, add_model_argument, settings_from
 from kingpost.cli.output import print_json, print_table
@@ -17,8 +18,9 @@ from kingpost.fmu.osp.model_description import write_osp_description
 from kingpost.modelfiles.opened import open_model
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import make, split_selection
-from kingpost.simulation.export_model import prepare_export
-from kingpost.simulation.exporter import ExportSelection
+
+if TYPE_CHECKING:
+    from kingpost.registry.pluginset import PluginSet
 
 
 class Export(Command):

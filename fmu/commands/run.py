@@ -20,7 +20,7 @@ from kingpost.cli.results import (
 )
 from kingpost.fmu.commands.options import add_kind_argument, chosen_kind
 from kingpost.fmu.instance.solvers import SOLVERS
-from kingpost.fmu.running import FmuError, FmuRun, Message, prepare_fmu
+from kingpost.fmu.running import FmuRun, Message
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
 
@@ -59,6 +59,8 @@ class FmuRunner(Command):
         parser.add_argument("--quiet", action="store_true", help="show warnings and errors of the FMU only")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.fmu.running import prepare_fmu
+
         writers = choose_writers(arguments.write, plugins)
         run = prepare_fmu(
             arguments.fmu,
@@ -90,6 +92,8 @@ class FmuRunner(Command):
 
 def _settings(words: Iterable[str]) -> dict[str, str]:
     """Return ``{"mass": "2"}`` for ``["mass=2"]``; what a value may be depends on the variable."""
+    from kingpost.fmu.running import FmuError
+
     settings = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -100,6 +104,8 @@ def _settings(words: Iterable[str]) -> dict[str, str]:
 
 
 def _with_plugins(history: History, plugins: PluginSet) -> History:
+    from kingpost.results.history import History
+
     return History(history.time, history.channels, history.values, {**history.provenance, "plugins": plugins.sources()})
 
 

@@ -45,6 +45,15 @@ def test_the_plugin_of_the_docs_is_one(tmp_path):
     assert "heun" in PluginSet([path]).integrators
 
 
+def test_the_kind_of_the_docs_is_one(tmp_path):
+    (code,) = (block for block in blocks("docs/plugins.md", "python") if "kingpost_register_kinds" in block)
+    path = tmp_path / "samplers.py"
+    path.write_text(code)
+    plugins = PluginSet([path], entry_points=False)
+    assert plugins.of("samplers").get("ends")().values(1, 2) == [1, 2]
+    assert "sampler" in {row["kind"] for row in plugins.listing()}
+
+
 def test_the_readme_shows_what_the_command_prints(kingpost_cli):
     shown = re.search(r"and prints\n\n(.*?)\n\nThen", (ROOT / "README.md").read_text(), flags=re.S)
     assert shown is not None
@@ -90,7 +99,8 @@ def test_exit_statuses_are_the_same_in_help_and_docs():
 
 
 def test_links_lead_somewhere():
-    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*.md")]:
+    pages = [page for folder in ("docs", "examples", "core", "plugins", "fmu") for page in (ROOT / folder).rglob("*.md")]
+    for page in [*ROOT.glob("*.md"), *pages]:
         for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 

@@ -53,7 +53,8 @@ class PluginCopies:
 def copy_package() -> PackageCopy:
     """Return the part of Kingpost that runs inside FMUs; its name is unique to its content."""
     sources: dict[str, tuple[str, bool]] = {}
-    needed: set[str] = set()
+    # SciPy is imported where samples are interpolated, and by solvers.
+    needed = {"scipy"}
     # Plugin files that travel along may use any public name.
     waiting = [PACKAGE, ROOT, *PLUGINS, *(f"{PACKAGE}.{place}" for place in PLACES)]
     # What it imports beyond the engine has no place in an FMU.

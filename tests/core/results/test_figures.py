@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from kingpost.base.channel_roles import role_of
 from kingpost.base.channels import Channel
 from kingpost.results import figures
-from kingpost.results.figures import draw, make_panels, role_of, thinned
+from kingpost.results.figures import draw, make_panels, thinned
 from kingpost.results.history import History
 from kingpost.results.read_write import write_history
 from tests.core.results.drawn import wrench

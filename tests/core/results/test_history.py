@@ -8,8 +8,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from kingpost import History, KingpostError, PluginError
+from kingpost import History, KingpostError, PluginError, simulate
 from kingpost.base.channels import Channel
+from kingpost.testing.problems import pendulum
 
 LOAD = Channel("slew.Mx", "N.m", "child", "child", (0.0, 0.0, 0.5))
 CHANNELS = (Channel("slew.angle", "rad"), Channel("tip.z", "m", "world"), LOAD)
