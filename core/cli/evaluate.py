@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import listed
+from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
-from kingpost.cli.how import add_how_arguments, add_model_argument
+from kingpost.cli.how import add_how_arguments
 from kingpost.cli.output import print_json
 from kingpost.cli.state import add_state_argument, situation_of, warn_of_fitted_start
-from kingpost.modelfiles.opened import open_model
-from kingpost.registry.pluginset import PluginSet
-from kingpost.simulation.answers import evaluation
-from kingpost.simulation.verbs import observed_with_all_loads
+
+if TYPE_CHECKING:
+    from kingpost.registry.pluginset import PluginSet
 
 
 class Evaluate(Command):
@@ -35,6 +35,10 @@ class Evaluate(Command):
         add_how_arguments(parser, "formulation", "close_loops", "loads", "load_method", "cut", "start")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.modelfiles.opened import open_model
+        from kingpost.simulation.answers import evaluation
+        from kingpost.simulation.verbs import observed_with_all_loads
+
         opened = open_model(arguments.model, plugins, arguments.set)
         place = situation_of(opened, arguments).fitted()
         warn_of_fitted_start(place.problem)

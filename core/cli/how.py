@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kingpost.simulation.settings import FEW_JOINTS, RunSettings
+from kingpost.base.load_frames import FEW_JOINTS
+
+if TYPE_CHECKING:
+    from kingpost.simulation.settings import RunSettings
 
 _SELECTION = "NAME[:KEY=VALUE,...]"
 #: By field of :class:`RunSettings`: the option and what argparse is told of it.
@@ -69,22 +72,6 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def add_model_argument(parser: argparse.ArgumentParser) -> None:
-    """Add the positional argument that names a machine, and ``--set``."""
-    parser.add_argument(
-        "model",
-        metavar="MODEL|FILE.toml",
-        help="name of a model (see 'kingpost models'), a model or run file, or a URDF file (FILE.urdf)",
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="value of a parameter, input or start value, e.g. --set mass1=2 --set elbow.angle=0.3 (repeatable)",
-    )
-
-
 def add_how_arguments(parser: argparse.ArgumentParser, *names: str, **help_texts: str) -> None:
     """Add the options for some fields of :class:`RunSettings`; a verb may say in its own words what one means to it."""
     for name in names:
@@ -95,6 +82,8 @@ def add_how_arguments(parser: argparse.ArgumentParser, *names: str, **help_texts
 
 def settings_from(arguments: argparse.Namespace) -> RunSettings:
     """Return what the command line says."""
+    from kingpost.simulation.settings import RunSettings
+
     names = [field.name for field in dataclasses.fields(RunSettings)]
     said = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
     if isinstance(said.get("write"), str):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from kingpost.base.errors import PluginError, closest, listed
 from kingpost.base.fields import describe_fields
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
 from kingpost.modelfiles.opened import open_model
-from kingpost.registry.pluginset import PluginSet
+
+if TYPE_CHECKING:
+    from kingpost.registry.pluginset import PluginSet
 
 
 class Models(Command):

@@ -7,14 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kingpost.base.errors import FileError, KingpostError, listed
 from kingpost.base.files import write_whole
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_table
-from kingpost.registry.pluginset import PluginSet
 from kingpost.results.choosing import belonging, matching
-from kingpost.results.history import History
+
+if TYPE_CHECKING:
+    from kingpost.registry.pluginset import PluginSet
+    from kingpost.results.history import History
 
 CENTIMETRES = 2.54
 

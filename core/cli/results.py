@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kingpost.base.channels import Channel
 from kingpost.base.errors import FileError, Interrupted, SolverError
 from kingpost.base.files import write_json, write_whole
 from kingpost.cli.output import ProgressBar, print_json, print_table
@@ -18,6 +17,7 @@ from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import make, split_selection
 
 if TYPE_CHECKING:
+    from kingpost.base.channels import Channel
     from kingpost.registry.pluginset import PluginSet
     from kingpost.results.history import History
     from kingpost.results.writer import Writer

@@ -6,10 +6,12 @@ import argparse
 import sys
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kingpost.base.errors import listed
+from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
-from kingpost.cli.how import OPTIONS, add_how_arguments, add_model_argument, settings_from
+from kingpost.cli.how import OPTIONS, add_how_arguments, settings_from
 from kingpost.cli.results import (
     SHOWN,
     add_result_arguments,
@@ -21,12 +23,11 @@ from kingpost.cli.results import (
     print_run,
 )
 from kingpost.cli.state import warn_of_fitted_start
-from kingpost.modelfiles.opened import open_model
-from kingpost.registry.pluginset import PluginSet
-from kingpost.results.history import History
-from kingpost.simulation.monitors import monitored_run
-from kingpost.simulation.run import Simulation
-from kingpost.simulation.simulate import prepare
+
+if TYPE_CHECKING:
+    from kingpost.registry.pluginset import PluginSet
+    from kingpost.results.history import History
+    from kingpost.simulation.run import Simulation
 
 
 class Run(Command):
@@ -46,6 +47,10 @@ class Run(Command):
         parser.add_argument("-v", "--verbose", action="store_true", help="say which kernel is used and where it came from")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.modelfiles.opened import open_model
+        from kingpost.simulation.monitors import monitored_run
+        from kingpost.simulation.simulate import prepare
+
         opened = open_model(arguments.model, plugins, arguments.set)
         how = opened.how(settings_from(arguments))
         how = how.with_usual_loads(how.with_cuts(opened.mechanism, opened.plugins))

@@ -6,13 +6,15 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kingpost.base.errors import FileError, KingpostError, listed
+from kingpost.base.errors import FileError, KingpostError
 from kingpost.cli.how import settings_from
-from kingpost.modelfiles.opened import OpenedModel
-from kingpost.simulation.problem import Problem
-from kingpost.simulation.verbs import STATE_KEYS, Situation, situation
+
+if TYPE_CHECKING:
+    from kingpost.modelfiles.opened import OpenedModel
+    from kingpost.simulation.problem import Problem
+    from kingpost.simulation.verbs import Situation
 
 
 def add_state_argument(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +24,7 @@ def add_state_argument(parser: argparse.ArgumentParser) -> None:
 
 def situation_of(opened: OpenedModel, arguments: argparse.Namespace) -> Situation:
     """Return what ``--at`` says about the machine, and the model's own start values for the rest."""
-
+    from kingpost.simulation.verbs import situation
 
     state = _read_state(arguments.at)
     how = opened.how(settings_from(arguments))
@@ -53,5 +55,5 @@ def _read_state(name: str | None) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise FileError(f"--at {name}: {error}") from None
     if not isinstance(state, dict):
-        raise FileError(f"--at {name}: expected an object with some of {listed(STATE_KEYS)}, got {state!r}")
+        raise FileError(f'--at {name}: expected an object, e.g. {{"q": [0.1, 0.2]}}, got {state!r}')
     return state

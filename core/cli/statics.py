@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import listed
 from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
-from kingpost.cli.how import add_how_arguments, add_model_argument
+from kingpost.cli.how import add_how_arguments
 from kingpost.cli.output import print_json, print_table
 from kingpost.cli.state import add_state_argument, situation_of, warn_of_fitted_start
-from kingpost.modelfiles.opened import open_model
-from kingpost.registry.pluginset import PluginSet
-from kingpost.simulation.verbs import Situation, linearised
-from kingpost.statics.equilibrium import Equilibrium, find_equilibrium
-from kingpost.statics.linearize import Linearisation
+
+if TYPE_CHECKING:
+    from kingpost.base.arrays import FloatArray
+    from kingpost.registry.pluginset import PluginSet
+    from kingpost.simulation.verbs import Situation
+    from kingpost.statics.equilibrium import Equilibrium
+    from kingpost.statics.linearize import Linearisation
 
 
 class FindEquilibrium(Command):
@@ -38,6 +39,9 @@ class FindEquilibrium(Command):
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.modelfiles.opened import open_model
+        from kingpost.statics.equilibrium import find_equilibrium
+
         place = situation_of(open_model(arguments.model, plugins, arguments.set), arguments)
         found = find_equilibrium(place.equations, place.x, place.u, place.p, place.t, stable=not arguments.any)
         if arguments.json:
@@ -79,6 +83,9 @@ class Linearize(Command):
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.modelfiles.opened import open_model
+        from kingpost.simulation.verbs import linearised
+
         place, result = linearised(situation_of(open_model(arguments.model, plugins, arguments.set), arguments))
         if place.problem.how.start != "equilibrium":
             warn_of_fitted_start(place.problem)

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 from kingpost.base.errors import KingpostError, MechanismError, PluginError, closest, listed
 from kingpost.base.fields import Table
+from kingpost.base.load_frames import FEW_JOINTS
 from kingpost.equations.formulation import Formulation
 from kingpost.equations.integrator import Integrator, StepMap
 from kingpost.kernel.kernel import Backend
@@ -23,8 +24,6 @@ from kingpost.registry.selection import select
 Start: TypeAlias = Literal["start", "equilibrium"]
 #: Step of a fixed-step integrator (s) where nobody says.
 DEFAULT_STEP = 0.001
-#: Machines with at most this many joints have their loads computed by verbs that compute them unless told otherwise.
-FEW_JOINTS = 12
 
 
 class RunChoices(TypedDict, total=False):

@@ -6,13 +6,16 @@ import argparse
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kingpost.base.errors import KingpostError
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json
-from kingpost.fmu.checks import Report, Result
 from kingpost.fmu.commands.options import add_kind_argument, chosen_kind
-from kingpost.registry.pluginset import PluginSet
+
+if TYPE_CHECKING:
+    from kingpost.fmu.checks import Report, Result
+    from kingpost.registry.pluginset import PluginSet
 
 #: Exit status if something is wrong with the FMU.
 FINDINGS = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import MechanismError, listed
 from kingpost.cli.command import Command
@@ -19,11 +19,13 @@ from kingpost.cli.results import (
     listed_files,
     print_run,
 )
-from kingpost.fmu.cosim.description.system_file import SystemFile
-from kingpost.fmu.cosim.run import Cosimulation
-from kingpost.fmu.cosim.wiring.wires import Wire
-from kingpost.registry.pluginset import PluginSet
-from kingpost.results.history import History
+
+if TYPE_CHECKING:
+    from kingpost.fmu.cosim.description.system_file import SystemFile
+    from kingpost.fmu.cosim.run import Cosimulation
+    from kingpost.fmu.cosim.wiring.wires import Wire
+    from kingpost.registry.pluginset import PluginSet
+    from kingpost.results.history import History
 
 #: More connections between two components than this are told by their number.
 MANY = 12

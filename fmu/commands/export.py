@@ -10,13 +10,9 @@ from typing import TYPE_CHECKING, Any
 from kingpost.base.errors import ExportError, listed
 from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
-from kingpost.cli.how import OPTIONS, add_how_arguments, add_model_argument, settings_from
+from kingpost.cli.how import OPTIONS, add_how_arguments, settings_from
 from kingpost.cli.output import print_json, print_table
 from kingpost.cli.state import warn_of_fitted_start
-from kingpost.fmu.interface.setpoints import with_setpoint_inputs
-from kingpost.fmu.osp.model_description import write_osp_description
-from kingpost.modelfiles.opened import open_model
-from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import make, split_selection
 
 if TYPE_CHECKING:
@@ -63,6 +59,12 @@ class Export(Command):
         parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.fmu.interface.setpoints import with_setpoint_inputs
+        from kingpost.fmu.osp.model_description import write_osp_description
+        from kingpost.modelfiles.opened import open_model
+        from kingpost.simulation.export_model import prepare_export
+        from kingpost.simulation.exporter import ExportSelection
+
         opened = open_model(arguments.model, plugins, arguments.set)
         mechanism = opened.mechanism
         if arguments.setpoint_inputs:

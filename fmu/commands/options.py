@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from kingpost.fmu.file.opened import FmiKind
+if TYPE_CHECKING:
+    from kingpost.fmu.file.opened import FmiKind
 
 
 def add_kind_argument(parser: argparse.ArgumentParser) -> None:

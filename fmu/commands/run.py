@@ -6,9 +6,9 @@ import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kingpost.cli.command import Command
-from kingpost.cli.output import ProgressBar
 from kingpost.cli.results import (
     add_result_arguments,
     carried_out,
@@ -20,9 +20,12 @@ from kingpost.cli.results import (
 )
 from kingpost.fmu.commands.options import add_kind_argument, chosen_kind
 from kingpost.fmu.instance.solvers import SOLVERS
-from kingpost.fmu.running import FmuRun, Message
-from kingpost.registry.pluginset import PluginSet
-from kingpost.results.history import History
+
+if TYPE_CHECKING:
+    from kingpost.cli.output import ProgressBar
+    from kingpost.fmu.running import FmuRun, Message
+    from kingpost.registry.pluginset import PluginSet
+    from kingpost.results.history import History
 
 
 class FmuRunner(Command):
