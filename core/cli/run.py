@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from kingpost.base.errors import KingpostError, MechanismError, PluginError, listed
+from kingpost.base.load_frames import FORCE_UNIT, MOMENT_UNIT
 from kingpost.cli.command import Command
-from kingpost.cli.output import print_json, print_table
-from kingpost.cli.results import carried_out, check_folder, choose_writers, listed_files
+from kingpost.cli.result_options import add_result_options, result_options
+from kingpost.cli.results import SHOWN, carried_out, channel_rows, file_row, tell
 from kingpost.cli.state import warn_of_fitted_start
 from kingpost.equations.integrator import StepMap
 from kingpost.kernel.kernel import BACKENDS
@@ -91,24 +92,15 @@ class Run(Command):
             action=argparse.BooleanOptionalAction,
             help="also write energy balance, momentum, and errors, rank and condition of the constraints of closed loops",
         )
-        parser.add_argument("--report", action="store_true", help="also write report.html: plots, loads, animation in one file")
         parser.add_argument("--backend", choices=BACKENDS, help="machine code (c), interpreter (vm), or what can be had (auto)")
-        parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: results/MODEL)")
-        parser.add_argument(
-            "--write",
-            metavar="FORMAT,...",
-            help="file formats of the history (default: csv, and png if matplotlib is installed)",
-        )
-        parser.add_argument("--json", action="store_true", help="print run.json instead of the table")
+        add_result_options(parser)
         parser.add_argument("-v", "--verbose", action="store_true", help="say which kernel is used and where it came from")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         source = open_source(arguments.model, plugins, arguments.set)
         choice = _choices(arguments, source)
         source = dataclasses.replace(source, mechanism=_with_cuts(source, choice.get("cut") or ()))
-        writers = choose_writers(choice.get("write"), source.plugins)
-        out: Path = arguments.out or Path("results") / source.mechanism.name
-        check_folder(out)
+        results = result_options(arguments, source.mechanism.name, source.plugins, choice.get("write"))
         simulation = _prepare(source, choice)
         if arguments.verbose:
             backend = {"c": "machine code", "vm": "interpreter"}[simulation.kernel.backend]
@@ -118,14 +110,9 @@ class Run(Command):
         if not isinstance(simulation.integrator, StepMap) and arguments.verbose:
             print(f"loop: '{simulation.integrator.name}' chooses its steps in Python", file=sys.stderr)
         run = partial(monitored_run, simulation) if choice.get("monitors") else simulation.run
-        history, files = carried_out(run, source.mechanism.name, out, writers, arguments.report)
+        history, files = carried_out(run, source.mechanism.name, results)
         warn_of_fitted_start(simulation.fitted, (quantity.name for quantity in simulation.mechanism.coordinates))
-        for warning in history.provenance["warnings"]:
-            print(f"kingpost: warning: {warning}", file=sys.stderr)
-        if arguments.json:
-            print_json(history.provenance)
-        else:
-            print_table(_summary(simulation, history, files))
+        tell(history, results, lambda: _summary(simulation, history, files))
         return 0
 
 
@@ -223,12 +210,9 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
     ]
     if simulation.mechanism.closures:
         rows.insert(1, ("closures", _closures(simulation)))
-    for channel in history.channels[: simulation.equations.nq][:12]:
-        values = history[channel.name]
-        rows.append((channel.name, f"{values[-1]:.6g} {channel.unit} at the end, {values.min():.6g} to {values.max():.6g}"))
-    for joint in list(loads["joints"])[:12]:
-        rows.append((joint, _load_summary(history, joint)))
-    return [*rows, ("files", listed_files(files))]
+    rows += channel_rows(history, history.channels[: simulation.equations.nq][:SHOWN])
+    rows += [(joint, _load_summary(history, joint)) for joint in list(loads["joints"])[:SHOWN]]
+    return [*rows, file_row(files)]
 
 
 def _freedom(simulation: Simulation) -> str:
@@ -251,7 +235,7 @@ def _load_summary(history: History, joint: str) -> str:
     """Return the largest moment and force of a joint, and when they occur."""
     wrench = history.loads(joint).total
     words = []
-    for name, part, unit in (("moment", wrench[:, :3], "N.m"), ("force", wrench[:, 3:], "N")):
+    for name, part, unit in (("moment", wrench[:, :3], MOMENT_UNIT), ("force", wrench[:, 3:], FORCE_UNIT)):
         size = np.linalg.norm(part, axis=1)
         most = int(size.argmax())
         words.append(f"{name} up to {size[most]:.6g} {unit} at {history.time[most]:g} s")

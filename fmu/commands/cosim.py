@@ -10,7 +10,8 @@ from typing import Any
 from kingpost.base.errors import MechanismError, listed
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
-from kingpost.cli.results import carried_out, check_folder, choose_writers, listed_files
+from kingpost.cli.result_options import add_result_options, result_options
+from kingpost.cli.results import carried_out, channel_rows, file_row, tell
 from kingpost.fmu.cosim.description.ssp import open_ssp
 from kingpost.fmu.cosim.description.system_file import SystemFile, read_system_file
 from kingpost.fmu.cosim.picture import draw_system, save_picture
@@ -18,10 +19,6 @@ from kingpost.fmu.cosim.run import Cosimulation, prepare_cosimulation
 from kingpost.fmu.cosim.wiring.wires import Wire
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
-
-#: Channels that the summary shows.
-SHOWN = 12
-
 
 #: More connections between two components than this are told by their number.
 MANY = 12
@@ -56,10 +53,7 @@ class Cosim(Command):
         )
         parser.add_argument("--check", action="store_true", help="describe the system, its order and its loops; run nothing")
         parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the system: FILE.png, .svg or .pdf")
-        parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: results/SYSTEM)")
-        parser.add_argument("--write", metavar="FORMAT,...", help="file formats (default: csv, and png if there is matplotlib)")
-        parser.add_argument("--report", action="store_true", help="also write report.html: plots in one file")
-        parser.add_argument("--json", action="store_true", help="print run.json, or what --check finds, instead of the table")
+        add_result_options(parser, subject="SYSTEM", report="plots", json="run.json, or what --check finds,")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         if arguments.system.suffix.lower() == ".ssp":
@@ -91,19 +85,11 @@ def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _run(plan: Cosimulation, arguments: argparse.Namespace) -> int:
-    writers = choose_writers(arguments.write, plan.plugins)
-    out: Path = arguments.out or Path("results") / plan.system.name
-    check_folder(out)
+    results = result_options(arguments, plan.system.name, plan.plugins, arguments.write)
     for note in plan.notes:
         print(f"kingpost: warning: {note}", file=sys.stderr)
-    history, files = carried_out(plan.run, plan.system.name, out, writers, arguments.report)
-    for warning in history.provenance["warnings"]:
-        if warning not in plan.notes:
-            print(f"kingpost: warning: {warning}", file=sys.stderr)
-    if arguments.json:
-        print_json(history.provenance)
-    else:
-        print_table(_summary(plan, history, files))
+    history, files = carried_out(plan.run, plan.system.name, results)
+    tell(history, results, lambda: _summary(plan, history, files), told=plan.notes)
     return 0
 
 
@@ -179,9 +165,4 @@ def _summary(plan: Cosimulation, history: History, files: list[Path]) -> list[tu
         ("time", f"{history.time[0]:g} s to {history.time[-1]:g} s, {len(history)} samples"),
         ("steps", f"{statistics['steps']}{took}"),
     ]
-    for channel in history.channels[:SHOWN]:
-        values = history[channel.name]
-        rows.append((channel.name, f"{values[-1]:.6g} {channel.unit} at the end, {values.min():.6g} to {values.max():.6g}"))
-    if len(history.channels) > SHOWN:
-        rows.append(("...", f"{len(history.channels) - SHOWN} more channels"))
-    return [*rows, ("files", listed_files(files))]
+    return [*rows, *channel_rows(history, history.channels), file_row(files)]

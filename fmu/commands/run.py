@@ -7,18 +7,15 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from kingpost.base.errors import Interrupted, SolverError
 from kingpost.cli.command import Command
-from kingpost.cli.output import ProgressBar, print_json, print_table
-from kingpost.cli.results import check_folder, choose_writers, keep_results, listed_files, write_results
+from kingpost.cli.output import ProgressBar
+from kingpost.cli.result_options import add_result_options, result_options
+from kingpost.cli.results import carried_out, channel_rows, file_row, tell
 from kingpost.fmu.commands.kinds import KINDS, add_kind_argument
 from kingpost.fmu.running import FmuError, FmuRun, Message, prepare_fmu
 from kingpost.fmu.running.job import SOLVERS
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
-
-#: Channels that the summary shows.
-SHOWN = 12
 
 
 class FmuRunner(Command):
@@ -51,14 +48,10 @@ class FmuRunner(Command):
         parser.add_argument("--solver", choices=SOLVERS, default="CVode", help="for model exchange (default: CVode)")
         parser.add_argument("--tolerance", type=float, metavar="X", help="relative tolerance of CVode (default: 1e-6)")
         add_kind_argument(parser)
-        parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: results/MODEL)")
-        parser.add_argument("--write", metavar="FORMAT,...", help="file formats (default: csv, and png if there is matplotlib)")
-        parser.add_argument("--report", action="store_true", help="also write report.html: plots, loads, animation in one file")
+        add_result_options(parser)
         parser.add_argument("--quiet", action="store_true", help="show warnings and errors of the FMU only")
-        parser.add_argument("--json", action="store_true", help="print run.json instead of the table")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
-        writers = choose_writers(arguments.write, plugins)
         run = prepare_fmu(
             arguments.fmu,
             arguments.t_end,
@@ -71,36 +64,18 @@ class FmuRunner(Command):
             tolerance=arguments.tolerance,
             interface=KINDS[arguments.kind],
         )
-        out: Path = arguments.out or Path("results") / run.fmu.path.stem
-        check_folder(out)
-        bar = ProgressBar(run.fmu.name)
+        results = result_options(arguments, run.fmu.path.stem, plugins, arguments.write)
 
-        def say(message: Message) -> None:
-            if message.status != "ok" or not arguments.quiet:
-                bar.close()
-                print(f"{run.fmu.name}: {message}", file=sys.stderr)
+        def march(bar: ProgressBar) -> History:
+            def say(message: Message) -> None:
+                if message.status != "ok" or not arguments.quiet:
+                    bar.close()
+                    print(f"{run.fmu.name}: {message}", file=sys.stderr)
 
-        try:
-            history = run.run(on_message=say, progress=bar)
-        except SolverError as error:
-            raise SolverError(f"{error}{keep_results(error.history, out, writers)}") from None
-        except Interrupted as interrupt:
-            raise KeyboardInterrupt(f"{interrupt}{keep_results(interrupt.history, out, writers)}") from None
-        finally:
-            bar.close()
-        history = _with_plugins(history, plugins)
-        files = write_results(history, out, writers)
-        if arguments.report:
-            from kingpost.report import write_report  # brings SciPy's signal processing, which takes time to import
+            return _with_plugins(run.run(on_message=say, progress=bar), plugins)
 
-            files.append(out / "report.html")
-            write_report(history, files[-1])
-        for warning in history.provenance["warnings"]:
-            print(f"kingpost: warning: {warning}", file=sys.stderr)
-        if arguments.json:
-            print_json(history.provenance)
-        else:
-            print_table(_summary(run, history, files))
+        history, files = carried_out(march, run.fmu.name, results)
+        tell(history, results, lambda: _summary(run, history, files))
         return 0
 
 
@@ -129,9 +104,4 @@ def _summary(run: FmuRun, history: History, files: list[Path]) -> list[tuple[str
         ("time", f"{history.time[0]:g} s to {history.time[-1]:g} s, {len(history)} samples"),
         ("steps", f"{statistics['steps']} of {run.job.step:g} s{took}, by {record['integrator']['name']} solver"),
     ]
-    for channel in history.channels[:SHOWN]:
-        values = history[channel.name]
-        rows.append((channel.name, f"{values[-1]:.6g} {channel.unit} at the end, {values.min():.6g} to {values.max():.6g}"))
-    if len(history.channels) > SHOWN:
-        rows.append(("...", f"{len(history.channels) - SHOWN} more channels"))
-    return [*rows, ("files", listed_files(files))]
+    return [*rows, *channel_rows(history, history.channels), file_row(files)]
