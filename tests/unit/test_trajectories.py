@@ -13,10 +13,10 @@ from scipy.interpolate import CubicSpline, make_interp_spline
 from kingpost import FileError, MechanismError, Parameter
 from kingpost.mechanism.trajectories import (
     HIGHEST_ORDER,
-    KINDS,
     NO_NAMES,
     REST_TO_REST,
     SPEED_UP,
+    TRAJECTORY_KINDS,
     Constant,
     RestToRest,
     Sampled,
@@ -504,8 +504,8 @@ def test_plain_data_describe_trajectories(data, expected):
 
 
 def test_every_kind_can_be_read():
-    assert set(KINDS) == {"constant", "rest-to-rest", "three-phase", "sequence", "sampled"}
-    assert all(cls.kind == kind for kind, cls in KINDS.items())
+    assert set(TRAJECTORY_KINDS) == {"constant", "rest-to-rest", "three-phase", "sequence", "sampled"}
+    assert all(cls.kind == kind for kind, cls in TRAJECTORY_KINDS.items())
 
 
 def test_a_table_may_name_a_file_beside_it(tmp_path):
