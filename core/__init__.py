@@ -21,7 +21,7 @@ PLACES = {
     "mechanism.sections": ("cut",),
     "modelfiles.toml_model": ("read_model",),
     "modelfiles.urdf": ("read_urdf",),
-    "multibody.force": ("Force", "Kinematics", "Loads"),
+    "multibody.force": ("Force", "ForceState", "Kinematics", "Loads"),
     "registry.hookspecs": ("hookimpl",),
     "registry.kinds": ("PluginKind",),
     "registry.plugin": ("Plugin",),

@@ -79,6 +79,8 @@ def closest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean '{matches[0]}'?" if matches else "."
 
 
-def listed(names: Iterable[str]) -> str:
-    """Return the names in one line, or the word ``none``."""
-    return ", ".join(names) or "none"
+def listed(names: Iterable[str], most: int | None = None) -> str:
+    """Return the names in one line, or the word ``none``; of more than ``most``, how many are left out."""
+    every = list(names)
+    more = 0 if most is None else len(every) - most
+    return f"{', '.join(every[:most])} and {more} more" if more > 0 else ", ".join(every) or "none"

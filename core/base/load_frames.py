@@ -1,4 +1,4 @@
-"""Frames, sides and reference points of joint loads, for symbols and for histories."""
+"""Joint loads: their components and units, and the frames, sides and reference points they are given in."""
 
 from __future__ import annotations
 
@@ -12,9 +12,26 @@ Frame: TypeAlias = Literal["child", "parent", "body", "world"]
 Side: TypeAlias = Literal["child", "parent"]
 #: The frame that does not move, and what is fixed in it.
 WORLD = "world"
+#: Machines with at most this many joints have their loads computed by verbs that compute them unless told otherwise.
+FEW_JOINTS = 12
 #: A wrench's components, in their order everywhere.
-COMPONENTS = ("Mx", "My", "Mz", "Fx", "Fy", "Fz")
-UNITS = ("N.m", "N.m", "N.m", "N", "N", "N")
+MOMENTS = ("Mx", "My", "Mz")
+FORCES = ("Fx", "Fy", "Fz")
+COMPONENTS = (*MOMENTS, *FORCES)
+MOMENT_UNIT, FORCE_UNIT = "N.m", "N"
+UNITS = (MOMENT_UNIT,) * 3 + (FORCE_UNIT,) * 3
+#: What the load of a joint is the sum of; closures are gears and winches along its coordinates.
+LOAD_PARTS = ("constraint", "actuator", "friction", "closure")
+#: Units, without prefix and written in any of the usual ways, of what makes structures tire.
+LOADING_UNITS = ("N", "N.m", "Nm", "N*m", "N m", "Pa", "N/m2")
+UNIT_PREFIXES = ("", "k", "M", "G")
+#: What to do about a result without joint loads, in words that are right in Python, in a model file and on the command line.
+HOW_TO_GET_LOADS = "run the model again with its joint loads: loads = 'all'"
+
+
+def is_load_unit(unit: str) -> bool:
+    """Say whether a unit is that of a force, a moment or a stress."""
+    return any(unit == prefix + base for prefix in UNIT_PREFIXES for base in LOADING_UNITS)
 
 
 def check_frame(what: str, frame: Any, side: Any, at: Any) -> tuple[float, float, float]:

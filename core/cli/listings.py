@@ -9,6 +9,7 @@ from kingpost.base.errors import PluginError, closest, listed
 from kingpost.base.fields import describe_fields
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
+from kingpost.modelfiles.opened import open_model
 
 if TYPE_CHECKING:
     from kingpost.registry.pluginset import PluginSet
@@ -43,9 +44,7 @@ class Models(Command):
         return 0
 
     def _show(self, arguments: argparse.Namespace, plugins: PluginSet) -> None:
-        from kingpost.modelfiles.source import open_source
-
-        mechanism = open_source(arguments.model, plugins).mechanism
+        mechanism = open_model(arguments.model, plugins).mechanism
         if arguments.json:
             print_json(mechanism.to_dict())
             return

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from fnmatch import fnmatchcase
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kingpost.base.errors import FileError, closest, listed
+from kingpost.base.errors import FileError, KingpostError, listed
 from kingpost.base.files import write_whole
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_table
+from kingpost.results.choosing import belonging, matching
 
 if TYPE_CHECKING:
     from kingpost.registry.pluginset import PluginSet
@@ -67,10 +69,10 @@ class Plot(Command):
             raise FileError(f"--out {out}: a picture's name must end in one of {listed(FORMATS)}")
         history = read_history(result, plugins)
         names = _choose(history, arguments.channels, arguments.joint)
-        history = _window(history, arguments.start, arguments.end)
-        chosen = [channel for channel in history.channels if channel.name in names]
+        with _blaming():
+            history = history.between(arguments.start, arguments.end)
         asked = bool(arguments.channels or arguments.joint)
-        panels = make_panels(chosen, everything=asked)
+        panels = make_panels(map(history.channel, names), among=history.channels, everything=asked)
         left_out = panels[USUAL_PANELS:] if not asked else []
         panels = panels[: MOST_PANELS + 1] if asked else panels[:USUAL_PANELS]
         if len(panels) > MOST_PANELS:
@@ -99,42 +101,21 @@ def _length(text: str) -> float:
     return value / CENTIMETRES
 
 
-def _choose(history: History, patterns: str | None, joint: str | None) -> set[str]:
-    names = list(history.names)
+def _choose(history: History, patterns: str | None, joint: str | None) -> list[str]:
+    names: list[str] = list(history.names)
     if joint is not None:
-        owners = sorted({name.partition(".")[0] for name in names})
-        if joint not in owners:
-            raise FileError(
-                f"--joint {joint}: no channel belongs to '{joint}'{closest(joint, owners)} There are: {listed(owners)}."
-            )
-        names = [name for name in names if name.partition(".")[0] == joint]
+        with _blaming(f"--joint {joint}: "):
+            names = belonging(names, joint)
     if patterns is None:
-        return set(names)
-    chosen: set[str] = set()
-    for pattern in patterns.split(","):
-        matching = [name for name in names if fnmatchcase(name, pattern.strip())]
-        if not matching:
-            of = f" of '{joint}'" if joint else ""
-            raise FileError(
-                f"--channels {pattern}: no channel{of} is called so{closest(pattern, names)} Channels: {_shortened(names)}."
-            )
-        chosen.update(matching)
-    return chosen
+        return names
+    with _blaming(f"--channels {patterns}: "):
+        return matching(names, [pattern.strip() for pattern in patterns.split(",")], joint)
 
 
-def _shortened(names: list[str], most: int = 20) -> str:
-    return listed(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def _window(history: History, start: float | None, end: float | None) -> History:
-    import numpy as np
-
-    from kingpost.results.history import History
-
-    first = -np.inf if start is None else start
-    last = np.inf if end is None else end
-    rows = (history.time >= first) & (history.time <= last)
-    if not rows.any():
-        span = f"from {history.time[0]:g} s to {history.time[-1]:g} s" if len(history) else "and has no samples"
-        raise FileError(f"there is no sample between {first:g} s and {last:g} s; the history goes {span}")
-    return History(history.time[rows], history.channels, history.values[rows], history.provenance)
+@contextmanager
+def _blaming(words: str = "") -> Iterator[None]:
+    """Say which words of the command line an error is about."""
+    try:
+        yield
+    except KingpostError as error:
+        raise FileError(f"{words}{error}") from None

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+import argparse
 import os
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kingpost.base.errors import FileError, Interrupted, SolverError
 from kingpost.base.files import write_json, write_whole
-from kingpost.cli.output import ProgressBar
+from kingpost.cli.output import ProgressBar, print_json, print_table
+from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import make, split_selection
 
 if TYPE_CHECKING:
+    from kingpost.base.channels import Channel
     from kingpost.registry.pluginset import PluginSet
     from kingpost.results.history import History
     from kingpost.results.writer import Writer
+
+#: Channels that a summary shows.
+SHOWN = 12
+
+
+def add_result_arguments(
+    parser: argparse.ArgumentParser, what: str = "MODEL", report: str = "plots, loads, animation in one file"
+) -> None:
+    """Add what every verb asks that runs something: where its results go, in which form, and what is printed."""
+    parser.add_argument("--out", type=Path, metavar="DIR", help=f"folder for the results (default: results/{what})")
+    parser.add_argument("--write", metavar="FORMAT,...", help="file formats (default: csv, and png if there is matplotlib)")
+    parser.add_argument("--report", action="store_true", help=f"also write report.html: {report}")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
 def choose_writers(chosen: str | Sequence[str] | None, plugins: PluginSet) -> list[Writer]:
@@ -89,6 +106,26 @@ def keep_results(history: History | None, out: Path, writers: list[Writer]) -> s
     files = write_results(history, out, writers, prefix=f"{history.provenance['outcome']}-")
     count = "The sample" if len(history) == 1 else f"The {len(history)} samples"
     return f"\n{count} up to t = {history.time[-1]:g} s {'is' if len(history) == 1 else 'are'} in {listed_files(files)}"
+
+
+def print_run(history: History, rows: Sequence[tuple[str, str]], as_json: bool, said: Collection[str] = ()) -> None:
+    """Print the warnings of a run but those that were said before, then its record or a table."""
+    for warning in history.provenance["warnings"]:
+        if warning not in said:
+            print(f"kingpost: warning: {warning}", file=sys.stderr)
+    if as_json:
+        print_json(history.provenance)
+    else:
+        print_table(rows)
+
+
+def channel_rows(history: History, channels: Sequence[Channel]) -> list[tuple[str, str]]:
+    """Return rows of a table: the last value of each channel and its limits, of the first channels only."""
+    rows = []
+    for channel in channels[:SHOWN]:
+        values = history[channel.name]
+        rows.append((channel.name, f"{values[-1]:.6g} {channel.unit} at the end, {values.min():.6g} to {values.max():.6g}"))
+    return rows if len(channels) <= SHOWN else [*rows, ("...", f"{len(channels) - SHOWN} more channels")]
 
 
 def listed_files(files: list[Path]) -> str:

@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import sys
-from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from kingpost.base.errors import KingpostError, MechanismError, PluginError, listed
+from kingpost.base.errors import listed
 from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
-from kingpost.cli.output import print_json, print_table
-from kingpost.cli.results import carried_out, check_folder, choose_writers, listed_files
+from kingpost.cli.how import OPTIONS, add_how_arguments, settings_from
+from kingpost.cli.results import (
+    SHOWN,
+    add_result_arguments,
+    carried_out,
+    channel_rows,
+    check_folder,
+    choose_writers,
+    listed_files,
+    print_run,
+)
 from kingpost.cli.state import warn_of_fitted_start
-from kingpost.kernel.backends import BACKENDS
-from kingpost.registry.selection import select
 
 if TYPE_CHECKING:
-    from kingpost.mechanism.load_request import LoadsWanted
-    from kingpost.mechanism.mechanism import Mechanism
-    from kingpost.modelfiles.source import Source
     from kingpost.registry.pluginset import PluginSet
     from kingpost.results.history import History
     from kingpost.simulation.run import Simulation
-
-#: Machines with at most this many joints have their loads computed unless the user says otherwise.
-FEW = 12
 
 
 class Run(Command):
@@ -43,170 +42,34 @@ class Run(Command):
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_model_argument(parser)
-        parser.add_argument(
-            "--formulation",
-            metavar="NAME[:KEY=VALUE,...]",
-            help="how the equations are written (default: kane; recursive for large machines)",
-        )
-        parser.add_argument("--integrator", metavar="NAME[:KEY=VALUE,...]", help="how time is advanced (default: rk4)")
-        parser.add_argument("--t-end", type=float, metavar="S", help="end time in s (default: the model's own)")
-        parser.add_argument("--t-start", type=float, metavar="S", help="start time in s (default: 0)")
-        parser.add_argument("--step", type=float, metavar="S", help="step of a fixed-step integrator in s (default: 0.001)")
-        parser.add_argument("--output-step", type=float, metavar="S", help="time between samples in s (default: about 0.01)")
-        parser.add_argument(
-            "--from",
-            dest="start",
-            choices=["start", "equilibrium"],
-            help="begin at the start values, or at rest in equilibrium",
-        )
-        parser.add_argument(
-            "--loads",
-            action="append",
-            metavar="JOINT[:KEY=VALUE,...]",
-            help="joints whose loads are wanted: all, none, names, or e.g. slew:frame=parent,side=parent,at=0/0/0.5 "
-            f"(repeatable; default: all, if there are at most {FEW} joints)",
-        )
-        parser.add_argument(
-            "--load-method",
-            metavar="NAME",
-            help="how joint loads are found (default: auxiliary-speeds with kane, else recursive)",
-        )
-        parser.add_argument(
-            "--cut",
-            action="append",
-            metavar="BODY=DISTANCE",
-            help="cut a body by a weld, so many m from its joint, for the section load there (repeatable)",
-        )
-        parser.add_argument(
-            "--close-loops",
-            action=argparse.BooleanOptionalAction,
-            help="let start values that leave loops open by more than 0.01 rad or m be changed until they close",
-        )
-        parser.add_argument(
-            "--monitors",
-            action=argparse.BooleanOptionalAction,
-            help="also write energy balance, momentum, and errors, rank and condition of the constraints of closed loops",
-        )
-        parser.add_argument("--report", action="store_true", help="also write report.html: plots, loads, animation in one file")
-        parser.add_argument("--backend", choices=BACKENDS, help="machine code (c), interpreter (vm), or what can be had (auto)")
-        parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: results/MODEL)")
-        parser.add_argument(
-            "--write",
-            metavar="FORMAT,...",
-            help="file formats of the history (default: csv, and png if matplotlib is installed)",
-        )
-        parser.add_argument("--json", action="store_true", help="print run.json instead of the table")
+        add_how_arguments(parser, *OPTIONS)
+        add_result_arguments(parser)
         parser.add_argument("-v", "--verbose", action="store_true", help="say which kernel is used and where it came from")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
-        from kingpost.equations.integrator import StepMap
-        from kingpost.modelfiles.source import open_source
+        from kingpost.modelfiles.opened import open_model
         from kingpost.simulation.monitors import monitored_run
+        from kingpost.simulation.simulate import prepare
 
-        source = open_source(arguments.model, plugins, arguments.set)
-        choice = _choices(arguments, source)
-        source = dataclasses.replace(source, mechanism=_with_cuts(source, choice.get("cut") or ()))
-        writers = choose_writers(choice.get("write"), source.plugins)
-        out: Path = arguments.out or Path("results") / source.mechanism.name
+        opened = open_model(arguments.model, plugins, arguments.set)
+        how = opened.how(settings_from(arguments))
+        how = how.with_usual_loads(how.with_cuts(opened.mechanism, opened.plugins))
+        writers = choose_writers(how.write, opened.plugins)
+        out: Path = arguments.out or Path("results") / opened.mechanism.name
         check_folder(out)
-        simulation = _prepare(source, choice)
+        simulation = prepare(opened.mechanism, settings=opened.settings, how=how, plugins=opened.plugins)
         if arguments.verbose:
             backend = {"c": "machine code", "vm": "interpreter"}[simulation.kernel.backend]
             print(f"kernel: {backend}; {simulation.kernel.note}", file=sys.stderr)
-        elif simulation.kernel.backend == "vm" and choice.get("backend") != "vm":
+        elif simulation.kernel.backend == "vm" and how.backend != "vm":
             print(f"kingpost: {simulation.kernel.note}", file=sys.stderr)
-        if not isinstance(simulation.integrator, StepMap) and arguments.verbose:
+        if not simulation.problem.stepper.fixed and arguments.verbose:
             print(f"loop: '{simulation.integrator.name}' chooses its steps in Python", file=sys.stderr)
-        run = partial(monitored_run, simulation) if choice.get("monitors") else simulation.run
-        history, files = carried_out(run, source.mechanism.name, out, writers, arguments.report)
-        warn_of_fitted_start(simulation.fitted, (quantity.name for quantity in simulation.mechanism.coordinates))
-        for warning in history.provenance["warnings"]:
-            print(f"kingpost: warning: {warning}", file=sys.stderr)
-        if arguments.json:
-            print_json(history.provenance)
-        else:
-            print_table(_summary(simulation, history, files))
+        run = partial(monitored_run, simulation) if how.monitors else simulation.run
+        history, files = carried_out(run, simulation.mechanism.name, out, writers, arguments.report)
+        warn_of_fitted_start(simulation.problem)
+        print_run(history, _summary(simulation, history, files), arguments.json)
         return 0
-
-
-def _choices(arguments: argparse.Namespace, source: Source) -> dict[str, Any]:
-    """Return how to run: the command line before the file, and a file before the one it takes its model from."""
-    from kingpost.equations.integrator import StepMap
-    from kingpost.modelfiles.toml_model import RunSettings
-
-    names = [field.name for field in dataclasses.fields(RunSettings)]
-    layers: list[dict[str, Any]] = [
-        {name: value for name in names if (value := getattr(layer, name)) is not None} for layer in (*source.run, arguments)
-    ]
-    choice: dict[str, Any] = {"t_end": source.t_end, "integrator": "rk4"}
-    for layer in layers:
-        choice |= layer
-    choice["integrator"] = _selected(source.plugins.integrators, choice["integrator"])
-    if "formulation" in choice:
-        choice["formulation"] = _selected(source.plugins.formulations, choice["formulation"])
-    if "load_method" in choice:
-        choice["load_method"] = _selected(source.plugins.joint_loads, choice["load_method"])
-    if isinstance(choice["integrator"], StepMap):
-        choice.setdefault("step", source.step)
-    elif _last_with("step", layers) < _last_with("integrator", layers):
-        choice.pop("step", None)  # meant for the fixed-step integrator that this solver replaces
-    return choice
-
-
-def _last_with(name: str, layers: list[dict[str, Any]]) -> int:
-    return max((i for i, layer in enumerate(layers) if name in layer), default=-1)
-
-
-def _prepare(source: Source, choice: dict[str, Any]) -> Simulation:
-    from kingpost.simulation.simulate import prepare
-
-    names = ("t_start", "step", "output_step", "formulation", "integrator", "backend", "start", "close_loops", "load_method")
-    return prepare(
-        source.mechanism,
-        choice["t_end"],
-        settings=source.settings,
-        plugins=source.plugins,
-        loads=_wanted_loads(choice.get("loads"), source.mechanism),
-        **{name: choice[name] for name in names if name in choice},
-    )
-
-
-def _with_cuts(source: Source, cuts: Sequence[str]) -> Mechanism:
-    from kingpost.mechanism.sections import cut
-
-    mechanism = source.mechanism
-    for text in cuts:
-        body, equals, distance = text.partition("=")
-        try:
-            at = float(distance)
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise MechanismError(f"--cut {text}: write BODY=DISTANCE with the distance in m, e.g. --cut inner-boom=0.8")
-        mechanism = cut(mechanism, body.strip(), at, plugins=source.plugins)
-    return mechanism
-
-
-def _wanted_loads(chosen: Sequence[str] | None, mechanism: Mechanism) -> LoadsWanted | None:
-    """Return the loads to compute: those of all joints unless said otherwise, but for machines with many."""
-    if chosen is None:
-        return "all" if len(mechanism.joints) <= FEW else None
-    words = [word for text in chosen for word in ([text] if ":" in text else text.split(","))]
-    if "all" in words or "none" in words:
-        if len(words) > 1:
-            raise KingpostError(f"--loads {', '.join(words)}: 'all' and 'none' stand alone; name the joints instead")
-        return "all" if words == ["all"] else None
-    return words
-
-
-def _selected(registry: Any, chosen: str | Mapping[str, Any]) -> Any:
-    """Return the plugin chosen by a text, or by a table ``{name = "...", option = value}`` of a run file."""
-    if isinstance(chosen, str):
-        return select(registry, chosen)
-    options = dict(chosen)
-    if "name" not in options:
-        raise PluginError(f"[run] {registry.kind} = {options!r} lacks 'name', which {registry.kind} to take")
-    return select(registry, options.pop("name"), options)
 
 
 def _summary(simulation: Simulation, history: History, files: list[Path]) -> list[tuple[str, str]]:
@@ -230,10 +93,8 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
     ]
     if simulation.mechanism.closures:
         rows.insert(1, ("closures", _closures(simulation)))
-    for channel in history.channels[: simulation.equations.nq][:12]:
-        values = history[channel.name]
-        rows.append((channel.name, f"{values[-1]:.6g} {channel.unit} at the end, {values.min():.6g} to {values.max():.6g}"))
-    for joint in list(loads["joints"])[:12]:
+    rows += channel_rows(history, history.channels[: min(simulation.equations.nq, SHOWN)])
+    for joint in list(loads["joints"])[:SHOWN]:
         rows.append((joint, _load_summary(history, joint)))
     return [*rows, ("files", listed_files(files))]
 
@@ -241,7 +102,7 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
 def _freedom(simulation: Simulation) -> str:
     """Return how many ways the machine can move at once, and how many coordinates and constraints that takes."""
     equations = simulation.equations
-    held = equations.lam.numel()
+    held = equations.constraints.count
     free = equations.nv - held
     words = f"{free} degree{'' if free == 1 else 's'} of freedom"
     return f"{words}: {equations.nv} speeds, {held} constraints" if held else words
@@ -250,7 +111,7 @@ def _freedom(simulation: Simulation) -> str:
 def _closures(simulation: Simulation) -> str:
     """Return the closures, and those whose reactions statics cannot tell apart."""
     words = listed(f"{closure.name} ({closure.kind})" for closure in simulation.mechanism.closures)
-    redundant = simulation.equations.redundant
+    redundant = simulation.equations.constraints.redundant
     return f"{words}; redundant, loads by least squares: {listed(redundant)}" if redundant else words
 
 

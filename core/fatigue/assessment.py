@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError, closest, listed
-from kingpost.base.load_frames import COMPONENTS
+from kingpost.base.load_frames import COMPONENTS, HOW_TO_GET_LOADS
 from kingpost.fatigue.counting import Cycles, count_cycles
 from kingpost.fatigue.equivalent import (
     REFERENCE_FREQUENCY,
@@ -39,11 +40,11 @@ from kingpost.fatigue.quality import (
 )
 from kingpost.fatigue.sn import VERIFY, CurveSet, SNCurve, curve_set, miner_damage
 from kingpost.mechanism.load_request import LoadRequest
+from kingpost.results.choosing import MOST_NAMED
 from kingpost.results.history import History
 
 #: A year of 365.25 days, in s.
 YEAR = 365.25 * 86400.0
-HOW_TO_GET_LOADS = "run the model again with its joint loads: kingpost run MODEL --loads all"
 
 
 @dataclass(frozen=True)
@@ -191,20 +192,20 @@ def assess_loads(
     """
     options = options or CountingOptions()
     wanted: list[tuple[Channel, FloatArray]] = []
-    known = load_joints(history)
+    known = dict.fromkeys(load_joints(history))
     if not joints and not channels:
         if not known:
             raise KingpostError(
                 f"the history has no joint loads (channels such as 'slew.Mx'); {HOW_TO_GET_LOADS}. Or name the channels to "
-                f"count: {listed(history.names)}"
+                f"count: {listed(history.names, most=MOST_NAMED)}"
             )
-        joints = known
+        joints = tuple(known)
     for joint in joints:
         wanted += _joint_signals(history, joint, known)
-    wanted += [(_channel(history, name), history[name]) for name in channels]
+    wanted += [(history.channel(name), history[name]) for name in channels]
     names = [channel.name for channel, _ in wanted]
-    for name in names:
-        if names.count(name) > 1:
+    for name, times in Counter(names).items():
+        if times > 1:
             raise KingpostError(f"'{name}' is asked for twice; ask once")
     window, found, warnings = _checked(history, options)
     columns = np.column_stack([values[window.rows] for _, values in wanted])
@@ -264,7 +265,7 @@ def _checked(history: History, options: CountingOptions) -> tuple[Window, tuple[
     return window, found, [*residual_warnings(found), *uniqueness_warnings(history)]
 
 
-def _joint_signals(history: History, joint: str | LoadRequest, known: Sequence[str]) -> list[tuple[Channel, FloatArray]]:
+def _joint_signals(history: History, joint: str | LoadRequest, known: Collection[str]) -> list[tuple[Channel, FloatArray]]:
     name = joint if isinstance(joint, str) else joint.joint
     if name not in known:
         raise KingpostError(
@@ -273,17 +274,12 @@ def _joint_signals(history: History, joint: str | LoadRequest, known: Sequence[s
         )
     names = [f"{name}.{component}" for component in COMPONENTS]
     if isinstance(joint, str):
-        return [(_channel(history, channel), history[channel]) for channel in names]
+        return [(history.channel(channel), history[channel]) for channel in names]
     values = load_columns(history, names, {name: joint})
     return [
         (Channel(channel, history.unit(channel), joint.frame, joint.side, joint.at), column)
         for channel, column in zip(names, values.T, strict=True)
     ]
-
-
-def _channel(history: History, name: str) -> Channel:
-    history.unit(name)  # refuses an unknown name
-    return history.channels[history.names.index(name)]
 
 
 def _scales(channels: Sequence[Channel], columns: FloatArray) -> list[float]:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kingpost.base.arrays import FloatArray
+from kingpost.base.channel_roles import RESIDUALS, roles_of
 from kingpost.base.errors import KingpostError, listed
-from kingpost.base.load_frames import COMPONENTS
+from kingpost.base.load_frames import COMPONENTS, FORCES, MOMENTS
 from kingpost.results.history import History
 
 #: A step longer than this many median steps is a gap.
@@ -24,7 +25,6 @@ ENOUGH_SAMPLES = 20.0
 ROUND_OFF = 1e-9
 #: Newton-Euler residuals above this part of the load level are warned of.
 RESIDUAL_LIMIT = 1e-6
-RESIDUALS = {"loads.residual.force": ("Fx", "Fy", "Fz"), "loads.residual.moment": ("Mx", "My", "Mz")}
 
 
 @dataclass(frozen=True)
@@ -190,9 +190,8 @@ class Residual:
 def residuals(history: History, rows: slice) -> tuple[Residual, ...]:
     """Return the residuals that the history reports, for the counted rows."""
     found = []
-    names = set(history.names)
-    for channel, components in RESIDUALS.items():
-        if channel in names:
+    for channel, components in zip(RESIDUALS, (FORCES, MOMENTS), strict=True):
+        if channel in history:
             joints = load_joints(history)
             level = max(
                 (float(np.abs(history[f"{joint}.{part}"][rows]).max()) for joint in joints for part in components), default=0.0
@@ -224,17 +223,12 @@ def uniqueness_warnings(history: History) -> list[str]:
 
 def load_joints(history: History) -> tuple[str, ...]:
     """Return the joints whose six load components are in a history, in its order."""
-    names = set(history.names)
-    recorded = (history.provenance.get("loads") or {}).get("joints")
-    if recorded:
-        return tuple(joint for joint in recorded if all(f"{joint}.{part}" in names for part in COMPONENTS))
-    owners = [name.removesuffix(f".{COMPONENTS[0]}") for name in history.names if name.endswith(f".{COMPONENTS[0]}")]
-    parts = ("constraint", "actuator", "friction")
-    return tuple(
-        owner
-        for owner in owners
-        if all(f"{owner}.{part}" in names for part in COMPONENTS) and owner.rpartition(".")[2] not in parts
-    )
+    joints = (history.provenance.get("loads") or {}).get("joints")
+    if not joints:
+        ending = f".{COMPONENTS[0]}"
+        roles = roles_of(history.channels)
+        joints = [name.removesuffix(ending) for name, role in roles.items() if role == "loads" and name.endswith(ending)]
+    return tuple(joint for joint in joints if all(f"{joint}.{part}" in history for part in COMPONENTS))
 
 
 def reactions_not_unique(jacobian: ArrayLike, owners: Sequence[str], tolerance: float = 1e-8) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ its length.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from kingpost.fatigue.sn import SNCurve
 from kingpost.fatigue.tables import as_number, as_tables, read_table
 
 #: Probabilities may miss 1 by this much.
-ROUNDING = 1e-6
+PROBABILITY_ROUNDING = 1e-6
 CALM = "calm"
 STATE_KEYS = ("name", "run", "runs", "probability")
 
@@ -59,15 +60,15 @@ class StateTable:
                 f'rest = {self.rest!r} says nothing about the rest of the time; write rest = "{CALM}" for no load'
             )
         names = [state.name for state in self.states]
-        for name in names:
-            if names.count(name) > 1:
+        for name, times in Counter(names).items():
+            if times > 1:
                 raise KingpostError(f"two states are called '{name}'; give one of them several runs, or names that differ")
         total = self.total
-        if total > 1.0 + ROUNDING:
+        if total > 1.0 + PROBABILITY_ROUNDING:
             raise KingpostError(
                 f"the probabilities of the {len(names)} states add up to {total:.9g}, more than 1; correct them"
             )
-        if total < 1.0 - ROUNDING and self.rest is None:
+        if total < 1.0 - PROBABILITY_ROUNDING and self.rest is None:
             raise KingpostError(
                 f"the probabilities of the {len(names)} states add up to {total:.9g}, not 1. If there is no load in the rest "
                 "of the time "

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kingpost.base.channel_roles import GRAVITY, MOTION, ORIENTATION, POSITION, RESIDUALS, Role, roles_of
 from kingpost.base.channels import Channel
 from kingpost.base.load_frames import COMPONENTS
 from kingpost.results.history import History
-from kingpost.results.monitor_channels import GROUP_OF, MONITOR_GROUPS
+from kingpost.results.monitor_channels import MONITOR_GROUPS
 
-POSE = ("px", "py", "pz", "ew", "ex", "ey", "ez")
-MOTION = ("wx", "wy", "wz", "alphax", "alphay", "alphaz", "ax", "ay", "az")
-RESIDUALS = ("loads.residual.force", "loads.residual.moment")
-GRAVITY = ("loads.gravity.x", "loads.gravity.y", "loads.gravity.z")
-#: Units, without prefix and written in any of the usual ways, of what makes structures tire.
-LOAD_UNITS = ("N", "N.m", "Nm", "N*m", "N m", "Pa", "N/m2")
-PREFIXES = ("", "k", "M", "G")
+POSE = (*POSITION, *ORIENTATION)
+#: What the page calls a role, in the order of its plots. Loads, poses and motions that are whole have places of their own.
+TITLES: dict[Role, str] = {
+    "coordinates": "Coordinates",
+    "rates": "Rates",
+    "outputs": "Outputs",
+    "others": "Channels",
+    "loads": "Loads",
+    "parts": "Parts of loads",
+    "positions": "Positions",
+    "orientations": "Orientations",
+    "body motions": "Motions of bodies",
+    "gravity": "Gravity",
+    "energies": "Energies",
+}
 #: More lines than this in one plot cannot be told apart.
 MANY_LINES = 8
 
@@ -55,7 +65,7 @@ class Inventory:
     posed: tuple[str, ...]
     moving: tuple[str, ...]
     residuals: tuple[str, ...]
-    #: What ``--monitors`` adds: energy balance, momentum, errors and quality of constraints.
+    #: What monitors add: energy balance, momentum, errors and quality of constraints.
     monitors: tuple[str, ...]
     panels: tuple[Panel, ...]
 
@@ -67,81 +77,69 @@ class Inventory:
         return tuple(dict.fromkeys([*names, *self.residuals]))
 
 
-def is_load_unit(unit: str) -> bool:
-    """Say whether a unit is that of a force, a moment or a stress."""
-    return any(unit == prefix + base for prefix in PREFIXES for base in LOAD_UNITS)
-
-
 def take_inventory(history: History) -> Inventory:
     """Sort the channels of ``history``."""
-    names = history.names
-    known = set(names)
-    loads = _joint_loads(names, known)
-    posed = _owners(names, known, "pose", POSE)
-    moving = _owners(names, known, "motion", MOTION)
-    residuals = tuple(name for name in RESIDUALS if name in known)
-    used = {name for load in loads for name in load.names} | set(residuals)
+    roles = roles_of(history.channels)
+    loads = _joint_loads(history, roles)
+    posed = _owners(history, "pose", POSE)
+    moving = _owners(history, "motion", MOTION)
+    residuals = tuple(name for name in RESIDUALS if name in history)
+    monitors = tuple(name for name, role in roles.items() if role == "monitors")
+    used = {name for load in loads for name in load.names} | {*residuals, *monitors}
     used |= {f"{body}.pose.{part}" for body in posed for part in POSE}
     used |= {f"{body}.motion.{part}" for body in moving for part in MOTION}
-    monitors = [name for name in names if name in GROUP_OF]
-    used |= set(monitors)
-    if all(name in known and (history[name] == history[name][0]).all() for name in GRAVITY):
+    if all(name in history and (history[name] == history[name][0]).all() for name in GRAVITY):
         used |= set(GRAVITY)
     rest = [channel for channel in history.channels if channel.name not in used]
-    panels = (*_panels(rest), *_motion_panels(history, moving), *_monitor_panels(history, monitors))
-    return Inventory(loads, posed, moving, residuals, tuple(monitors), panels)
+    panels = (*_panels(rest, roles), *_motion_panels(history, moving), *_monitor_panels(history))
+    return Inventory(loads, posed, moving, residuals, monitors, panels)
 
 
-def _joint_loads(names: Iterable[str], known: set[str]) -> tuple[JointLoad, ...]:
-    candidates = [name.removesuffix(".Mx") for name in names if name.endswith(".Mx")]
-    owners = [owner for owner in candidates if known.issuperset(_six(owner))]
-    loads = []
+def _joint_loads(history: History, roles: Mapping[str, Role]) -> tuple[JointLoad, ...]:
+    """Return the wrenches that are whole: totals with the parts below them, and parts whose total is not there."""
+    ending = f".{COMPONENTS[0]}"
+    first = (name for name, role in roles.items() if role in ("loads", "parts") and name.endswith(ending))
+    candidates = (name.removesuffix(ending) for name in first)
+    owners = {owner: None for owner in candidates if all(name in history for name in _six(owner))}
+    parts: dict[str, list[str]] = {owner: [] for owner in owners if owner.rpartition(".")[0] not in owners}
     for owner in owners:
-        if owner.rpartition(".")[0] in owners:
-            continue
-        parts = [name for name in owners if name.rpartition(".")[0] == owner]
-        loads.append(JointLoad(owner, _six(owner), tuple((part.rpartition(".")[2], _six(part)) for part in parts)))
-    return tuple(loads)
+        above, _, part = owner.rpartition(".")
+        if above in parts:
+            parts[above].append(part)
+    return tuple(
+        JointLoad(owner, _six(owner), tuple((part, _six(f"{owner}.{part}")) for part in own)) for owner, own in parts.items()
+    )
 
 
 def _six(owner: str) -> tuple[str, ...]:
     return tuple(f"{owner}.{component}" for component in COMPONENTS)
 
 
-def _owners(names: Iterable[str], known: set[str], group: str, parts: tuple[str, ...]) -> tuple[str, ...]:
+def _owners(history: History, group: str, parts: tuple[str, ...]) -> tuple[str, ...]:
     ending = f".{group}.{parts[0]}"
-    owners = [name.removesuffix(ending) for name in names if name.endswith(ending)]
-    return tuple(owner for owner in owners if all(f"{owner}.{group}.{part}" in known for part in parts))
+    owners = (name.removesuffix(ending) for name in history.names if name.endswith(ending))
+    return tuple(owner for owner in owners if all(f"{owner}.{group}.{part}" in history for part in parts))
 
 
-def _panels(channels: list[Channel]) -> list[Panel]:
+def _panels(channels: list[Channel], roles: Mapping[str, Role]) -> list[Panel]:
     """Group like quantities: the same role and unit, with a plot of its own for each owner of several."""
-    groups: dict[tuple[str, str], list[str]] = {}
+    groups: dict[tuple[Role, str], list[str]] = {}
     for channel in channels:
-        groups.setdefault((_role(channel), channel.unit), []).append(channel.name)
-    order = {"Coordinates": 0, "Rates": 1, "Outputs": 2, "Energies": 4}
+        groups.setdefault((roles[channel.name], channel.unit), []).append(channel.name)
+    order = list(TITLES)
     panels = []
-    for (role, unit), names in sorted(groups.items(), key=lambda item: order.get(item[0][0], 3)):
+    for (role, unit), names in sorted(groups.items(), key=lambda item: order.index(item[0][0])):
         owners = [name.removesuffix(".rate").rpartition(".")[0] for name in names]
+        sizes = Counter(owners)
         together: dict[str, list[str]] = {}
         for name, owner in zip(names, owners, strict=True):
-            alone = role == "Outputs" or (role != "Energies" and 2 <= owners.count(owner) < len(names))
+            alone = role == "outputs" or (role != "energies" and 2 <= sizes[owner] < len(names))
             together.setdefault(owner if alone else "", []).append(name)
         for owner, group in together.items():
-            title = group[0] if len(group) == 1 else f"{role}: {owner}" if owner else role
+            title = group[0] if len(group) == 1 else f"{TITLES[role]}: {owner}" if owner else TITLES[role]
             for start in range(0, len(group), MANY_LINES):
-                panels.append(Panel(title, unit, tuple(group[start : start + MANY_LINES]), role))
+                panels.append(Panel(title, unit, tuple(group[start : start + MANY_LINES]), TITLES[role]))
     return panels
-
-
-def _role(channel: Channel) -> str:
-    if channel.name.startswith("energy."):
-        return "Energies"
-    if channel.frame:
-        return "Outputs"
-    if channel.name.endswith(".rate") or channel.unit in ("rad/s", "m/s", "deg/s"):
-        return "Rates"
-    return "Coordinates" if channel.unit in ("rad", "m", "deg", "1") else "Channels"
 
 
 def _motion_panels(history: History, bodies: tuple[str, ...]) -> list[Panel]:
@@ -154,11 +152,11 @@ def _motion_panels(history: History, bodies: tuple[str, ...]) -> list[Panel]:
     return panels
 
 
-def _monitor_panels(history: History, names: list[str]) -> list[Panel]:
+def _monitor_panels(history: History) -> list[Panel]:
     """One plot for each group of monitors that a history has."""
     panels = []
     for group in MONITOR_GROUPS:
-        own = tuple(channel.name for channel in group.channels if channel.name in names)
+        own = tuple(channel.name for channel in group.channels if channel.name in history)
         if own:
             panels.append(Panel(group.title, group.unit or history.unit(own[0]), own, "Monitors", group.log))
     return panels

@@ -11,10 +11,10 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError, closest, listed
-from kingpost.base.load_frames import COMPONENTS
+from kingpost.base.load_frames import FORCES, HOW_TO_GET_LOADS, MOMENTS, is_load_unit
 from kingpost.fatigue.equivalent import SLOPES, check_slopes
 from kingpost.fatigue.quality import RESIDUAL_LIMIT, ROUND_OFF
-from kingpost.report.channels import Inventory, JointLoad, is_load_unit, take_inventory
+from kingpost.report.channels import Inventory, JointLoad, take_inventory
 from kingpost.report.cycles import counting_rules, describe_cycles
 from kingpost.report.geometry import Geometry
 from kingpost.report.monitors import describe_monitors
@@ -28,7 +28,7 @@ BUDGET = 1_000_000
 FEWEST_POINTS, MOST_POINTS = 400, 6000
 #: Beyond this the squares that statistics take would leave the range of floats: a run that has exploded.
 HUGE = 1e140
-NO_LOADS = "No joint loads: this result holds none. Ask for them with: kingpost run MODEL --loads all"
+NO_LOADS = f"No joint loads: this result holds none; {HOW_TO_GET_LOADS}."
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ def make_content(history: History, options: Options) -> dict[str, Any]:
     history, gaps = _with_gaps(history)
     inventory = take_inventory(history)
     loads = _chosen(inventory, options.joints)
-    hidden = {name for load in inventory.loads if load not in loads for name in load.names}
+    chosen = {load.joint for load in loads}
+    hidden = {name for load in inventory.loads if load.joint not in chosen for name in load.names}
     shown = tuple(name for name in inventory.plotted if name not in hidden)
     first = int(np.searchsorted(history.time, history.time[0] + options.skip * (1 - 1e-12)))
     duration = float(history.time[-1] - history.time[first])
@@ -58,6 +59,8 @@ def make_content(history: History, options: Options) -> dict[str, Any]:
     buckets = Buckets(history.time, points)
     units = {channel.name: channel.unit for channel in history.channels}
     numbers = {name: extremes(history.time[first:], history[name][first:]) for name in shown}
+    record = history.provenance.get("geometry") or {}
+    geometry = Geometry.read(record, tuple(record.get("bodies", {})))
     logarithmic = {name for panel in inventory.panels if panel.log for name in panel.names}
     content: dict[str, Any] = {
         "title": options.title or _title(history),
@@ -78,7 +81,7 @@ def make_content(history: History, options: Options) -> dict[str, Any]:
         ],
         "monitors": describe_monitors(history, inventory.monitors),
         "scene": make_scene(history, inventory, loads),
-        "joints": [_joint(history, load, first) for load in loads],
+        "joints": [_joint(history, load, geometry, first) for load in loads],
         "notes": [],
         "quality": _quality(history, inventory, numbers),
     }
@@ -177,9 +180,9 @@ def _facts(history: History, options: Options) -> list[list[str]]:
     return facts
 
 
-def _joint(history: History, load: JointLoad, first: int) -> dict[str, Any]:
-    channel = next(channel for channel in history.channels if channel.name == load.total[0])
-    joint = Geometry.read(history.provenance.get("geometry") or {}, _bodies(history)).named(load.joint)
+def _joint(history: History, load: JointLoad, geometry: Geometry, first: int) -> dict[str, Any]:
+    channel = history.channel(load.total[0])
+    joint = geometry.named(load.joint)
     letters = _plane(channel.frame, None if joint is None or joint.axis is None else [float(x) for x in joint.axis])
 
     def across(kind: str, i: int) -> FloatArray:
@@ -198,10 +201,6 @@ def _joint(history: History, load: JointLoad, first: int) -> dict[str, Any]:
     }
 
 
-def _bodies(history: History) -> tuple[str, ...]:
-    return tuple((history.provenance.get("geometry") or {}).get("bodies", {}))
-
-
 def _plane(frame: str, axis: Sequence[float] | None) -> str:
     """Return the two axes across the joint's own, where that is the x or y axis of the load's frame; else x and y."""
     if axis is None or frame not in ("child", "parent"):
@@ -216,7 +215,7 @@ def _quality(history: History, inventory: Inventory, numbers: Mapping[str, Mappi
     """Return the greatest Newton-Euler residuals beside the greatest force and moment in any joint."""
     rows = []
     for name in inventory.residuals:
-        letters = COMPONENTS[3:] if name.endswith("force") else COMPONENTS[:3]
+        letters = FORCES if name.endswith("force") else MOMENTS
         components = [f"{load.joint}.{letter}" for load in inventory.loads for letter in letters]
         scale = max((_magnitude(extremes(history.time, history[component])) for component in components), default=0.0)
         values = numbers[name]

@@ -9,6 +9,7 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError
+from kingpost.base.load_frames import HOW_TO_GET_LOADS
 from kingpost.mechanism.elements import WORLD
 from kingpost.report.channels import Inventory, JointLoad
 from kingpost.report.geometry import Geometry, JointGeometry, Poses
@@ -20,10 +21,7 @@ from kingpost.results.history import History
 BUDGET = 500_000
 #: Points of the path of an output.
 PATH_POINTS = 1500
-NO_POSES = (
-    "No animation: this result holds no poses of bodies. A run that is asked for joint loads keeps them: "
-    "kingpost run MODEL --loads all"
-)
+NO_POSES = f"No animation: this result holds no poses of bodies. A run keeps them with joint loads; {HOW_TO_GET_LOADS}."
 
 
 def make_scene(history: History, inventory: Inventory, loads: tuple[JointLoad, ...]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,20 +11,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
+from kingpost.base.channel_roles import Role, roles_of
 from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError, PluginError
-from kingpost.results.history import History
+from kingpost.base.load_frames import FORCE_UNIT, MOMENT_UNIT
 from kingpost.results.monitor_channels import GROUP_OF, QUALITY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WRENCH = ("Mx", "My", "Mz", "Fx", "Fy", "Fz")
+    from kingpost.results.history import History
+
 #: What is drawn when nobody asks for more; each role in this order.
-USUAL = ("coordinates", "rates", "outputs", "energies", "monitors", "loads", "others")
+USUAL: tuple[Role, ...] = ("coordinates", "rates", "outputs", "energies", "monitors", "loads", "others")
 #: What is left out then: the parts of loads, and what is recorded for inertia relief and as a measure of quality.
-FURTHER = ("parts", "positions", "orientations", "body motions", "gravity", "residuals")
+FURTHER: tuple[Role, ...] = ("parts", "positions", "orientations", "body motions", "gravity", "residuals")
+#: Roles whose channels share panels whoever they belong to.
+SHARED: tuple[Role, ...] = ("coordinates", "rates", "energies", "residuals", "others")
 #: Lines that can still be told apart in one panel, and panels that can still be found in one picture.
 MOST_LINES = 8
 USUAL_PANELS = 24
@@ -33,13 +37,13 @@ MOST_PANELS = 80
 STRETCHES = 2000
 FORMATS = (".png", ".svg", ".pdf")
 #: A load below this share of the largest in its panel is shown as zero.
-ROUNDING = 1e-12
+LOAD_ROUNDING = 1e-12
 #: Where zeros are drawn on a logarithmic axis that has nothing else.
-ZERO = 1e-18
+LOG_ZERO = 1e-18
 #: A logarithmic axis is drawn for what spreads by at least this factor; for less it is harder to read than a linear one.
 DECADES = 30.0
 #: Units that take a prefix when numbers are large.
-PREFIXED = ("N", "N.m", "J")
+PREFIXED = (FORCE_UNIT, MOMENT_UNIT, "J")
 
 
 @dataclass(frozen=True)
@@ -49,51 +53,32 @@ class Panel:
     title: str
     unit: str
     channels: tuple[Channel, ...]
-    role: str
+    role: Role
     #: Whether the lines spread over powers of ten.
     log: bool = False
 
 
-def role_of(channel: Channel) -> str:
-    """Return what a channel is, one of ``USUAL`` and ``FURTHER``, told from its name, unit and frame."""
-    if channel.name in GROUP_OF:
-        return "monitors"
-    owner, *rest = channel.name.split(".")
-    last = rest[-1] if rest else ""
-    if owner == "loads" and len(rest) == 2:
-        return {"gravity": "gravity", "residual": "residuals"}.get(rest[0], "others")
-    if last in WRENCH:
-        return "loads" if len(rest) == 1 else "parts"
-    if owner == "energy":
-        return "energies"
-    if len(rest) == 2 and rest[0] == "pose":
-        return "positions" if last.startswith("p") else "orientations"
-    if len(rest) == 2 and rest[0] == "motion":
-        return "body motions"
-    if channel.frame:
-        return "outputs"
-    if last == "rate" or channel.unit in ("rad/s", "m/s"):
-        return "rates"
-    return "coordinates" if channel.unit in ("rad", "m") or last in ("qw", "qx", "qy", "qz") else "others"
-
-
-def make_panels(channels: Iterable[Channel], *, everything: bool = False) -> list[Panel]:
+def make_panels(
+    channels: Iterable[Channel], *, among: Iterable[Channel] | None = None, everything: bool = False
+) -> list[Panel]:
     """Group channels: motion together as far as lines can be told apart, loads by joint, moments apart from forces.
 
-    Unless ``everything`` is wanted, only the roles in ``USUAL`` are taken.
+    Unless ``everything`` is wanted, only the roles in ``USUAL`` are taken. ``among`` are all channels of the history, where
+    only some are to be drawn.
     """
-    groups: dict[tuple[str, str, str], list[Channel]] = {}
-    for channel in channels:
-        role = role_of(channel)
+    drawn = tuple(channels)
+    roles = roles_of(drawn if among is None else among)
+    groups: dict[tuple[Role, str, str], list[Channel]] = {}
+    for channel in drawn:
+        role = roles[channel.name]
         owner = GROUP_OF[channel.name].title if role == "monitors" else channel.name.rpartition(".")[0]
-        apart = role not in ("coordinates", "rates", "energies", "residuals", "others")
-        groups.setdefault((role, owner if apart else "", channel.unit), []).append(channel)
+        groups.setdefault((role, "" if role in SHARED else owner, channel.unit), []).append(channel)
     order = (*USUAL, *FURTHER) if everything else USUAL
     chosen = sorted((key for key in groups if key[0] in order), key=lambda key: order.index(key[0]))
     return [_panel(role, owner, unit, lines) for role, owner, unit in chosen for lines in _by_owner(groups[role, owner, unit])]
 
 
-def _panel(role: str, owner: str, unit: str, lines: list[Channel]) -> Panel:
+def _panel(role: Role, owner: str, unit: str, lines: list[Channel]) -> Panel:
     group = GROUP_OF.get(lines[0].name)
     if group is not None:
         return Panel(group.title, group.unit or unit, tuple(lines), role, group.log)
@@ -105,11 +90,11 @@ def draw(history: History, panels: list[Panel], size: tuple[float | None, float 
     check_installed()
     if len(panels) > MOST_PANELS:
         raise KingpostError(f"{len(panels)} panels do not fit into one picture (at most {MOST_PANELS}); choose fewer channels")
-    from matplotlib.figure import Figure  # an extra, and slow to import
+    from kingpost.results.picture import Picture  # brings matplotlib, which is an extra, and slow to import
 
     columns = 1 if len(panels) <= 1 else 2
     rows = max(1, -(-len(panels) // columns))
-    figure = Figure(figsize=(size[0] or 7.6 * columns, size[1] or 2.6 * rows + 0.6), layout="constrained")
+    figure = Picture(figsize=(size[0] or 7.6 * columns, size[1] or 2.6 * rows + 0.6), layout="constrained")
     axes = figure.subplots(rows, columns, sharex=True, squeeze=False).ravel()
     for axis, panel in zip(axes, panels, strict=False):
         _draw_panel(axis, panel, history)
@@ -121,13 +106,21 @@ def draw(history: History, panels: list[Panel], size: tuple[float | None, float 
     return figure
 
 
-def usual_figure(history: History) -> tuple[Figure, int]:
+def usual_figure(history: History, size: tuple[float | None, float | None] = (None, None)) -> tuple[Figure, int]:
     """Return the picture that a run gets by itself, and how many panels were left out of it."""
     panels = make_panels(history.channels)
-    figure = draw(history, panels[:USUAL_PANELS])
+    figure = draw(history, panels[:USUAL_PANELS], size)
     left_out = max(0, len(panels) - USUAL_PANELS)
     figure.suptitle(title_of(history) + (f" ({left_out} more panels left out)" if left_out else ""))
     return figure, left_out
+
+
+def figure_of(history: History, names: Sequence[str], size: tuple[float | None, float | None] = (None, None)) -> Figure:
+    """Return a picture of these channels, whatever they are."""
+    panels = make_panels(map(history.channel, names), among=history.channels, everything=True)
+    figure = draw(history, panels, size)
+    figure.suptitle(title_of(history))
+    return figure
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -176,7 +169,7 @@ def _by_owner(channels: list[Channel]) -> list[list[Channel]]:
     return panels
 
 
-def _title(role: str, owner: str, channel: Channel) -> str:
+def _title(role: Role, owner: str, channel: Channel) -> str:
     axes = f", {channel.frame} axes" if channel.frame else ""
     if role in ("loads", "parts"):
         what = "moment" if channel.name.rpartition(".")[2].startswith("M") else "force"
@@ -200,7 +193,7 @@ def _draw_panel(axis: Axes, panel: Panel, history: History) -> None:
         (float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) for values in _lines(panel, history)), default=0.0
     )
     factor, prefix = _prefix(largest) if panel.unit in PREFIXED else (1.0, "")
-    smallest = min((float(sizes.min()) for sizes in _sizes(panel, history) if len(sizes)), default=ZERO) if panel.log else 0.0
+    smallest = _smallest(panel, history) if panel.log else 0.0
     log = panel.log and not largest < DECADES * smallest
     for channel, line in zip(panel.channels, _lines(panel, history), strict=True):
         values = line / factor
@@ -231,7 +224,7 @@ def _draw_panel(axis: Axes, panel: Panel, history: History) -> None:
 def _mark_extremes(axis: Axes, time: FloatArray, values: FloatArray, finite: Any, color: Any, largest: float) -> str:
     """Mark the smallest and the largest value of a line, unless it does not change, and return them as words."""
     low, high = (int(finite[pick(values[finite])]) for pick in (np.argmin, np.argmax))
-    smallest, greatest = (0.0 if abs(values[i]) <= ROUNDING * largest else values[i] for i in (low, high))
+    smallest, greatest = (0.0 if abs(values[i]) <= LOAD_ROUNDING * largest else values[i] for i in (low, high))
     if smallest == greatest:
         return f"{smallest:.4g} throughout"
     for i, marker in ((low, "v"), (high, "^")):
@@ -248,10 +241,10 @@ def _lines(panel: Panel, history: History) -> list[FloatArray]:
     return [history[channel.name] for channel in panel.channels]
 
 
-def _sizes(panel: Panel, history: History) -> list[FloatArray]:
-    """Return the sizes of all numbers of each line that are not zero."""
+def _smallest(panel: Panel, history: History) -> float:
+    """Return the size of the smallest number that is not zero."""
     lines = (np.abs(values[np.isfinite(values)]) for values in _lines(panel, history))
-    return [sizes[sizes > 0] for sizes in lines]
+    return min((float(sizes[sizes > 0].min()) for sizes in lines if (sizes > 0).any()), default=LOG_ZERO)
 
 
 def _prefix(largest: float) -> tuple[float, str]:

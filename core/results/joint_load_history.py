@@ -7,16 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kingpost.base.arrays import FloatArray
+from kingpost.base.channel_roles import ORIENTATION, POSITION
 from kingpost.base.errors import KingpostError, closest, listed
-from kingpost.base.load_frames import COMPONENTS, WORLD, Frame, Side, check_frame
+from kingpost.base.load_frames import COMPONENTS, HOW_TO_GET_LOADS, LOAD_PARTS, Frame, Side, check_frame
+from kingpost.mechanism.elements import WORLD
 
 if TYPE_CHECKING:
     from kingpost.results.history import History
-
-FloatArray = NDArray[np.float64]
-PARTS = ("constraint", "actuator", "friction", "closure")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,15 +66,11 @@ def joint_load_history(
     history: History, joint: str, frame: Frame | None, side: Side | None, at: tuple[float, ...] | None
 ) -> JointLoadHistory:
     """Return the load of ``joint`` in the way asked for; what is None stays as it was stored."""
-    known = list(history.provenance.get("loads", {}).get("joints", {}))
+    known = history.provenance.get("loads", {}).get("joints", {})
     if joint not in known:
-        advice = (
-            f"Joints with loads: {listed(known)}."
-            if known
-            else "It holds no joint loads at all; ask for them in the run: simulate(..., loads='all') or --loads all."
-        )
+        advice = f"Joints with loads: {listed(known)}." if known else f"It holds no joint loads at all; {HOW_TO_GET_LOADS}."
         raise KingpostError(f"this history has no load of joint '{joint}'{closest(joint, known)} {advice}")
-    stored = history.provenance["loads"]["joints"][joint]
+    stored = known[joint]
     wanted_frame: Frame = stored["frame"] if frame is None else frame
     wanted_side: Side = stored["side"] if side is None else side
     wanted_at = (stored["at"] if frame is None and side is None else (0.0, 0.0, 0.0)) if at is None else at
@@ -84,11 +79,11 @@ def joint_load_history(
     before = places.view(stored["frame"], stored["side"], stored["at"])
     after = places.view(wanted_frame, wanted_side, point)
     parts = {
-        part: _stored(history, f"{joint}.{part}") for part in PARTS if part in stored["parts"] and len(stored["parts"]) > 1
+        part: _stored(history, f"{joint}.{part}") for part in LOAD_PARTS if part in stored["parts"] and len(stored["parts"]) > 1
     }
     total = _stored(history, joint)
     zero = np.zeros_like(total)
-    parts = {"constraint": parts.get("constraint", total), **{part: parts.get(part, zero) for part in PARTS[1:]}}
+    parts = {"constraint": parts.get("constraint", total), **{part: parts.get(part, zero) for part in LOAD_PARTS[1:]}}
     wrenches = {name: _converted(wrench, before, after) for name, wrench in {"total": total, **parts}.items()}
     return JointLoadHistory(
         joint, places.body(wanted_side), wanted_frame, wanted_side, point, history.time, **wrenches,
@@ -113,7 +108,8 @@ class _Places:
         self.history = history
         try:
             geometry = history.provenance["geometry"]
-            self.record = {**geometry.get("closures", {}), **geometry["joints"]}[joint]
+            kind = "joints" if joint in geometry["joints"] else "closures"
+            self.record = geometry[kind][joint]
         except KeyError:
             raise KingpostError(
                 f"the load of joint '{joint}' cannot be turned: this history has no record of the machine's geometry. Read it "
@@ -128,8 +124,10 @@ class _Places:
         body, samples = self.body(side), len(self.history)
         if body == WORLD:
             return np.broadcast_to(np.eye(3), (samples, 3, 3)), np.zeros((samples, 3))
-        position = self.history.select([f"{body}.pose.{name}" for name in ("px", "py", "pz")])
-        return rotation_matrices(self.history.select([f"{body}.pose.{name}" for name in ("ew", "ex", "ey", "ez")])), position
+        position, orientation = (
+            self.history.select([f"{body}.pose.{name}" for name in names]) for names in (POSITION, ORIENTATION)
+        )
+        return rotation_matrices(orientation), position
 
     def joint_frame(self, side: str) -> tuple[FloatArray, FloatArray]:
         """Return rotation and origin of the joint frame on a side, in the world."""
@@ -166,7 +164,7 @@ class _Places:
     def _vector(self, stem: str) -> FloatArray:
         """Return three channels, or NaN where a result, such as that of an FMU, does not hold them."""
         names = [f"{stem}{axis}" for axis in "xyz"]
-        if not set(names) <= set(self.history.names):
+        if not all(name in self.history for name in names):
             return np.full((len(self.history), 3), np.nan)
         return self.history.select(names)
 

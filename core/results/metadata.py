@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -110,17 +111,37 @@ def unique_names(
 ) -> list[str]:
     """Return ``clean(name)`` for every name, shortened to ``limit`` characters, with a number behind those that are taken."""
     used = set(taken)
+    numbered = _Numbered(used, limit)
     result = []
     for name in names:
         wanted = clean(name)
-        candidate, number = wanted[:limit], 1
-        while candidate in used:
-            number += 1
-            ending = f"_{number}"
-            candidate = wanted[: None if limit is None else limit - len(ending)] + ending
+        candidate = wanted[:limit]
+        if candidate in used:
+            candidate = numbered.free(wanted)
         used.add(candidate)
         result.append(candidate)
     return result
+
+
+class _Numbered:
+    """Free names with numbers behind them. No number is tried twice, so that many alike cost no more each than few."""
+
+    def __init__(self, used: set[str], limit: int | None) -> None:
+        self._used = used
+        self._limit = limit
+        self._next: dict[tuple[str, int], int] = {}
+
+    def free(self, wanted: str) -> str:
+        """Return ``wanted_2`` or, if that is taken, the same with the next higher number that is free."""
+        for digits in count(1):
+            stem = wanted if self._limit is None else wanted[: self._limit - 1 - digits]
+            first, end = max(2, 10 ** (digits - 1)), 10**digits
+            for number in range(self._next.get((stem, digits), first), end):
+                candidate = f"{stem}_{number}"
+                self._next[stem, digits] = number + 1
+                if candidate not in self._used:
+                    return candidate
+        raise AssertionError("unreachable")
 
 
 def _entry(channel: Channel, stored_as: str) -> dict[str, Any]:

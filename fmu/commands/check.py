@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kingpost.base.errors import KingpostError
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json
-from kingpost.fmu.commands.kinds import KINDS, add_kind_argument
+from kingpost.fmu.commands.options import add_kind_argument, chosen_kind
 
 if TYPE_CHECKING:
     from kingpost.fmu.checks import Report, Result
@@ -60,7 +60,7 @@ class FmuCheck(Command):
             arguments.refuse("the following arguments are required: FILE.fmu")
         report = check_fmu(
             arguments.fmu,
-            CheckOptions(arguments.timeout, arguments.stop_time, arguments.step, arguments.instances, KINDS[arguments.kind]),
+            CheckOptions(arguments.timeout, arguments.stop_time, arguments.step, arguments.instances, chosen_kind(arguments)),
             only=arguments.only,
             skip=arguments.skip,
             progress=(lambda result: None) if arguments.json else show,

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 from kingpost.base.errors import MechanismError, listed
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
-from kingpost.cli.results import carried_out, check_folder, choose_writers, listed_files
+from kingpost.cli.results import (
+    add_result_arguments,
+    carried_out,
+    channel_rows,
+    check_folder,
+    choose_writers,
+    listed_files,
+    print_run,
+)
 
 if TYPE_CHECKING:
     from kingpost.fmu.cosim.description.system_file import SystemFile
@@ -18,10 +26,6 @@ if TYPE_CHECKING:
     from kingpost.fmu.cosim.wiring.wires import Wire
     from kingpost.registry.pluginset import PluginSet
     from kingpost.results.history import History
-
-#: Channels that the summary shows.
-SHOWN = 12
-
 
 #: More connections between two components than this are told by their number.
 MANY = 12
@@ -56,10 +60,7 @@ class Cosim(Command):
         )
         parser.add_argument("--check", action="store_true", help="describe the system, its order and its loops; run nothing")
         parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the system: FILE.png, .svg or .pdf")
-        parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: results/SYSTEM)")
-        parser.add_argument("--write", metavar="FORMAT,...", help="file formats (default: csv, and png if there is matplotlib)")
-        parser.add_argument("--report", action="store_true", help="also write report.html: plots in one file")
-        parser.add_argument("--json", action="store_true", help="print run.json, or what --check finds, instead of the table")
+        add_result_arguments(parser, "SYSTEM", "plots in one file")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         from kingpost.fmu.cosim.description.ssp import open_ssp
@@ -103,13 +104,7 @@ def _run(plan: Cosimulation, arguments: argparse.Namespace) -> int:
     for note in plan.notes:
         print(f"kingpost: warning: {note}", file=sys.stderr)
     history, files = carried_out(plan.run, plan.system.name, out, writers, arguments.report)
-    for warning in history.provenance["warnings"]:
-        if warning not in plan.notes:
-            print(f"kingpost: warning: {warning}", file=sys.stderr)
-    if arguments.json:
-        print_json(history.provenance)
-    else:
-        print_table(_summary(plan, history, files))
+    print_run(history, _summary(plan, history, files), arguments.json, plan.notes)
     return 0
 
 
@@ -135,9 +130,7 @@ def describe(plan: Cosimulation) -> dict[str, Any]:
             }
             for name, described in plan.components.items()
         },
-        "connections": [
-            {"from": wire.names[0], "to": wire.names[1], "factor": wire.factor, "offset": wire.offset} for wire in plan.wires
-        ],
+        "connections": plan.connections(),
         "algebraic_loops": [{"chain": list(loop.chain), "certain": loop.certain} for loop in plan.loops],
         "warnings": list(plan.notes),
     }
@@ -185,9 +178,4 @@ def _summary(plan: Cosimulation, history: History, files: list[Path]) -> list[tu
         ("time", f"{history.time[0]:g} s to {history.time[-1]:g} s, {len(history)} samples"),
         ("steps", f"{statistics['steps']}{took}"),
     ]
-    for channel in history.channels[:SHOWN]:
-        values = history[channel.name]
-        rows.append((channel.name, f"{values[-1]:.6g} {channel.unit} at the end, {values.min():.6g} to {values.max():.6g}"))
-    if len(history.channels) > SHOWN:
-        rows.append(("...", f"{len(history.channels) - SHOWN} more channels"))
-    return [*rows, ("files", listed_files(files))]
+    return [*rows, *channel_rows(history, history.channels), ("files", listed_files(files))]

@@ -8,20 +8,24 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kingpost.base.errors import Interrupted, SolverError
 from kingpost.cli.command import Command
-from kingpost.cli.output import ProgressBar, print_json, print_table
-from kingpost.cli.results import check_folder, choose_writers, keep_results, listed_files, write_results
-from kingpost.fmu.commands.kinds import KINDS, add_kind_argument
+from kingpost.cli.results import (
+    add_result_arguments,
+    carried_out,
+    channel_rows,
+    check_folder,
+    choose_writers,
+    listed_files,
+    print_run,
+)
+from kingpost.fmu.commands.options import add_kind_argument, chosen_kind
 from kingpost.fmu.instance.solvers import SOLVERS
 
 if TYPE_CHECKING:
+    from kingpost.cli.output import ProgressBar
     from kingpost.fmu.running import FmuRun, Message
     from kingpost.registry.pluginset import PluginSet
     from kingpost.results.history import History
-
-#: Channels that the summary shows.
-SHOWN = 12
 
 
 class FmuRunner(Command):
@@ -54,11 +58,8 @@ class FmuRunner(Command):
         parser.add_argument("--solver", choices=SOLVERS, default="CVode", help="for model exchange (default: CVode)")
         parser.add_argument("--tolerance", type=float, metavar="X", help="relative tolerance of CVode (default: 1e-6)")
         add_kind_argument(parser)
-        parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: results/MODEL)")
-        parser.add_argument("--write", metavar="FORMAT,...", help="file formats (default: csv, and png if there is matplotlib)")
-        parser.add_argument("--report", action="store_true", help="also write report.html: plots, loads, animation in one file")
+        add_result_arguments(parser)
         parser.add_argument("--quiet", action="store_true", help="show warnings and errors of the FMU only")
-        parser.add_argument("--json", action="store_true", help="print run.json instead of the table")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         from kingpost.fmu.running import prepare_fmu
@@ -74,38 +75,21 @@ class FmuRunner(Command):
             outputs=[word for text in arguments.outputs for word in text.split(",")] if arguments.outputs else None,
             solver=arguments.solver,
             tolerance=arguments.tolerance,
-            interface=KINDS[arguments.kind],
+            interface=chosen_kind(arguments),
         )
         out: Path = arguments.out or Path("results") / run.fmu.path.stem
         check_folder(out)
-        bar = ProgressBar(run.fmu.name)
 
-        def say(message: Message) -> None:
-            if message.status != "ok" or not arguments.quiet:
-                bar.close()
-                print(f"{run.fmu.name}: {message}", file=sys.stderr)
+        def go(bar: ProgressBar) -> History:
+            def say(message: Message) -> None:
+                if message.status != "ok" or not arguments.quiet:
+                    bar.close()
+                    print(f"{run.fmu.name}: {message}", file=sys.stderr)
 
-        try:
-            history = run.run(on_message=say, progress=bar)
-        except SolverError as error:
-            raise SolverError(f"{error}{keep_results(error.history, out, writers)}") from None
-        except Interrupted as interrupt:
-            raise KeyboardInterrupt(f"{interrupt}{keep_results(interrupt.history, out, writers)}") from None
-        finally:
-            bar.close()
-        history = _with_plugins(history, plugins)
-        files = write_results(history, out, writers)
-        if arguments.report:
-            from kingpost.report import write_report  # brings SciPy's signal processing, which takes time to import
+            return _with_plugins(run.run(on_message=say, progress=bar), plugins)
 
-            files.append(out / "report.html")
-            write_report(history, files[-1])
-        for warning in history.provenance["warnings"]:
-            print(f"kingpost: warning: {warning}", file=sys.stderr)
-        if arguments.json:
-            print_json(history.provenance)
-        else:
-            print_table(_summary(run, history, files))
+        history, files = carried_out(go, run.fmu.name, out, writers, arguments.report)
+        print_run(history, _summary(run, history, files), arguments.json)
         return 0
 
 
@@ -138,9 +122,4 @@ def _summary(run: FmuRun, history: History, files: list[Path]) -> list[tuple[str
         ("time", f"{history.time[0]:g} s to {history.time[-1]:g} s, {len(history)} samples"),
         ("steps", f"{statistics['steps']} of {run.job.step:g} s{took}, by {record['integrator']['name']} solver"),
     ]
-    for channel in history.channels[:SHOWN]:
-        values = history[channel.name]
-        rows.append((channel.name, f"{values[-1]:.6g} {channel.unit} at the end, {values.min():.6g} to {values.max():.6g}"))
-    if len(history.channels) > SHOWN:
-        rows.append(("...", f"{len(history.channels) - SHOWN} more channels"))
-    return [*rows, ("files", listed_files(files))]
+    return [*rows, *channel_rows(history, history.channels), ("files", listed_files(files))]

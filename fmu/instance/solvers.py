@@ -1,4 +1,4 @@
-"""The solvers that FMUs without one are given."""
+"""Solvers for FMUs that have none of their own; their names alone, which need no fmpy."""
 
 from __future__ import annotations
 

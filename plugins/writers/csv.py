@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -139,9 +140,9 @@ def _check_foreign(names: list[str]) -> None:
         raise ValueError(f"its first column is called '{names[0][:60]}'; it must hold the time, and be called time")
     if len(names) == 1 and any(mark in names[0] for mark in ";\t"):
         raise ValueError("its columns are not separated by commas")
-    repeated = sorted({name for name in names[1:] if names[1:].count(name) > 1})
+    repeated = [name for name, times in Counter(names[1:]).items() if times > 1]
     if repeated:
-        raise ValueError(f"it has several columns called '{repeated[0]}'")
+        raise ValueError(f"it has several columns called '{min(repeated)}'")
 
 
 def _fault(path: Path, lines_before: int, names: list[str]) -> str:

@@ -18,7 +18,7 @@ HOOKS = [KINDS_HOOK, *(kind.hook for kind in PluginSet(entry_points=False).kinds
 @pytest.mark.parametrize("hook", HOOKS)
 def test_every_hook_has_a_heading_with_its_signature_and_a_test(hook):
     assert f"\n### {hook}()\n" in (ROOT / "docs" / "plugins.md").read_text()
-    assert f"def test_hook_{hook}(" in (ROOT / "tests" / "plugins" / "test_pluginset.py").read_text()
+    assert f"def test_hook_{hook}(" in (ROOT / "tests" / "core" / "registry" / "test_hooks.py").read_text()
 
 
 def blocks(path, language):

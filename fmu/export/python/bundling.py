@@ -113,7 +113,7 @@ def copy_plugins(model: ExportModel, package: str) -> PluginCopies:
 
 def used_plugins(model: ExportModel) -> list[tuple[Origin, str]]:
     """Return who supplied each plugin that a model uses, and what it is; refuse one that nobody has registered."""
-    plugins, loads = model.plugins, model.equations.loads
+    plugins, loads = model.plugins, model.equations.observed.loads
     wanted: list[tuple[Registry[Any], str]] = [(plugins.forces, force.kind) for force in model.mechanism.forces]
     wanted += [(plugins.formulations, model.equations.formulation), (plugins.integrators, model.integrator.name)]
     wanted += [] if loads is None else [(plugins.joint_loads, loads.record["method"])]
