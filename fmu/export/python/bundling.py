@@ -25,6 +25,8 @@ PACKAGE = "kingpost"
 ROOT = f"{PACKAGE}.fmu.export.python.runtime.rebuilding"
 #: The built-in plugins that a model can be made of; commands, models and file formats do not travel along.
 PLUGINS = tuple(f"{PACKAGE}.plugins.{kind}.hooks" for kind in ("formulations", "integrators", "joint_loads", "forces"))
+#: What else a plugin file that travels along may bring: the kinds that this package declares, and what they derive from.
+KINDS = (f"{PACKAGE}.fmu.hooks", f"{PACKAGE}.fmu.cosim.masters.interface")
 #: The oldest Python that can run the package.
 PYTHON = "3.10"
 
@@ -56,7 +58,7 @@ def copy_package() -> PackageCopy:
     # SciPy is imported where samples are interpolated, and by solvers.
     needed = {"scipy"}
     # Plugin files that travel along may use any public name.
-    waiting = [PACKAGE, ROOT, *PLUGINS, *(f"{PACKAGE}.{place}" for place in PLACES)]
+    waiting = [PACKAGE, ROOT, *PLUGINS, *KINDS, *(f"{PACKAGE}.{place}" for place in PLACES)]
     # What it imports beyond the engine has no place in an FMU.
     instead = {f"{PACKAGE}.fmu": '"""The part of this package that runs inside FMUs."""\n'}
     while waiting:
