@@ -115,7 +115,9 @@ def test_bad_conversions_are_refused(crane, plugins):
     with pytest.raises(KingpostError, match="a load has no component 'Q'; choose from Mx, My"):
         history.loads("slew")["Q"]
     without = simulate(crane, 0.05, plugins=plugins, backend="vm")
-    with pytest.raises(KingpostError, match="holds no joint loads at all; ask for them in the run"):
+    with pytest.raises(
+        KingpostError, match="holds no joint loads at all; run the model again with its joint loads: loads = 'all'"
+    ):
         without.loads("slew")
     bare = History(history.time, history.channels, history.values, {"loads": history.provenance["loads"]})
     with pytest.raises(KingpostError, match="no record of the machine's geometry"):
