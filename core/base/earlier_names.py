@@ -112,8 +112,9 @@ class EarlierModule(ModuleType):
         return [*self.__all__]
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Do what the function of the same name does: ``kingpost.simulate`` is one, and was a module, too."""
-        return getattr(self, self.__name__.rpartition(".")[2])(*arguments, **named)
+        """Do what the public name does that was a module, too, as ``kingpost.simulate``: importing the module has hidden it."""
+        package, _, name = self.__name__.rpartition(".")
+        return sys.modules[package].__getattr__(name)(*arguments, **named)
 
 
 def earlier_modules(package: str) -> dict[str, tuple[str, ...]]:
