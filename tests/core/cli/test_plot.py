@@ -51,7 +51,7 @@ def texts(kingpost_cli, result, monkeypatch, *words):
         seen.append((drawn(figure), history, figure))
         return figure
 
-    monkeypatch.setattr("kingpost.cli.plot.draw", keep)
+    monkeypatch.setattr("kingpost.results.figures.draw", keep)
     outcome = kingpost_cli("plot", result, *words)
     assert outcome.status == 0, outcome.err
     return (*seen[0], outcome.out)
