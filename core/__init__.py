@@ -29,6 +29,7 @@ PLACES = {
     "results.history": ("History",),
     "results.joint_load_history": ("JointLoadHistory",),
     "results.read_write": ("read_history", "write_history"),
+    "results.run_folder": ("write_run",),
     "results.writer": ("Writer",),
     "simulation.export_model": ("ExportModel", "prepare_export"),
     "simulation.exporter": ("ExportSelection", "Exported", "Exporter"),

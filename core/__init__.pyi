@@ -49,6 +49,7 @@ from kingpost.results.history import History as History
 from kingpost.results.joint_load_history import JointLoadHistory as JointLoadHistory
 from kingpost.results.read_write import read_history as read_history
 from kingpost.results.read_write import write_history as write_history
+from kingpost.results.run_folder import write_run as write_run
 from kingpost.results.writer import Writer as Writer
 from kingpost.simulation.export_model import ExportModel as ExportModel
 from kingpost.simulation.export_model import prepare_export as prepare_export

@@ -3,45 +3,52 @@
 from __future__ import annotations
 
 import json
-import os
+import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from kingpost.base.errors import FileError
 
+#: Fills a file that does not exist yet.
+Fill: TypeAlias = Callable[[Path], None]
 
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+
+def write_whole(path: Path, write: Fill) -> None:
     """Let ``write`` fill a file beside ``path`` and move it into place once it is complete."""
+    write_together(path.parent, {path.name: write})
+
+
+def write_together(folder: Path, files: Mapping[str, Fill]) -> None:
+    """Fill files out of sight; move them into ``folder``, in their order, once all are complete. If one fails, none is left."""
+    name = next(iter(files))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
+        folder.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=".incomplete-", dir=folder))
     except OSError as error:
-        raise FileError(f"'{path}' cannot be written: {error}") from None
-    os.close(handle)
-    beside = Path(name)
+        raise FileError(f"'{folder / name}' cannot be written: {error}") from None
     try:
-        write(beside)
-        beside.chmod(0o666 & ~_umask())
-        beside.replace(path)
+        for name, write in files.items():
+            write(beside / name)
+        for name in files:
+            (beside / name).replace(folder / name)
     except OSError as error:
-        raise FileError(f"'{path}' cannot be written: {error}") from None
+        raise FileError(f"'{folder / name}' cannot be written: {error}") from None
     finally:
-        beside.unlink(missing_ok=True)
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def json_file(data: Any) -> Fill:
+    """Return what fills a file with ``data`` as JSON; what JSON has no word for is refused here, before any file is written."""
+    text = json.dumps(data, indent=2, allow_nan=False) + "\n"
+
+    def write(path: Path) -> None:
+        path.write_text(text, encoding="utf-8")
+
+    return write
 
 
 def write_json(path: Path, data: Any) -> None:
     """Write ``data`` as JSON, whole or not at all."""
-    text = json.dumps(data, indent=2, allow_nan=False) + "\n"
-
-    def write(beside: Path) -> None:
-        beside.write_text(text, encoding="utf-8")
-
-    write_whole(path, write)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    write_whole(path, json_file(data))

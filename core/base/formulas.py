@@ -98,6 +98,7 @@ class Expression(Arithmetic):
 #: What may stand for a number: a number, a formula in text, a parameter, an expression. Fields keep it as float or Expression.
 Scalar: TypeAlias = float | str | Arithmetic
 Vector3: TypeAlias = tuple[Scalar, Scalar, Scalar]
+ZERO_VECTOR: Vector3 = (0.0, 0.0, 0.0)
 #: One number, or several.
 Scalars: TypeAlias = Scalar | tuple[Scalar, ...]
 

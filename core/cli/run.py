@@ -9,19 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kingpost.base.errors import listed
+from kingpost.base.load_frames import FORCE_UNIT, MOMENT_UNIT
 from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
 from kingpost.cli.how import OPTIONS, add_how_arguments, settings_from
-from kingpost.cli.results import (
-    SHOWN,
-    add_result_arguments,
-    carried_out,
-    channel_rows,
-    check_folder,
-    choose_writers,
-    listed_files,
-    print_run,
-)
+from kingpost.cli.result_options import add_result_options, result_options
+from kingpost.cli.results import SHOWN, carried_out, channel_rows, file_row, tell
 from kingpost.cli.state import warn_of_fitted_start
 
 if TYPE_CHECKING:
@@ -43,7 +36,7 @@ class Run(Command):
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_model_argument(parser)
         add_how_arguments(parser, *OPTIONS)
-        add_result_arguments(parser)
+        add_result_options(parser)
         parser.add_argument("-v", "--verbose", action="store_true", help="say which kernel is used and where it came from")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
@@ -54,9 +47,7 @@ class Run(Command):
         opened = open_model(arguments.model, plugins, arguments.set)
         how = opened.how(settings_from(arguments))
         how = how.with_usual_loads(how.with_cuts(opened.mechanism, opened.plugins))
-        writers = choose_writers(how.write, opened.plugins)
-        out: Path = arguments.out or Path("results") / opened.mechanism.name
-        check_folder(out)
+        results = result_options(arguments, opened.mechanism.name, opened.plugins, how.write)
         simulation = prepare(opened.mechanism, settings=opened.settings, how=how, plugins=opened.plugins)
         if arguments.verbose:
             backend = {"c": "machine code", "vm": "interpreter"}[simulation.kernel.backend]
@@ -66,9 +57,9 @@ class Run(Command):
         if not simulation.problem.stepper.fixed and arguments.verbose:
             print(f"loop: '{simulation.integrator.name}' chooses its steps in Python", file=sys.stderr)
         run = partial(monitored_run, simulation) if how.monitors else simulation.run
-        history, files = carried_out(run, simulation.mechanism.name, out, writers, arguments.report)
+        history, files = carried_out(run, simulation.mechanism.name, results)
         warn_of_fitted_start(simulation.problem)
-        print_run(history, _summary(simulation, history, files), arguments.json)
+        tell(history, results, lambda: _summary(simulation, history, files))
         return 0
 
 
@@ -93,10 +84,9 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
     ]
     if simulation.mechanism.closures:
         rows.insert(1, ("closures", _closures(simulation)))
-    rows += channel_rows(history, history.channels[: min(simulation.equations.nq, SHOWN)])
-    for joint in list(loads["joints"])[:SHOWN]:
-        rows.append((joint, _load_summary(history, joint)))
-    return [*rows, ("files", listed_files(files))]
+    rows += channel_rows(history, history.channels[: simulation.equations.nq][:SHOWN])
+    rows += [(joint, _load_summary(history, joint)) for joint in list(loads["joints"])[:SHOWN]]
+    return [*rows, file_row(files)]
 
 
 def _freedom(simulation: Simulation) -> str:
@@ -121,7 +111,7 @@ def _load_summary(history: History, joint: str) -> str:
 
     wrench = history.loads(joint).total
     words = []
-    for name, part, unit in (("moment", wrench[:, :3], "N.m"), ("force", wrench[:, 3:], "N")):
+    for name, part, unit in (("moment", wrench[:, :3], MOMENT_UNIT), ("force", wrench[:, 3:], FORCE_UNIT)):
         size = np.linalg.norm(part, axis=1)
         most = int(size.argmax())
         words.append(f"{name} up to {size[most]:.6g} {unit} at {history.time[most]:g} s")

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import listed
+from kingpost.base.load_frames import FORCE_UNIT, MOMENT_UNIT
 from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
 from kingpost.cli.how import add_how_arguments
@@ -121,7 +122,7 @@ def _closure_rows(place: Situation, found: Equilibrium) -> list[tuple[str, str, 
         words = []
         if closure.name in found.closures:
             moment, force = found.closures[closure.name][:3], found.closures[closure.name][3:]
-            words += [f"force {np.linalg.norm(force):.9g} N", f"moment {np.linalg.norm(moment):.9g} N.m"]
+            words += [f"force {np.linalg.norm(force):.9g} {FORCE_UNIT}", f"moment {np.linalg.norm(moment):.9g} {MOMENT_UNIT}"]
         efforts = found.closures.get(efforts_of(closure.name), ())
         words += [f"{effort:.9g} along {name}" for name, effort in zip(closure.coordinates, efforts, strict=bool(len(efforts)))]
         rows.append(("closure", closure.name, ", ".join(words)))

@@ -30,7 +30,7 @@ def with_states(assembly: Assembly, equations: Equations) -> Equations:
     forces = [
         dynamics.space.lower("rate", ca.densify(ca.SX(applied.loads.rates[state.name])), dynamics.space.mx)
         for applied in assembly.applied
-        for state in applied.force.states()
+        for state in applied.force.states(mechanism)
     ]
     rates = ca.vertcat(ca.MX(0, 1), *forces, port_powers(dynamics, meters))
     states = States(

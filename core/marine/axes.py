@@ -12,14 +12,12 @@ ways, and it is a rotation, so forces and moments, velocities and angular veloci
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError
 
-FloatArray: TypeAlias = NDArray[np.float64]
 #: Half a turn about x: vectors in NED axes from those in NWU axes, and back.
 FLIP: FloatArray = np.diag([1.0, -1.0, -1.0])
 FLIP.setflags(write=False)

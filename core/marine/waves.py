@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError
 
-FloatArray: TypeAlias = NDArray[np.float64]
 #: Width of the peak below and above the peak frequency.
 NARROW, WIDE = 0.07, 0.09
 #: Frequencies are found on a grid of this many points, with an error of its spacing squared.

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import convert_fields
-from kingpost.base.formulas import Scalar, Vector3
-from kingpost.mechanism.elements import ZERO, check_name
+from kingpost.base.formulas import ZERO_VECTOR, Scalar, Vector3
+from kingpost.mechanism.elements import check_name
 from kingpost.symbols.closure_kinds import CLOSURE_KINDS
 
 
@@ -46,10 +46,10 @@ class Closure:
     child: str = ""
     axis: Vector3 | None = None
     axis2: Vector3 | None = None
-    position: Vector3 = ZERO
-    rotation: Vector3 = ZERO
-    child_position: Vector3 = ZERO
-    child_rotation: Vector3 = ZERO
+    position: Vector3 = ZERO_VECTOR
+    rotation: Vector3 = ZERO_VECTOR
+    child_position: Vector3 = ZERO_VECTOR
+    child_rotation: Vector3 = ZERO_VECTOR
     length: Scalar | None = None
     coordinates: tuple[str, ...] = ()
     ratio: Scalar | None = None

@@ -18,14 +18,13 @@ import numpy as np
 from kingpost.base.channels import Quantity
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import convert_fields
-from kingpost.base.formulas import CONSTANTS, FUNCTIONS, Arithmetic, Expression, Scalar, Scalars, Vector3
+from kingpost.base.formulas import CONSTANTS, FUNCTIONS, ZERO_VECTOR, Arithmetic, Expression, Scalar, Scalars, Vector3
 from kingpost.base.load_frames import WORLD as WORLD
 from kingpost.symbols.joints import JOINT_KINDS, JointKind
 
 TIME = "t"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
 _SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
-ZERO: Vector3 = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -94,8 +93,8 @@ class Body:
 
     name: str
     mass: Scalar
-    com: Vector3 = ZERO
-    inertia: tuple[Scalar, ...] = ZERO
+    com: Vector3 = ZERO_VECTOR
+    inertia: tuple[Scalar, ...] = ZERO_VECTOR
 
     def __post_init__(self) -> None:
         check_name("body", self.name)
@@ -151,10 +150,10 @@ class Joint:
     axis2: Vector3 | None = None
     pitch: Scalar | None = None
     sequence: str | None = None
-    position: Vector3 = ZERO
-    rotation: Vector3 = ZERO
-    child_position: Vector3 = ZERO
-    child_rotation: Vector3 = ZERO
+    position: Vector3 = ZERO_VECTOR
+    rotation: Vector3 = ZERO_VECTOR
+    child_position: Vector3 = ZERO_VECTOR
+    child_rotation: Vector3 = ZERO_VECTOR
     start: Scalars = ()
     start_rate: Scalars = ()
     coordinates: tuple[str, ...] = ()
@@ -301,7 +300,7 @@ class Output:
 
     name: str
     body: str
-    at: Vector3 = ZERO
+    at: Vector3 = ZERO_VECTOR
     quantity: Literal["position", "velocity"] = "position"
 
     def __post_init__(self) -> None:
@@ -335,8 +334,8 @@ class Port:
     inertia: bool = True
     energy: bool = False
     body: str = ""
-    position: Vector3 = ZERO
-    rotation: Vector3 = ZERO
+    position: Vector3 = ZERO_VECTOR
+    rotation: Vector3 = ZERO_VECTOR
 
     def __post_init__(self) -> None:
         check_name("port", self.name)

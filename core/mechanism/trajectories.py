@@ -341,7 +341,7 @@ class Sampled(Trajectory):
         return horner(ca.vertsplit(ca.MX(ca.DM(table))[:, k]), t - ca.MX(ca.DM(grid[:-1]).T)[k])
 
 
-KINDS: dict[str, type[Trajectory]] = {cls.kind: cls for cls in (Constant, RestToRest, ThreePhase, Sequence, Sampled)}
+TRAJECTORY_KINDS: dict[str, type[Trajectory]] = {cls.kind: cls for cls in (Constant, RestToRest, ThreePhase, Sequence, Sampled)}
 
 
 @dataclass(frozen=True)
@@ -364,16 +364,17 @@ def read_trajectory(data: Any, base: Path = Path()) -> Trajectory:
     if not isinstance(data, Mapping):
         return Constant(data)
     if "kind" not in data:
-        raise MechanismError(f"the trajectory lacks 'kind'. Kinds: {listed(KINDS)}.")
+        raise MechanismError(f"the trajectory lacks 'kind'. Kinds: {listed(TRAJECTORY_KINDS)}.")
     kind, rest = data["kind"], {key: value for key, value in data.items() if key != "kind"}
-    if not isinstance(kind, str) or kind not in KINDS:
+    if not isinstance(kind, str) or kind not in TRAJECTORY_KINDS:
         raise MechanismError(
-            f"there is no trajectory of kind {kind!r}{closest(str(kind), KINDS)} Kinds: {listed(KINDS)}.", path=("kind",)
+            f"there is no trajectory of kind {kind!r}{closest(str(kind), TRAJECTORY_KINDS)} Kinds: {listed(TRAJECTORY_KINDS)}.",
+            path=("kind",),
         )
     if kind == Sampled.kind and "file" in rest:
         source = fill(_SampledFile, rest, "a sampled trajectory from a file")
         return Sampled.from_csv(base / source.file, source.column, source.interpolation)
-    return fill(KINDS[kind], rest, f"a {kind} trajectory")
+    return fill(TRAJECTORY_KINDS[kind], rest, f"a {kind} trajectory")
 
 
 def differentiate(coefficients: tuple[float, ...], order: int) -> tuple[float, ...]:

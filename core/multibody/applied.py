@@ -91,7 +91,7 @@ class ForceSymbols:
         symbols = self.assembly.state_symbols
         key = f"{self._owner}.{name}"
         if key not in symbols:
-            known = [item.name for item in self.assembly.forces[self._owner].states()]
+            known = [item.name for item in self.assembly.forces[self._owner].states(self.mechanism)]
             raise PluginError(
                 f"force '{self._owner}' asks for a state '{name}' that it does not declare; it has {listed(known)}"
             )
@@ -167,7 +167,7 @@ def brought(applied: AppliedForce, symbols: ForceSymbols, expression_of: Callabl
 def _check(name: str, force: Force, loads: Loads, mechanism: Mechanism) -> None:
     bodies = {body.name for body in mechanism.bodies}
     efforts = {*(speed.name for speed in mechanism.speeds), *mechanism.rated_coordinates}
-    states = {state.name for state in force.states()}
+    states = {state.name for state in force.states(mechanism)}
     named = (
         ("acts on body", loads.wrenches, bodies),
         ("acts on body", loads.inertias, bodies),

@@ -92,8 +92,9 @@ def _states(mechanism: Mechanism, forces: Mapping[str, Force]) -> Iterator[Force
     """Yield the states of all forces, then the energies of metered ports, under their full names."""
     parameters = [parameter.name for parameter in mechanism.parameters]
     for i, (name, force) in enumerate(forces.items()):
-        own = [state.name for state in force.states()]
-        for state in force.states():
+        declared = force.states(mechanism)
+        own = [state.name for state in declared]
+        for state in declared:
             what = f"force '{name}' ({force.name})"
             if own.count(state.name) > 1:
                 raise PluginError(f"{what} declares the state '{state.name}' twice")

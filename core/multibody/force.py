@@ -123,8 +123,8 @@ class Force(Plugin):
     #: As which part of a joint's load the efforts of this force are reported.
     part: ClassVar[Literal["actuator", "friction"]] = "actuator"
 
-    def states(self) -> Sequence[ForceState]:
-        """Return the states that this force has; their rates are among its :class:`Loads`."""
+    def states(self, mechanism: Mechanism) -> Sequence[ForceState]:
+        """Return the states that this force has in ``mechanism``; their rates are among its :class:`Loads`."""
         return ()
 
     @abstractmethod

@@ -28,7 +28,7 @@ BUDGET = 1_000_000
 FEWEST_POINTS, MOST_POINTS = 400, 6000
 #: Beyond this the squares that statistics take would leave the range of floats: a run that has exploded.
 HUGE = 1e140
-NO_LOADS = f"No joint loads: this result holds none; {HOW_TO_GET_LOADS}."
+NO_LOADS = f"No joint loads: this result holds none. To get them, {HOW_TO_GET_LOADS}."
 
 
 @dataclass(frozen=True)

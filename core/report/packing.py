@@ -11,7 +11,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 
 #: Steps between the lowest and the highest value; one more code stands for "not a number".
-STEPS = 65534
+CODE_STEPS = 65534
 GAP = -32768
 
 
@@ -59,7 +59,7 @@ def packed(values: FloatArray) -> dict[str, Any]:
         return {"low": low, "high": high, "count": len(values)}
     codes = np.full(len(values), GAP)
     share = (values[known] - low) / span if span > 0 else np.zeros(known.sum())
-    codes[known] = np.rint(share * STEPS).astype(int) - STEPS // 2
+    codes[known] = np.rint(share * CODE_STEPS).astype(int) - CODE_STEPS // 2
     return {"low": low, "high": high, "codes": base64.b64encode(codes.astype("<i2").tobytes()).decode("ascii")}
 
 
@@ -68,7 +68,7 @@ def unpacked(column: Mapping[str, Any]) -> FloatArray:
     if "codes" not in column:
         return np.full(column["count"], float(column["low"]))
     codes = np.frombuffer(base64.b64decode(column["codes"]), dtype="<i2").astype(float)
-    values = column["low"] + (codes + STEPS // 2) / STEPS * (column["high"] - column["low"])
+    values = column["low"] + (codes + CODE_STEPS // 2) / CODE_STEPS * (column["high"] - column["low"])
     values[codes == GAP] = np.nan
     return values
 

@@ -21,7 +21,7 @@ from kingpost.results.history import History
 BUDGET = 500_000
 #: Points of the path of an output.
 PATH_POINTS = 1500
-NO_POSES = f"No animation: this result holds no poses of bodies. A run keeps them with joint loads; {HOW_TO_GET_LOADS}."
+NO_POSES = f"No animation: this result holds no poses of bodies. To get them, {HOW_TO_GET_LOADS}."
 
 
 def make_scene(history: History, inventory: Inventory, loads: tuple[JointLoad, ...]) -> dict[str, Any]:

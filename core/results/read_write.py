@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kingpost.base.errors import FileError, KingpostError, closest, listed
-from kingpost.base.files import write_json, write_whole
+from kingpost.base.files import Fill, json_file, write_together
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import make
 from kingpost.results.history import History
@@ -58,14 +58,12 @@ def write_history(history: History, path: str | Path, plugins: PluginSet | None 
     cls = _format_of(path, plugins or PluginSet())
     cls.check_installed()
     writer = make(cls, options)
-    beside = path.with_name(f"{path.name}.json")
+    files: dict[str, Fill] = {path.name: partial(writer.write, history)}
     if not cls.embeds:
-        _check_record(history)
-    write_whole(path, partial(writer.write, history))
-    if cls.embeds:
-        return [path]
-    write_json(beside, {**history.provenance, "files": [path.name]})
-    return [path, beside]
+        check_record(history)
+        files[f"{path.name}.json"] = json_file({**history.provenance, "files": [path.name]})
+    write_together(path.parent, files)
+    return [path.with_name(name) for name in files]
 
 
 def _read(cls: type[Writer], path: Path) -> History:
@@ -102,7 +100,7 @@ def _read_recorded(record_path: Path, plugins: PluginSet) -> History:
         _format_of(Path(uninstalled), plugins).check_installed()
     gone = [name for name in names if not (record_path.parent / name).is_file()]
     reason = f"of its files {listed(gone)} are not there" if gone else f"of its files ({listed(names)}) none can be read back"
-    raise FileError(f"'{record_path}': {reason}; run again with, for example, --write csv")
+    raise FileError(f"'{record_path}': {reason}; run again, with csv among the formats")
 
 
 def _formats(path: Path, plugins: PluginSet) -> list[type[Writer]]:
@@ -147,7 +145,8 @@ def _with_record(history: History, record: dict[str, Any]) -> History:
     return History(history.time, history.channels, history.values, provenance)
 
 
-def _check_record(history: History) -> None:
+def check_record(history: History) -> None:
+    """Refuse a history whose provenance cannot stand in a JSON file beside it."""
     if "files" in history.provenance:
         raise KingpostError("the provenance of this history has an entry 'files', which the JSON file beside it needs itself")
     plain_json(history.provenance, "this history")
@@ -160,4 +159,4 @@ def _instead(folder: Path, plugins: PluginSet) -> str:
         for entry in sorted(folder.iterdir())
         if any(cls.readable() for cls in _formats(entry, plugins)) and entry.is_file()
     ]
-    return f"; name a file in it: {listed(readable)}" if readable else "; 'kingpost run MODEL --out DIR' makes one"
+    return f"; name a file in it: {listed(readable)}" if readable else "; 'kingpost run MODEL' or write_run() makes one"

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.base.load_frames import COMPONENTS
+from kingpost.base.load_frames import COMPONENTS, LOAD_PARTS
 from kingpost.equations.equations import Equations
 from kingpost.equations.formulation import Formulation
 from kingpost.equations.parts import LoadExpressions
@@ -29,7 +29,6 @@ from kingpost.testing.problems import random_tree, welded
 #: Relative rounding allowed: some 1e3 operations per entry, on wrenches of parts that may cancel to a hundredth.
 TOLERANCE = 1e-10
 SEEDS = range(12)
-PARTS = ("constraint", "actuator", "friction")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +71,7 @@ class Case:
         values = dict(zip((channel.name for channel in derived.channels), np.asarray(numbers).ravel(), strict=True))
         found = {}
         for joint in joints:
-            for part in ("", *PARTS):
+            for part in ("", *LOAD_PARTS):
                 prefix = f"{joint.name}.{part}".rstrip(".")
                 if f"{prefix}.Mx" in values:
                     found[prefix] = np.array([values[f"{prefix}.{component}"] for component in COMPONENTS])
@@ -153,7 +152,7 @@ def check_parts(subject: Subject) -> None:
             consistent = replace(state, vdot=vdot)
             ours, exact = case.loads(consistent), case.exact(consistent)
             for joint in case.mechanism.joints:
-                parts = [ours[f"{joint.name}.{part}"] for part in PARTS if f"{joint.name}.{part}" in ours]
+                parts = [ours[f"{joint.name}.{part}"] for part in LOAD_PARTS if f"{joint.name}.{part}" in ours]
                 scale = max(np.abs(part).max() for part in parts)
                 what = f"{subject.cls.name}, {case.mechanism.name}: total load of joint '{joint.name}'"
                 _assert_close(ours[joint.name], sum(parts, np.zeros(6)), scale, f"{what} and its parts")

@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Any
 from kingpost.base.errors import MechanismError, listed
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
-from kingpost.cli.results import (
-    add_result_arguments,
-    carried_out,
-    channel_rows,
-    check_folder,
-    choose_writers,
-    listed_files,
-    print_run,
-)
+from kingpost.cli.result_options import add_result_options, result_options
+from kingpost.cli.results import carried_out, channel_rows, file_row, tell
 
 if TYPE_CHECKING:
     from kingpost.fmu.cosim.description.system_file import SystemFile
@@ -60,7 +53,7 @@ class Cosim(Command):
         )
         parser.add_argument("--check", action="store_true", help="describe the system, its order and its loops; run nothing")
         parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the system: FILE.png, .svg or .pdf")
-        add_result_arguments(parser, "SYSTEM", "plots in one file")
+        add_result_options(parser, subject="SYSTEM", report="plots", json="run.json, or what --check finds,")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         from kingpost.fmu.cosim.description.ssp import open_ssp
@@ -98,13 +91,11 @@ def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _run(plan: Cosimulation, arguments: argparse.Namespace) -> int:
-    writers = choose_writers(arguments.write, plan.plugins)
-    out: Path = arguments.out or Path("results") / plan.system.name
-    check_folder(out)
+    results = result_options(arguments, plan.system.name, plan.plugins, arguments.write)
     for note in plan.notes:
         print(f"kingpost: warning: {note}", file=sys.stderr)
-    history, files = carried_out(plan.run, plan.system.name, out, writers, arguments.report)
-    print_run(history, _summary(plan, history, files), arguments.json, plan.notes)
+    history, files = carried_out(plan.run, plan.system.name, results)
+    tell(history, results, lambda: _summary(plan, history, files), told=plan.notes)
     return 0
 
 
@@ -178,4 +169,4 @@ def _summary(plan: Cosimulation, history: History, files: list[Path]) -> list[tu
         ("time", f"{history.time[0]:g} s to {history.time[-1]:g} s, {len(history)} samples"),
         ("steps", f"{statistics['steps']}{took}"),
     ]
-    return [*rows, *channel_rows(history, history.channels), ("files", listed_files(files))]
+    return [*rows, *channel_rows(history, history.channels), file_row(files)]

@@ -9,15 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kingpost.cli.command import Command
-from kingpost.cli.results import (
-    add_result_arguments,
-    carried_out,
-    channel_rows,
-    check_folder,
-    choose_writers,
-    listed_files,
-    print_run,
-)
+from kingpost.cli.result_options import add_result_options, result_options
+from kingpost.cli.results import carried_out, channel_rows, file_row, tell
 from kingpost.fmu.commands.options import add_kind_argument, chosen_kind
 from kingpost.fmu.instance.solvers import SOLVERS
 
@@ -58,13 +51,12 @@ class FmuRunner(Command):
         parser.add_argument("--solver", choices=SOLVERS, default="CVode", help="for model exchange (default: CVode)")
         parser.add_argument("--tolerance", type=float, metavar="X", help="relative tolerance of CVode (default: 1e-6)")
         add_kind_argument(parser)
-        add_result_arguments(parser)
+        add_result_options(parser)
         parser.add_argument("--quiet", action="store_true", help="show warnings and errors of the FMU only")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         from kingpost.fmu.running import prepare_fmu
 
-        writers = choose_writers(arguments.write, plugins)
         run = prepare_fmu(
             arguments.fmu,
             arguments.t_end,
@@ -77,10 +69,9 @@ class FmuRunner(Command):
             tolerance=arguments.tolerance,
             interface=chosen_kind(arguments),
         )
-        out: Path = arguments.out or Path("results") / run.fmu.path.stem
-        check_folder(out)
+        results = result_options(arguments, run.fmu.path.stem, plugins, arguments.write)
 
-        def go(bar: ProgressBar) -> History:
+        def march(bar: ProgressBar) -> History:
             def say(message: Message) -> None:
                 if message.status != "ok" or not arguments.quiet:
                     bar.close()
@@ -88,8 +79,8 @@ class FmuRunner(Command):
 
             return _with_plugins(run.run(on_message=say, progress=bar), plugins)
 
-        history, files = carried_out(go, run.fmu.name, out, writers, arguments.report)
-        print_run(history, _summary(run, history, files), arguments.json)
+        history, files = carried_out(march, run.fmu.name, results)
+        tell(history, results, lambda: _summary(run, history, files))
         return 0
 
 
@@ -122,4 +113,4 @@ def _summary(run: FmuRun, history: History, files: list[Path]) -> list[tuple[str
         ("time", f"{history.time[0]:g} s to {history.time[-1]:g} s, {len(history)} samples"),
         ("steps", f"{statistics['steps']} of {run.job.step:g} s{took}, by {record['integrator']['name']} solver"),
     ]
-    return [*rows, *channel_rows(history, history.channels), ("files", listed_files(files))]
+    return [*rows, *channel_rows(history, history.channels), file_row(files)]

@@ -9,11 +9,10 @@ import casadi as ca
 
 from kingpost.base.errors import MechanismError
 from kingpost.base.fields import AnchorName, BodyName
-from kingpost.base.formulas import Scalar, Scalars, Vector3, as_scalar
+from kingpost.base.formulas import ZERO_VECTOR, Scalar, Scalars, Vector3, as_scalar
 from kingpost.multibody.force import Force, Kinematics, Loads
 from kingpost.plugins.forces.laws import damping_law, spring_law
 
-ZERO: Vector3 = (0.0, 0.0, 0.0)
 #: Distances below this (m) have no direction; two points that meet feel no force.
 MEETING = 1e-9
 
@@ -24,8 +23,8 @@ class PointSpringOptions:
 
     body: BodyName
     other: AnchorName
-    at: Vector3 = ZERO
-    other_at: Vector3 = ZERO
+    at: Vector3 = ZERO_VECTOR
+    other_at: Vector3 = ZERO_VECTOR
     length: Scalar = 0.0
     stiffness: Scalars = 0.0
     damping: Scalars = 0.0
@@ -64,9 +63,9 @@ class BodyWrenchOptions:
     """Moment (N m) and force (N) at the point ``at`` of the body frame, in body or world axes; numbers, formulas or inputs."""
 
     body: BodyName
-    moment: Vector3 = ZERO
-    force: Vector3 = ZERO
-    at: Vector3 = ZERO
+    moment: Vector3 = ZERO_VECTOR
+    force: Vector3 = ZERO_VECTOR
+    at: Vector3 = ZERO_VECTOR
     frame: Literal["body", "world"] = "body"
 
 
@@ -101,9 +100,9 @@ class HydrostaticOptions:
 
     body: BodyName
     matrix: tuple[Row, Row, Row, Row, Row, Row]
-    position: Vector3 = ZERO
+    position: Vector3 = ZERO_VECTOR
     buoyancy: Scalar = 0.0
-    centre: Vector3 = ZERO
+    centre: Vector3 = ZERO_VECTOR
 
     def __post_init__(self) -> None:
         rows = self.matrix

@@ -8,12 +8,10 @@ import casadi as ca
 
 from kingpost.base.errors import MechanismError
 from kingpost.base.fields import BodyName
-from kingpost.base.formulas import Scalar, Vector3
+from kingpost.base.formulas import ZERO_VECTOR, Scalar, Vector3
 from kingpost.mechanism.port_names import TRIANGLE
 from kingpost.multibody.force import Force, Kinematics, Loads
 from kingpost.symbols.screws import Pose, rotation_rpy, twist_to
-
-ZERO: Vector3 = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -27,8 +25,8 @@ class CarriedLoadOptions:
     body: BodyName
     wrench: tuple[Scalar, ...]
     inertia: tuple[Scalar, ...] = ()
-    position: Vector3 = ZERO
-    rotation: Vector3 = ZERO
+    position: Vector3 = ZERO_VECTOR
+    rotation: Vector3 = ZERO_VECTOR
 
     def __post_init__(self) -> None:
         for name, value, allowed in (("wrench", self.wrench, (6,)), ("inertia", self.inertia, (0, len(TRIANGLE)))):

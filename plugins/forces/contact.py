@@ -8,9 +8,8 @@ import casadi as ca
 
 from kingpost.base.errors import MechanismError
 from kingpost.base.fields import AnchorName, BodyName
-from kingpost.base.formulas import Scalar, Vector3, as_scalar
+from kingpost.base.formulas import ZERO_VECTOR, Scalar, Vector3, as_scalar
 from kingpost.multibody.force import Force, Kinematics, Loads
-from kingpost.plugins.forces.bodies import ZERO
 from kingpost.plugins.forces.laws import never_negative, one_sided
 
 WORLD_ANCHOR = AnchorName("world")
@@ -30,7 +29,7 @@ class PlaneContactOptions:
     points: tuple[Vector3, ...]
     stiffness: Scalar
     other: AnchorName = WORLD_ANCHOR
-    position: Vector3 = ZERO
+    position: Vector3 = ZERO_VECTOR
     normal: Vector3 = (0.0, 0.0, 1.0)
     damping: Scalar = 0.0
     friction: Scalar = 0.0

@@ -8,9 +8,9 @@ import casadi as ca
 
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import AnchorName, BodyName, CoordinateName
-from kingpost.base.formulas import Scalar, Vector3, as_scalar
+from kingpost.base.formulas import ZERO_VECTOR, Scalar, Vector3, as_scalar
 from kingpost.multibody.force import Force, Kinematics, Loads
-from kingpost.plugins.forces.bodies import MEETING, ZERO
+from kingpost.plugins.forces.bodies import MEETING
 from kingpost.plugins.forces.laws import never_negative, one_sided
 
 WORLD_ANCHOR = AnchorName("world")
@@ -28,8 +28,8 @@ class RopeOptions:
     body: BodyName
     other: AnchorName
     length: Scalar
-    at: Vector3 = ZERO
-    other_at: Vector3 = ZERO
+    at: Vector3 = ZERO_VECTOR
+    other_at: Vector3 = ZERO_VECTOR
     via: tuple[Vector3, ...] = ()
     via_body: AnchorName = WORLD_ANCHOR
     EA: Scalar | None = None

@@ -14,12 +14,11 @@ import numpy as np
 
 from kingpost.base.errors import MechanismError
 from kingpost.base.fields import BodyName
-from kingpost.base.formulas import Expression, Scalar, Vector3, as_scalar
+from kingpost.base.formulas import ZERO_VECTOR, Expression, Scalar, Vector3, as_scalar
 from kingpost.mechanism.elements import TIME
 from kingpost.multibody.force import Force, Kinematics, Loads
 from kingpost.symbols.screws import shift_twist
 
-ZERO: Vector3 = (0.0, 0.0, 0.0)
 Row = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 Matrix6 = tuple[Row, Row, Row, Row, Row, Row]
 NO_ROW: Row = (0.0,) * 6
@@ -29,7 +28,7 @@ SCREW_ORDER = [3, 4, 5, 0, 1, 2]
 #: A matrix that is printed with six digits may miss being semi-definite by this much, relative to its diagonal.
 PRINTED = 1e-6
 #: Entries of a matrix that was computed may differ from their mirror images by this much.
-ROUNDING = 1e-9
+SYMMETRY_ROUNDING = 1e-9
 
 
 def screw_matrix(kinematics: Kinematics, rows: Matrix6) -> ca.SX:
@@ -43,7 +42,7 @@ def check_symmetric(rows: Matrix6, what: str) -> None:
     for i in range(6):
         for j in range(i):
             one, other = as_scalar(rows[i][j]), as_scalar(rows[j][i])
-            if isinstance(one, float) and isinstance(other, float) and math.isclose(one, other, rel_tol=ROUNDING):
+            if isinstance(one, float) and isinstance(other, float) and math.isclose(one, other, rel_tol=SYMMETRY_ROUNDING):
                 continue
             if one != other:
                 raise MechanismError(
@@ -97,8 +96,8 @@ class AddedMassOptions:
 
     body: BodyName
     matrix: Matrix6
-    at: Vector3 = ZERO
-    current: Vector3 = ZERO
+    at: Vector3 = ZERO_VECTOR
+    current: Vector3 = ZERO_VECTOR
 
     def __post_init__(self) -> None:
         what = f"added-mass on '{self.body}'"
@@ -159,8 +158,8 @@ class BodyDampingOptions:
     body: BodyName
     matrix: Matrix6 = (NO_ROW,) * 6
     quadratic: Row = NO_ROW
-    at: Vector3 = ZERO
-    current: Vector3 = ZERO
+    at: Vector3 = ZERO_VECTOR
+    current: Vector3 = ZERO_VECTOR
     transition: float = 0.01
 
     def __post_init__(self) -> None:

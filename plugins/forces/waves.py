@@ -8,9 +8,9 @@ import casadi as ca
 
 from kingpost.base.errors import MechanismError
 from kingpost.base.fields import BodyName
-from kingpost.base.formulas import Scalar, Vector3, as_scalar
+from kingpost.base.formulas import ZERO_VECTOR, Scalar, Vector3, as_scalar
 from kingpost.multibody.force import Force, Kinematics, Loads
-from kingpost.plugins.forces.water import SCREW_ORDER, ZERO, Row
+from kingpost.plugins.forces.water import SCREW_ORDER, Row
 
 Component = tuple[Scalar, Scalar, Scalar]
 
@@ -29,7 +29,7 @@ class WaveExcitationOptions:
     components: tuple[Component, ...]
     transfer: tuple[Row, ...]
     transfer_phase: tuple[Row, ...] = ()
-    at: Vector3 = ZERO
+    at: Vector3 = ZERO_VECTOR
     heading: Scalar = 0.0
     ramp: float = 0.0
 

@@ -1,54 +1,73 @@
-"""Files are there whole or not at all."""
+"""Files that are either there whole or not at all."""
 
-import json
 import os
 import stat
 
 import pytest
 
-from kingpost import FileError
-from kingpost.base.files import write_json, write_whole
+from kingpost.base.errors import FileError
+from kingpost.base.files import json_file, write_json, write_together, write_whole
 
 
-def test_a_file_takes_its_place_when_it_is_complete(tmp_path):
-    path = tmp_path / "new" / "folder" / "x.txt"
-    write_whole(path, lambda beside: beside.write_text("all of it") and None)
-    assert path.read_text() == "all of it"
-    assert list(path.parent.iterdir()) == [path]
+def text(words):
+    return lambda path: path.write_text(words) and None
 
 
-def test_half_a_file_leaves_the_earlier_one_and_nothing_beside_it(tmp_path):
-    path = tmp_path / "x.txt"
-    path.write_text("earlier")
+def failing(error):
+    def write(path):
+        path.write_text("half of")
+        raise error
 
-    def fail(beside):
-        beside.write_text("half")
-        raise RuntimeError("no more")
-
-    with pytest.raises(RuntimeError, match="no more"):
-        write_whole(path, fail)
-    assert path.read_text() == "earlier"
-    assert list(tmp_path.iterdir()) == [path]
+    return write
 
 
-def test_what_the_system_refuses_is_named(tmp_path):
+def listing(folder):
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def test_folders_are_made_and_files_replaced(tmp_path):
+    folder = tmp_path / "new" / "folder"
+    write_together(folder, {"a.txt": text("a"), "b.txt": text("b")})
+    write_whole(folder / "a.txt", text("again"))
+    assert listing(folder) == {"a.txt": "again", "b.txt": "b"}
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt()])
+def test_if_one_fails_all_stay_as_they_were(tmp_path, error):
+    write_together(tmp_path, {"a.txt": text("old")})
+    with pytest.raises(type(error)):
+        write_together(tmp_path, {"a.txt": text("new"), "b.txt": failing(error)})
+    assert listing(tmp_path) == {"a.txt": "old"}
+
+
+def test_a_full_disk_names_the_file(tmp_path):
+    with pytest.raises(FileError, match="b.txt' cannot be written: .*No space left"):
+        write_together(tmp_path, {"a.txt": text("a"), "b.txt": failing(OSError(28, "No space left on device"))})
+    assert listing(tmp_path) == {}
+
+
+def test_where_a_folder_stands_no_file_is_written(tmp_path):
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(FileError, match="taken' cannot be written"):
+        write_whole(tmp_path / "taken", text("a"))
     (tmp_path / "file").write_text("")
-    with pytest.raises(FileError, match=r"'.*file/x.txt' cannot be written"):
-        write_whole(tmp_path / "file" / "x.txt", lambda beside: None)
+    with pytest.raises(FileError, match=r"file/x' cannot be written"):
+        write_whole(tmp_path / "file" / "x", text("a"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "taken"]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
-def test_others_may_read_it_as_far_as_the_user_lets_them(tmp_path):
-    old = os.umask(0o027)
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_permissions_are_those_of_any_new_file(tmp_path):
+    before = os.umask(0o027)
     try:
-        write_json(tmp_path / "x.json", {"a": 1})
+        write_whole(tmp_path / "a.txt", text("a"))
     finally:
-        os.umask(old)
-    assert stat.S_IMODE((tmp_path / "x.json").stat().st_mode) == 0o640
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == 0o640
 
 
-def test_json_without_a_word_for_a_number_is_refused_before_anything_is_written(tmp_path):
-    write_json(tmp_path / "x.json", {"a": [1, 2.5]})
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        write_json(tmp_path / "x.json", {"a": float("nan")})
-    assert json.loads((tmp_path / "x.json").read_text()) == {"a": [1, 2.5]}
+def test_what_json_cannot_hold_is_refused_before_anything_is_written(tmp_path):
+    write_json(tmp_path / "a.json", {"x": [1.5, None]})
+    assert listing(tmp_path) == {"a.json": '{\n  "x": [\n    1.5,\n    null\n  ]\n}\n'}
+    with pytest.raises(ValueError, match="JSON"):
+        json_file({"x": float("nan")})

@@ -6,7 +6,7 @@ import pytest
 
 from kingpost import MechanismError
 from kingpost.mechanism.trajectories import (
-    KINDS,
+    TRAJECTORY_KINDS,
     Constant,
     RestToRest,
     Sampled,
@@ -93,8 +93,8 @@ def test_plain_data_describe_trajectories(data, expected):
 
 
 def test_every_kind_can_be_read():
-    assert set(KINDS) == {"constant", "rest-to-rest", "three-phase", "sequence", "sampled"}
-    assert all(cls.kind == kind for kind, cls in KINDS.items())
+    assert set(TRAJECTORY_KINDS) == {"constant", "rest-to-rest", "three-phase", "sequence", "sampled"}
+    assert all(cls.kind == kind for kind, cls in TRAJECTORY_KINDS.items())
 
 
 def test_a_table_may_name_a_file_beside_it(tmp_path):

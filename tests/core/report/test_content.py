@@ -232,7 +232,7 @@ def test_a_plain_run_says_how_to_get_loads_and_poses():
     content = make_content(crane_history(loads=False), Options())
     assert content["joints"] == [] and content["table"] == []
     how = "run the model again with its joint loads: loads = 'all'."
-    assert content["notes"] == [f"No joint loads: this result holds none; {how}"]
+    assert content["notes"] == [f"No joint loads: this result holds none. To get them, {how}"]
     assert content["scene"]["note"].startswith("No animation: this result holds no poses of bodies.")
     assert content["scene"]["note"].endswith(how)
 

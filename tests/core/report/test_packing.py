@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from kingpost.report.packing import STEPS, Buckets, is_even, packed, packed_time, unpacked
+from kingpost.report.packing import CODE_STEPS, Buckets, is_even, packed, packed_time, unpacked
 
 NUMBERS = st.floats(-1e12, 1e12, allow_subnormal=False)
 
@@ -15,7 +15,7 @@ NUMBERS = st.floats(-1e12, 1e12, allow_subnormal=False)
 def test_a_column_comes_back_within_half_a_step_and_its_extremes_exactly(values):
     back = unpacked(packed(values))
     # Half a step, and the rounding of low + code * step, some units in the last place of the largest number.
-    allowed = (values.max() - values.min()) / STEPS / 2 * (1 + 1e-6) + 8 * np.finfo(float).eps * np.abs(values).max()
+    allowed = (values.max() - values.min()) / CODE_STEPS / 2 * (1 + 1e-6) + 8 * np.finfo(float).eps * np.abs(values).max()
     assert np.abs(back - values).max() <= allowed
     assert packed(values)["low"] == values.min() and packed(values)["high"] == values.max()
 

@@ -107,12 +107,12 @@ def test_a_pathless_name_is_found_here(history, plugins, tmp_path, monkeypatch):
         ("picture.png", "png files can be written, but not read back"),
         (
             "empty",
-            "folder '.*empty' holds no run.json, so it is not the folder of a run; 'kingpost run MODEL --out DIR' makes one",
+            "folder '.*empty' holds no run.json, so it is not the folder of a run; 'kingpost run MODEL' or write_run",
         ),
         ("broken.json", "the record of a run, cannot be read: Expecting"),
         ("list.json", "is not the record of a run: it holds list, expected an object"),
         ("other.json", "lists no 'files', so it is not the record of a run"),
-        ("pictures.json", "of its files (picture.png) none can be read back; run again with, for example, --write csv"),
+        ("pictures.json", "of its files (picture.png) none can be read back; run again, with csv among the formats"),
         ("missing.json", "of its files gone.csv, gone.npz are not there"),
     ],
 )
