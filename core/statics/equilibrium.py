@@ -87,7 +87,7 @@ def find_equilibrium(
         q = search.moved(q, 0.01 * shape * (1 if shape[np.argmax(np.abs(shape))] > 0 else -1))
     raise SolverError(
         f"'{equations.mechanism.name}': {len(passed)} unstable equilibria were found and none that is stable; the last is at "
-        f"{_coordinates(equations, q)}. Ask for any equilibrium (stable=False, --any), or start elsewhere"
+        f"{_coordinates(equations, q)}. Ask for any equilibrium, stable or not (stable = False), or start elsewhere"
     )
 
 

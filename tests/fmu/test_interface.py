@@ -211,8 +211,8 @@ def test_references_do_not_depend_on_what_is_shown(machine):
     ("selection", "message"),
     [
         (ExportSelection(outputs=["pivot.angel"]), r"nothing is called like that; did you mean 'pivot.angle'\?"),
-        (ExportSelection(outputs=["tip.*", "Tip.*"]), "--outputs Tip.*: nothing is called like that"),
-        (ExportSelection(inputs=["x"]), r"--inputs x: nothing is called like that. There are: torque\."),
+        (ExportSelection(outputs=["tip.*", "Tip.*"]), "outputs 'Tip.*': nothing is called like that"),
+        (ExportSelection(inputs=["x"]), r"inputs 'x': nothing is called like that. There are: torque\."),
         (ExportSelection(parameters=["lenght"]), r"did you mean 'length'\? There are: length, mass, tilt, gravity\."),
     ],
 )  # fmt: skip
@@ -271,7 +271,7 @@ def test_python_inside_is_refused_with_all_culprits(tmp_path):
         NativeFmu(NativeOptions()).export(prepare_export(windy, integrator="radau", plugins=plugins), ExportSelection(), path)
     assert str(caught.value) == (
         "'rig' cannot become plain C: force 'gust' calls plain Python; force 'squall' calls plain Python; integrator 'radau' "
-        "is a solver that runs in Python, not a step map. Write them with CasADi operations, or export with --to fmu, which "
+        "is a solver that runs in Python, not a step map. Write them with CasADi operations, or use the exporter 'fmu', which "
         "carries Python"
     )
     assert not path.exists()
@@ -338,7 +338,7 @@ def test_the_command(kingpost_cli, tmp_path):
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        (["--outputs", "tap.*"], 7, "--outputs tap.*: nothing is called like that; did you mean 'tip."),
+        (["--outputs", "tap.*"], 7, "outputs 'tap.*': nothing is called like that; did you mean 'tip."),
         (["--integrator", "dop853"], 7, "integrator 'dop853' is a solver that runs in Python, not a step map"),
         (["--to", "native-fmi"], 4, "unknown exporter 'native-fmi'; did you mean 'native-fmu'?"),
         (["--platforms", "linux64+mars"], 7, "'mars' is no platform"),
