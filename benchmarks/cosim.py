@@ -21,7 +21,7 @@ import fmpy
 import numpy as np
 
 from kingpost import PluginSet
-from kingpost.fmu.blocks.block import export_block
+from kingpost.fmu.blocks import export_block
 from kingpost.fmu.cosim import Component, Connection, System, prepare_cosimulation
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

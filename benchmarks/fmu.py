@@ -25,11 +25,8 @@ import numpy as np
 from fmpy.fmi2 import FMU2Slave
 from fmpy.fmi3 import FMU3Slave
 
-from kingpost import PluginSet, prepare
-from kingpost.base.errors import KingpostError
+from kingpost import ExportSelection, KingpostError, PluginSet, prepare, prepare_export
 from kingpost.registry.selection import make
-from kingpost.simulation.export_model import prepare_export
-from kingpost.simulation.exporter import ExportSelection
 
 ROUNDS = 8
 #: In every round each row takes this many portions of this many steps; short ones meet less of what else the machine does.

@@ -1,5 +1,6 @@
 """Kingpost: multibody machines described once, simulated, and shipped as FMUs."""
 
+from kingpost.base.earlier_names import answer_to_earlier_names
 from kingpost.base.lazy import lazy_names
 from kingpost.base.version import __version__
 
@@ -20,7 +21,7 @@ PLACES = {
     "mechanism.sections": ("cut",),
     "modelfiles.toml_model": ("read_model",),
     "modelfiles.urdf": ("read_urdf",),
-    "multibody.force": ("Force", "Kinematics", "Loads"),
+    "multibody.force": ("Force", "ForceState", "Kinematics", "Loads"),
     "registry.hookspecs": ("hookimpl",),
     "registry.kinds": ("PluginKind",),
     "registry.plugin": ("Plugin",),
@@ -38,3 +39,4 @@ PLACES = {
 }
 __getattr__, __dir__, __all__ = lazy_names(__name__, PLACES)
 __all__ += ["__version__"]
+answer_to_earlier_names(__name__)

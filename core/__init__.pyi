@@ -38,6 +38,7 @@ from kingpost.mechanism.sections import cut as cut
 from kingpost.modelfiles.toml_model import read_model as read_model
 from kingpost.modelfiles.urdf import read_urdf as read_urdf
 from kingpost.multibody.force import Force as Force
+from kingpost.multibody.force import ForceState as ForceState
 from kingpost.multibody.force import Kinematics as Kinematics
 from kingpost.multibody.force import Loads as Loads
 from kingpost.registry.hookspecs import hookimpl as hookimpl

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from kingpost import ExportSelection, ForceElement, PluginSet, prepare_export
-from kingpost.fmu.blocks.block import export_block, pi_controller
-from kingpost.fmu.export.native.exporter import NativeFmu
-from kingpost.fmu.osp.model_description import write_osp_description, write_osp_system
+from kingpost.fmu.blocks import export_block, pi_controller
+from kingpost.fmu.export import NativeFmu
+from kingpost.fmu.osp import write_osp_description, write_osp_system
 
 TARGET, STEP, END = 0.1, 0.01, 20.0
 folder = Path("crane-system")

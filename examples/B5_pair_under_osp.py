@@ -16,7 +16,7 @@ import numpy as np
 
 from kingpost import PluginSet, SolverError, simulate
 from kingpost.fmu.cosim import Component, Connection, System, cosimulate
-from kingpost.fmu.osp.model_description import write_osp_description
+from kingpost.fmu.osp import write_osp_description
 
 STEP, END = 0.01, 5.0
 HULL = {"roll_radius": 2.0957, "wave_amplitude": 0.3, "hull.wx": 0.05}

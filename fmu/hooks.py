@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kingpost.registry.hookspecs import hookimpl
-from kingpost.registry.kinds import PluginKind
+from kingpost.registry.kinds import HERE, PluginKind
 
 
 @hookimpl
@@ -11,14 +11,14 @@ def kingpost_register_kinds() -> list[PluginKind]:
     return [
         PluginKind(
             "exporters",
-            "kingpost.simulation.exporter:Exporter",
+            f"{HERE}.simulation.exporter:Exporter",
             "forms in which a model leaves Kingpost",
-            ("kingpost.fmu.export.hooks",),
+            (f"{HERE}.fmu.export.hooks",),
         ),
         PluginKind(
             "masters",
-            "kingpost.fmu.cosim.masters.interface:Master",
+            f"{HERE}.fmu.cosim.masters.interface:Master",
             "ways to advance coupled systems",
-            ("kingpost.fmu.cosim.masters.hooks",),
+            (f"{HERE}.fmu.cosim.masters.hooks",),
         ),
     ]

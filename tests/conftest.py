@@ -17,15 +17,15 @@ ROOT = Path(__file__).parent.parent
 #: their names, of which those with the same groups belong together.
 TOGETHER = (
     r"(tests/packaging/test_wheel)\.py",
-    r"(tests/report/test_browser)\.py",
-    r"(tests/fmu/test_check)\.py",
-    r"(tests/fmu/test_run)\.py",
+    r"(tests/core/report/test_browser)\.py",
+    r"(tests/fmu/checks/test_check)\.py",
+    r"(tests/fmu/running/test_run)\.py",
     r"(tests/validation/test_vessel_crane\.py::test_twenty)",
     r"(tests/validation/test_directors\.py)::test_(?:random|the_start|the_null_space_is)\w+\[(\d+)",
     r"(tests/validation/test_joint_loads\.py)::test_(?:loads_|the_residual)",
     r"(tests/validation/test_dae_integrators\.py::test_a_four_bar_moves)",
     r"(tests/validation/test_formulation_matrix\.py)::test_(?:accelerations|motion)\w*\[([\w:=-]+?)-(?:\w+)\]",
-    r"(tests/plugins/test_conformance\.py::test_(?:joint_loads|formulation))\[check_\w+-(.+)\]",
+    r"(tests/core/testing/test_conformance\.py::test_(?:joint_loads|formulation))\[check_\w+-(.+)\]",
 )
 
 

@@ -13,25 +13,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import casadi as ca
-
 from kingpost.base.errors import MechanismError, closest, listed
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "sin": ca.sin,
-    "cos": ca.cos,
-    "tan": ca.tan,
-    "asin": ca.asin,
-    "acos": ca.acos,
-    "atan": ca.atan,
-    "atan2": ca.atan2,
-    "sqrt": ca.sqrt,
-    "exp": ca.exp,
-    "log": ca.log,
-    "tanh": ca.tanh,
-    "abs": ca.fabs,
-    "min": ca.fmin,
-    "max": ca.fmax,
+#: What can be called in a formula, and what CasADi calls it; its functions take numbers and symbols alike.
+FUNCTIONS = {
+    **{name: name for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sqrt", "exp", "log", "tanh")},
+    **{"abs": "fabs", "min": "fmin", "max": "fmax"},
 }
 CONSTANTS = {"pi": math.pi}
 _ARITY = {"atan2": 2, "min": 2, "max": 2}
@@ -207,5 +194,7 @@ def _value(node: ast.expr, scope: Mapping[str, Any]) -> Any:
             value = _value(operand, scope)
             return -value if isinstance(op, ast.USub) else value
         case ast.Call(func=ast.Name(id=name), args=args):
-            return FUNCTIONS[name](*(_value(argument, scope) for argument in args))
+            import casadi  # formulas are read long before they have values
+
+            return getattr(casadi, FUNCTIONS[name])(*(_value(argument, scope) for argument in args))
     raise AssertionError(f"unchecked node {node!r}")

@@ -10,6 +10,10 @@ from kingpost.base.errors import KingpostError, closest, listed
 
 Frame: TypeAlias = Literal["child", "parent", "body", "world"]
 Side: TypeAlias = Literal["child", "parent"]
+#: The frame that does not move, and what is fixed in it.
+WORLD = "world"
+#: Machines with at most this many joints have their loads computed by verbs that compute them unless told otherwise.
+FEW_JOINTS = 12
 #: A wrench's components, in their order everywhere.
 MOMENTS = ("Mx", "My", "Mz")
 FORCES = ("Fx", "Fy", "Fz")

@@ -7,14 +7,15 @@ import importlib.metadata
 import platform
 import shutil
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kingpost.base.version import __version__
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
 from kingpost.kernel.compiler import cache_directory, find_compiler
-from kingpost.kernel.kernel import Kernel
-from kingpost.registry.pluginset import PluginSet
+
+if TYPE_CHECKING:
+    from kingpost.registry.pluginset import PluginSet
 
 
 class Doctor(Command):
@@ -65,6 +66,8 @@ def examine(plugins: PluginSet) -> dict[str, Any]:
 
 def _try_compiler() -> tuple[bool, str]:
     import casadi as ca
+
+    from kingpost.kernel.kernel import Kernel
 
     x = ca.SX.sym("x", 4)
     kernel = Kernel([ca.Function("kp_observe", [ca.SX.sym("t"), x, ca.SX.sym("u", 0), ca.SX.sym("p", 0)], [2 * x])])

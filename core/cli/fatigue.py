@@ -7,50 +7,22 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kingpost.base.errors import FileError, KingpostError
 from kingpost.base.files import write_json
 from kingpost.cli.command import Command
-from kingpost.cli.output import print_json, print_table
-from kingpost.fatigue.assessment import (
-    YEAR,
-    Assessment,
-    CountingOptions,
-    HotSpotAssessment,
-    LoadAssessment,
-    assess_hot_spots,
-    assess_loads,
-    curve_of,
-)
-from kingpost.fatigue.counting import COUNTING_RULE, RESIDUE_RULE, rainflow_library
-from kingpost.fatigue.hotspots import read_hot_spots
-from kingpost.fatigue.quality import ROUND_OFF
-from kingpost.fatigue.records import (
-    DEL_FORMULA,
-    LIFE_FORMULA,
-    combined_record,
-    hot_spot_record,
-    load_record,
-    rainflow_version,
-)
-from kingpost.fatigue.sn import curve_set, megapascals
-from kingpost.fatigue.states import (
-    CombinedLoad,
-    StateTable,
-    assess_states,
-    combine_hot_spots,
-    combine_loads,
-    read_states,
-)
-from kingpost.mechanism.load_request import LoadRequest
-from kingpost.registry.pluginset import PluginSet
-from kingpost.results.history import History
-from kingpost.results.read_write import read_history
+from kingpost.cli.output import print_json
 
-A = TypeVar("A", bound=Assessment)
+if TYPE_CHECKING:
+    from kingpost.cli.fatigue_tables import Table
+    from kingpost.fatigue.assessment import Assessment, CountingOptions
+    from kingpost.mechanism.load_request import LoadRequest
+    from kingpost.registry.pluginset import PluginSet
+    from kingpost.results.history import History
+
+A = TypeVar("A", bound="Assessment")
 T = TypeVar("T")
-Rows = list[tuple[str, str]]
 
 
 class Fatigue(Command):
@@ -100,6 +72,14 @@ class Fatigue(Command):
         parser.set_defaults(refuse=parser.error)
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.cli.fatigue_tables import hot_spot_states, hot_spot_table, load_states, load_table
+        from kingpost.fatigue.assessment import assess_hot_spots, assess_loads, curve_of
+        from kingpost.fatigue.counting import rainflow_library
+        from kingpost.fatigue.hotspots import read_hot_spots
+        from kingpost.fatigue.records import hot_spot_record, load_record
+        from kingpost.fatigue.sn import curve_set
+        from kingpost.fatigue.states import read_states
+
         options = _options(arguments)
         rainflow_library()  # before files are read in vain
         if arguments.hotspots:
@@ -107,30 +87,20 @@ class Fatigue(Command):
             _with_file(arguments.hotspots, lambda: [curve_of(spot, curves) for spot in spots])
             damage = _on_files(plugins, lambda history: assess_hot_spots(history, spots, curves, options))
             if arguments.states:
-                return _finish(arguments, *_hot_spot_states(read_states(arguments.states), damage))
+                return _finish(arguments, *hot_spot_states(read_states(arguments.states), damage))
             result = damage(Path(arguments.source))
-            return _finish(arguments, hot_spot_record(result), _hot_spot_tables(result), result.warnings)
+            return _finish(arguments, hot_spot_record(result), hot_spot_table(result), result.warnings)
         joints = _joints(arguments)
         loads = _on_files(plugins, lambda history: assess_loads(history, joints, arguments.channel, options))
         if arguments.states:
-            return _finish(arguments, *_load_states(read_states(arguments.states), loads))
+            return _finish(arguments, *load_states(read_states(arguments.states), loads))
         counted = loads(Path(arguments.source))
-        return _finish(arguments, load_record(counted), _load_tables(counted), counted.warnings)
-
-
-class _Table:
-    """Lines to print: a table with a heading, and what must be said about it."""
-
-    def __init__(self, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Rows) -> None:
-        self.header, self.rows, self.notes = header, rows, notes
-
-    def print(self) -> None:
-        print_table(self.rows, self.header)
-        print()
-        print_table(self.notes)
+        return _finish(arguments, load_record(counted), load_table(counted), counted.warnings)
 
 
 def _options(arguments: argparse.Namespace) -> CountingOptions:
+    from kingpost.fatigue.assessment import CountingOptions
+
     if (arguments.source is None) == (arguments.states is None):
         arguments.refuse("name either a run folder or history file, or a table of runs with --states FILE.toml")
     if arguments.hotspots and (arguments.joint or arguments.channel):
@@ -147,6 +117,8 @@ def _options(arguments: argparse.Namespace) -> CountingOptions:
 
 def _joints(arguments: argparse.Namespace) -> list[str | LoadRequest]:
     """Return the joints asked for: a name alone takes the load as the history has it."""
+    from kingpost.mechanism.load_request import LoadRequest
+
     try:
         return [LoadRequest.parse(word) if ":" in word else word for word in arguments.joint]
     except KingpostError as error:
@@ -165,6 +137,8 @@ def _with_file(path: Path, work: Callable[[], T]) -> T:
 
 
 def _on_files(plugins: PluginSet, assess: Callable[[History], A]) -> Callable[[Path], A]:
+    from kingpost.results.read_write import read_history
+
     def on_file(path: Path) -> A:
         history = read_history(path, plugins)
         return _with_file(path, lambda: assess(history))
@@ -172,7 +146,7 @@ def _on_files(plugins: PluginSet, assess: Callable[[History], A]) -> Callable[[P
     return on_file
 
 
-def _finish(arguments: argparse.Namespace, record: dict[str, Any], table: _Table, warnings: Sequence[str]) -> int:
+def _finish(arguments: argparse.Namespace, record: dict[str, Any], table: Table, warnings: Sequence[str]) -> int:
     if arguments.out:
         write_json(arguments.out, record)
     for warning in dict.fromkeys(warnings):
@@ -182,168 +156,6 @@ def _finish(arguments: argparse.Namespace, record: dict[str, Any], table: _Table
     else:
         table.print()
     return 0
-
-
-def _load_states(table: StateTable, assess: Callable[[Path], LoadAssessment]) -> tuple[dict[str, Any], _Table, list[str]]:
-    weighted, found = assess_states(table, assess)
-    combined = combine_loads(weighted, found)
-    header = ["CHANNEL", "UNIT", "MAX", "MIN", "LARGEST RANGE", "CYCLES/YEAR", *_slope_headings(found[0].options)]
-    rows = [_combined_row(item) for item in combined]
-    shown = _Table(header, rows, [*_state_notes(table, found), _equivalent_note(found[0].options, None)])
-    return combined_record(table, weighted, found, combined), shown, _run_warnings(weighted, found)
-
-
-def _hot_spot_states(
-    table: StateTable, assess: Callable[[Path], HotSpotAssessment]
-) -> tuple[dict[str, Any], _Table, list[str]]:
-    weighted, found = assess_states(table, assess)
-    combined = combine_hot_spots(weighted, found)
-    header = ["HOT SPOT", "S-N CURVE", "LARGEST RANGE [MPa]", "CYCLES/YEAR", "DAMAGE/YEAR", "DFF", "LIFE [years]"]
-    rows = [
-        [
-            item.spot.name,
-            item.curve.name,
-            f"{megapascals(item.largest_range):.5g}",
-            f"{item.cycles_per_year:.5g}",
-            f"{item.damage_per_year:.5g}",
-            f"{item.spot.dff:g}",
-            _years(item.life_years),
-        ]
-        for item in combined
-    ]
-    notes = [*_state_notes(table, found), _equivalent_note(found[0].options, None), *_damage_notes(found)]
-    return combined_record(table, weighted, found, combined), _Table(header, rows, notes), _run_warnings(weighted, found)
-
-
-def _load_tables(result: LoadAssessment) -> _Table:
-    header = ["CHANNEL", "UNIT", "MAX", "MIN", "MEAN", "LARGEST RANGE", "CYCLES", *_slope_headings(result.options)]
-    rows = []
-    for signal in result.signals:
-        numbers = (signal.maximum, signal.minimum, signal.mean, signal.cycles.largest_range)
-        equivalents = (item.range for item in signal.equivalent_ranges)
-        cells = [f"{number:.5g}" for number in (*numbers, signal.cycles.total, *equivalents)]
-        rows.append([signal.name, signal.unit, *cells])
-    notes = [*_frame_notes(result), *_notes(result), _equivalent_note(result.options, result.window.duration)]
-    return _Table(header, rows, notes)
-
-
-def _hot_spot_tables(result: HotSpotAssessment) -> _Table:
-    header = ["HOT SPOT", "S-N CURVE", "LARGEST RANGE [MPa]", "CYCLES", "DAMAGE", "DAMAGE/YEAR", "DFF", "LIFE [years]"]
-    rows = [
-        [
-            item.spot.name,
-            item.curve.name,
-            f"{megapascals(item.signal.cycles.largest_range):.5g}",
-            f"{item.signal.cycles.total:.5g}",
-            f"{item.damage:.5g}",
-            f"{item.damage_per_year:.5g}",
-            f"{item.spot.dff:g}",
-            _years(item.life_years),
-        ]
-        for item in result.results
-    ]
-    equivalent = _equivalent_note(result.options, result.window.duration)
-    return _Table(header, rows, [*_notes(result), equivalent, *_damage_notes([result])])
-
-
-def _combined_row(item: CombinedLoad) -> list[str]:
-    equivalents = (part.range for part in item.equivalent_ranges)
-    numbers = (item.maximum, item.minimum, item.largest_range, item.cycles_per_year, *equivalents)
-    return [item.name, item.unit, *(f"{number:.5g}" for number in numbers)]
-
-
-def _slope_headings(options: CountingOptions) -> list[str]:
-    return [f"DEL RANGE m={slope:g}" for slope in options.slopes]
-
-
-def _counting_note(options: CountingOptions) -> tuple[str, str]:
-    text = f"{COUNTING_RULE}, {RESIDUE_RULE} (rainflow {rainflow_version()})"
-    if options.threshold:
-        text += f"; excursions below {options.threshold:g} left out (hysteresis filter)"
-    if options.relative_threshold:
-        text += f"; excursions below {options.relative_threshold:.3%} of the largest range left out (hysteresis filter)"
-    return "counting", text
-
-
-def _notes(result: Assessment) -> Rows:
-    window = result.window
-    rows: Rows = [
-        _counting_note(result.options),
-        (
-            "time",
-            f"{window.skipped:g} s skipped at the start; counted {window.start:g} s to {window.end:g} s, T = "
-            f"{window.duration:g} s, {window.samples} samples",
-        ),
-    ]
-    signals = result.signals if isinstance(result, LoadAssessment) else ()
-    if isinstance(result, HotSpotAssessment):
-        signals = tuple(item.signal for item in result.results)
-    judged = [(signal.sampling, signal.name) for signal in signals if signal.sampling]
-    if judged:
-        worst, name = min(judged, key=lambda pair: pair[0].samples_per_period)
-        rows.append(
-            (
-                "sampling",
-                f"{worst.samples_per_period:.3g} or more samples per period of the highest significant frequency (99.9 % of "
-                f"the variance lies below; '{name}', {worst.frequency:.4g} Hz)",
-            )
-        )
-    idle = [signal.name for signal in signals if signal.round_off]
-    if idle:
-        rows.append(("round-off", f"less than {ROUND_OFF:g} of the largest load of the joint: {', '.join(idle)}"))
-    for item in result.residuals:
-        rows.append(
-            ("residual", f"{item.channel} up to {item.largest:.3g} {item.unit}, {item.relative:.1e} of the largest load")
-        )
-    return rows
-
-
-def _equivalent_note(options: CountingOptions, duration: float | None) -> tuple[str, str]:
-    formula = DEL_FORMULA.removeprefix("DEL = ")
-    if duration is None:
-        return "DEL", f"{formula} = 1 year x {options.f_ref:g} Hz = {YEAR * options.f_ref:g}; R are ranges"
-    return "DEL", f"{formula} = {duration:g} s x {options.f_ref:g} Hz = {duration * options.f_ref:g}; R are ranges"
-
-
-def _damage_notes(found: Sequence[HotSpotAssessment]) -> Rows:
-    notes = dict.fromkeys(note for item in found for note in item.notes)
-    return [
-        ("damage", f"Miner's sum of ranges of SCF K loads, combined before counting; {LIFE_FORMULA}; a year has 365.25 days"),
-        *(("curve", note) for note in notes),
-    ]
-
-
-def _state_notes(table: StateTable, found: Sequence[Assessment]) -> Rows:
-    rest = f", calm for the rest ({1 - table.total:.6g})" if table.rest else ""
-    skipped = sorted({item.window.skipped for item in found})
-    lengths = [item.window.duration for item in found]
-    return [
-        ("states", f"{len(table.states)} states, {len(found)} runs; probabilities add up to {table.total:.6g}{rest}"),
-        _counting_note(found[0].options),
-        (
-            "time",
-            f"{' to '.join(f'{time:g}' for time in dict.fromkeys((skipped[0], skipped[-1])))} s skipped at the start of each "
-            f"run; {min(lengths):g} s to {max(lengths):g} s counted in each",
-        ),
-    ]
-
-
-def _run_warnings(weighted: Sequence[Any], found: Sequence[Assessment]) -> list[str]:
-    return [f"{part.run}: {warning}" for part, item in zip(weighted, found, strict=True) for warning in item.warnings]
-
-
-def _frame_notes(result: LoadAssessment) -> Rows:
-    """Say which side, axes and point the loads refer to, joints with the same ones together."""
-    joints: dict[str, dict[str, None]] = {}
-    for channel in (signal.channel for signal in result.signals if signal.channel.side):
-        at = f"({', '.join(f'{number:g}' for number in channel.at)}) m from the joint" if any(channel.at) else "the joint"
-        place = f"on the {channel.side}, {channel.frame} axes, about {at}"
-        joints.setdefault(place, {})[channel.name.rpartition(".")[0]] = None
-    return [("loads", f"{place}: {', '.join(names)}") for place, names in joints.items()]
-
-
-def _years(years: float) -> str:
-    return f"{years:.4g}" if math.isfinite(years) else "no damage"
 
 
 def _slopes(text: str) -> tuple[float, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kingpost.cli.command import Command
+from typing import TYPE_CHECKING
+
 from kingpost.cli.doctor import Doctor
 from kingpost.cli.evaluate import Evaluate
 from kingpost.cli.fatigue import Fatigue
@@ -12,6 +13,9 @@ from kingpost.cli.report import Report
 from kingpost.cli.run import Run
 from kingpost.cli.statics import FindEquilibrium, Linearize
 from kingpost.registry.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from kingpost.cli.command import Command
 
 
 @hookimpl

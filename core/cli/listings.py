@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from kingpost.base.errors import PluginError, closest, listed
 from kingpost.base.fields import describe_fields
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
-from kingpost.modelfiles.schema import model_schema
-from kingpost.modelfiles.source import open_source
-from kingpost.registry.pluginset import PluginSet
+from kingpost.modelfiles.opened import open_model
+
+if TYPE_CHECKING:
+    from kingpost.registry.pluginset import PluginSet
 
 
 class Models(Command):
@@ -28,6 +30,8 @@ class Models(Command):
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         if arguments.schema:
+            from kingpost.modelfiles.schema import model_schema
+
             print_json(model_schema(plugins))
         elif arguments.model is None:
             rows = [row for row in plugins.listing() if row["kind"] == "model"]
@@ -40,7 +44,7 @@ class Models(Command):
         return 0
 
     def _show(self, arguments: argparse.Namespace, plugins: PluginSet) -> None:
-        mechanism = open_source(arguments.model, plugins).mechanism
+        mechanism = open_model(arguments.model, plugins).mechanism
         if arguments.json:
             print_json(mechanism.to_dict())
             return

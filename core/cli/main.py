@@ -9,12 +9,16 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kingpost.base.errors import ExportError, FileError, KingpostError, MechanismError, PluginError, SolverError
 from kingpost.base.version import __version__
-from kingpost.cli.command import Command
-from kingpost.registry.pluginset import PluginSet
 
+if TYPE_CHECKING:
+    from kingpost.cli.command import Command
+    from kingpost.registry.pluginset import PluginSet
+
+VERSION = f"kingpost {__version__}"
 INTERRUPTED = 130
 EXIT_CODES = f"""\
 exit status:
@@ -28,7 +32,12 @@ exit status:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     words = sys.argv[1:] if argv is None else list(argv)
+    if words[:1] == ["--version"]:
+        print(VERSION)  # at once: no verbs and no plugins are needed for that
+        return 0
     try:
+        from kingpost.registry.pluginset import PluginSet
+
         plugins = PluginSet(_plugin_files(words))
         parser = make_parser(plugins)
         arguments = parser.parse_args(words)
@@ -58,7 +67,7 @@ def make_parser(plugins: PluginSet) -> argparse.ArgumentParser:
         epilog=f"{EXIT_CODES}\nexample:\n  kingpost run vessel-crane\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"kingpost {__version__}")
+    parser.add_argument("--version", action="version", version=VERSION)
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument(

@@ -7,16 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kingpost.base.errors import FileError, KingpostError, listed
 from kingpost.base.files import write_whole
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_table
-from kingpost.registry.pluginset import PluginSet
 from kingpost.results.choosing import belonging, matching
-from kingpost.results.figures import FORMATS, MOST_PANELS, USUAL_PANELS, check_installed, draw, make_panels, save, title_of
-from kingpost.results.history import History
-from kingpost.results.read_write import read_history
+
+if TYPE_CHECKING:
+    from kingpost.registry.pluginset import PluginSet
+    from kingpost.results.history import History
 
 CENTIMETRES = 2.54
 
@@ -43,12 +44,24 @@ class Plot(Command):
         parser.add_argument("--from", dest="start", type=float, metavar="S", help="first time in s")
         parser.add_argument("--to", dest="end", type=float, metavar="S", help="last time in s")
         parser.add_argument(
-            "--out", type=Path, metavar="FILE", help=f"picture, {listed(FORMATS)} (default: plot.png beside the history)"
+            "--out", type=Path, metavar="FILE", help="picture, .png, .svg or .pdf (default: plot.png beside the history)"
         )
         parser.add_argument("--width", type=_length, metavar="CM", help="width of the picture in cm")
         parser.add_argument("--height", type=_length, metavar="CM", help="height of the picture in cm")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.results.figures import (
+            FORMATS,
+            MOST_PANELS,
+            USUAL_PANELS,
+            check_installed,
+            draw,
+            make_panels,
+            save,
+            title_of,
+        )
+        from kingpost.results.read_write import read_history
+
         check_installed()
         result = Path(arguments.result)
         out: Path = arguments.out or (result if result.is_dir() else result.parent) / "plot.png"

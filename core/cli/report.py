@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from kingpost.base.errors import FileError
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_table
-from kingpost.results.read_write import read_history
 
 if TYPE_CHECKING:
     from kingpost.registry.pluginset import PluginSet
@@ -49,6 +48,7 @@ class Report(Command):
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         from kingpost.report import write_report  # brings SciPy's signal processing, which takes time to import
+        from kingpost.results.read_write import read_history
 
         result = Path(arguments.result)
         out: Path = arguments.out or (result if result.is_dir() else result.parent) / "report.html"

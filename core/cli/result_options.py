@@ -6,11 +6,14 @@ import argparse
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kingpost.base.errors import FileError
-from kingpost.registry.pluginset import PluginSet
-from kingpost.results.run_folder import WritersWanted, choose_writers
-from kingpost.results.writer import Writer
+
+if TYPE_CHECKING:
+    from kingpost.registry.pluginset import PluginSet
+    from kingpost.results.run_folder import WritersWanted
+    from kingpost.results.writer import Writer
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,8 @@ def add_result_options(
 
 def result_options(arguments: argparse.Namespace, name: str, plugins: PluginSet, write: WritersWanted | None) -> ResultOptions:
     """Return the options of a run called ``name``, with the formats in ``write``; refuse a folder that cannot be written."""
+    from kingpost.results.run_folder import choose_writers
+
     folder: Path = arguments.out or Path("results") / name
     writers = choose_writers(write, plugins)
     nearest = folder

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from kingpost.base.channels import Channel
 from kingpost.base.errors import Interrupted, SolverError
 from kingpost.cli.output import ProgressBar, print_json, print_table
-from kingpost.cli.result_options import ResultOptions
-from kingpost.results.history import History
-from kingpost.results.run_folder import write_run
+
+if TYPE_CHECKING:
+    from kingpost.base.channels import Channel
+    from kingpost.cli.result_options import ResultOptions
+    from kingpost.results.history import History
 
 #: Channels that a summary shows.
 SHOWN = 12
@@ -22,6 +24,8 @@ def carried_out(run: Callable[[ProgressBar], History], name: str, options: Resul
 
     Of a run that stops, what it had computed is written, and the error tells where.
     """
+    from kingpost.results.run_folder import write_run
+
     bar = ProgressBar(name)
     try:
         history = run(bar)
@@ -73,6 +77,8 @@ def _kept(history: History | None, options: ResultOptions) -> str:
     """Write what a stopped run had computed, beside the results of an earlier complete run; return a sentence on where."""
     if history is None:
         return ""
+    from kingpost.results.run_folder import write_run
+
     files = write_run(history, options.folder, writers=options.writers, prefix=f"{history.provenance['outcome']}-")
     count = "The sample" if len(history) == 1 else f"The {len(history)} samples"
     return f"\n{count} up to t = {history.time[-1]:g} s {'is' if len(history) == 1 else 'are'} in {file_row(files)[1]}"

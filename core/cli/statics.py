@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import listed
 from kingpost.base.load_frames import FORCE_UNIT, MOMENT_UNIT
+from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
+from kingpost.cli.how import add_how_arguments
 from kingpost.cli.output import print_json, print_table
-from kingpost.cli.state import Situation, add_state_arguments, open_situation, warn_of_fitted_start
-from kingpost.equations.consistency import consistent_start
-from kingpost.modelfiles.source import add_model_argument, open_source
-from kingpost.multibody.constraints import efforts_of
-from kingpost.registry.pluginset import PluginSet
-from kingpost.statics.equilibrium import Equilibrium, find_equilibrium
-from kingpost.statics.linearize import Linearisation, linearize
+from kingpost.cli.state import add_state_argument, situation_of, warn_of_fitted_start
+
+if TYPE_CHECKING:
+    from kingpost.base.arrays import FloatArray
+    from kingpost.registry.pluginset import PluginSet
+    from kingpost.simulation.verbs import Situation
+    from kingpost.statics.equilibrium import Equilibrium
+    from kingpost.statics.linearize import Linearisation
 
 
 class FindEquilibrium(Command):
@@ -33,21 +34,27 @@ class FindEquilibrium(Command):
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_model_argument(parser)
-        add_state_arguments(parser)
+        add_state_argument(parser)
+        add_how_arguments(parser, "formulation", "cut")
         parser.add_argument("--any", action="store_true", help="take the nearest equilibrium, stable or not")
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
-        place = open_situation(open_source(arguments.model, plugins, arguments.set), arguments)
+        from kingpost.modelfiles.opened import open_model
+        from kingpost.statics.equilibrium import find_equilibrium
+
+        place = situation_of(open_model(arguments.model, plugins, arguments.set), arguments)
         found = find_equilibrium(place.equations, place.x, place.u, place.p, place.t, stable=not arguments.any)
         if arguments.json:
             print_json(_equilibrium_record(place, found))
             return 0
-        names = place.names
-        rows = [
-            ("coordinate", name, f"{value:.9g} {unit}") for name, value, unit in zip(names, found.x, place.units, strict=False)
-        ]
-        print_table([*rows[: place.equations.nq], *_closure_rows(place, found)])
+        equations = place.equations
+        names = [item.name for item in equations.position_quantities]
+        places = zip(equations.position_quantities, found.x, strict=False)
+        rows = [("coordinate", item.name, f"{value:.9g} {item.unit}") for item, value in places]
+        led = zip(equations.states.quantities, equations.states_of(found.x), strict=True)
+        rows += [("state", item.name, f"{value:.9g} {item.unit}") for item, value in led]
+        print_table([*rows, *_closure_rows(place, found)])
         print(f"\nforce left over: {found.residual:.2e} along {found.residual_at}, after {found.iterations} iterations")
         if found.redundant:
             print(f"loads of redundant closures ({listed(found.redundant)}) are those of smallest multipliers")
@@ -72,35 +79,27 @@ class Linearize(Command):
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_model_argument(parser)
-        add_state_arguments(parser)
-        parser.add_argument(
-            "--from", dest="start", choices=["start", "equilibrium"], default="start", help="around which state"
-        )
-        parser.add_argument(
-            "--close-loops",
-            action="store_true",
-            help="let a state that leaves loops open by more than 0.01 rad or m be changed until they close",
-        )
+        add_state_argument(parser)
+        add_how_arguments(parser, "formulation", "start", "close_loops", "cut", start="around which state")
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
-        place = open_situation(open_source(arguments.model, plugins, arguments.set), arguments)
-        x = place.x
-        if arguments.start == "equilibrium":
-            x = find_equilibrium(place.equations, x, place.u, place.p, place.t).x
-        elif place.equations.joint_coordinates:
-            begin = consistent_start(place.equations, place.t, x, place.p, arguments.close_loops)
-            warn_of_fitted_start(begin.changes, place.names[: place.equations.nq])
-            x = begin.x
-        result = linearize(place.equations, place.t, x, place.u, place.p)
+        from kingpost.modelfiles.opened import open_model
+        from kingpost.simulation.verbs import linearised
+
+        place, result = linearised(situation_of(open_model(arguments.model, plugins, arguments.set), arguments))
+        if place.problem.how.start != "equilibrium":
+            warn_of_fitted_start(place.problem)
         if arguments.json:
-            print_json({**_state_record(place, x), **_linear_record(result)})
+            print_json({**_state_record(place, place.x), **_linear_record(result)})
         else:
             _print_modes(result)
         return 0
 
 
 def _print_modes(result: Linearisation) -> None:
+    import numpy as np
+
     names = result.shape_names
     rows = []
     for mode in result.modes:
@@ -114,6 +113,10 @@ def _print_modes(result: Linearisation) -> None:
 
 def _closure_rows(place: Situation, found: Equilibrium) -> list[tuple[str, str, str]]:
     """Return what each closure carries, in words: the resultants of its wrench, or the efforts along what it ties."""
+    import numpy as np
+
+    from kingpost.multibody.constraints import efforts_of
+
     rows = []
     for closure in place.equations.mechanism.closures:
         words = []
@@ -126,15 +129,20 @@ def _closure_rows(place: Situation, found: Equilibrium) -> list[tuple[str, str, 
     return rows
 
 
-def _state_record(place: Situation, x: np.ndarray[Any, Any]) -> dict[str, Any]:
-    nq = place.equations.nq
+def _state_record(place: Situation, x: FloatArray) -> dict[str, Any]:
+    equations = place.equations
+    q, v = equations.split(x)
+    parts = {
+        "q": (q, equations.position_quantities),
+        "v": (v, equations.speed_quantities),
+        **({"z": (equations.states_of(x), equations.states.quantities)} if equations.nz else {}),
+    }
     return {
-        "model": place.equations.mechanism.name,
+        "model": equations.mechanism.name,
         "t": place.t,
-        "q": x[:nq].tolist(),
-        "v": x[nq:].tolist(),
-        "names": {"q": list(place.names[:nq]), "v": list(place.names[nq:])},
-        "units": {"q": list(place.units[:nq]), "v": list(place.units[nq:])},
+        **{key: values.tolist() for key, (values, _) in parts.items()},
+        "names": {key: [item.name for item in quantities] for key, (_, quantities) in parts.items()},
+        "units": {key: [item.unit for item in quantities] for key, (_, quantities) in parts.items()},
     }
 
 

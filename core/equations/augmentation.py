@@ -120,14 +120,17 @@ def first_of(function: ca.Function, k: int) -> ca.Function:
 
 def corrections(equations: Equations, augmentation: Augmentation) -> ca.Function:
     """Return the function (t, q, v, p) -> smallest changes, in the mass metric, with G dq = -phi and A dv = -(A v + b)."""
-    e, rows = equations, equations.phi.numel()
+    e, rows = equations, equations.constraints.holonomic
     known = [e.t, e.q, e.v, e.p]
-    speed, nothing = e.A @ e.v + e.b, type(e.q)(e.nv, 1)
+    speed, nothing = e.constraints.A @ e.v + e.constraints.b, type(e.q)(e.nv, 1)
     # A body may be held by what restricts its speeds alone: such rows count as inertia for positions.
-    metric = e.M if rows == e.A.shape[0] else augmentation.mass(e.M, e.A)
-    wanted = [(metric, e.A[:rows, :], e.owners[:rows], -e.phi), (e.M, e.A, e.owners, -speed)]
-    if rows == e.A.shape[0]:
-        wanted = [(e.M, e.A, e.owners, -ca.horzcat(e.phi, speed))]
+    metric = e.M if rows == e.constraints.A.shape[0] else augmentation.mass(e.M, e.constraints.A)
+    wanted = [
+        (metric, e.constraints.A[:rows, :], e.constraints.owners[:rows], -e.constraints.phi),
+        (e.M, e.constraints.A, e.constraints.owners, -speed),
+    ]
+    if rows == e.constraints.A.shape[0]:
+        wanted = [(e.M, e.constraints.A, e.constraints.owners, -ca.horzcat(e.constraints.phi, speed))]
     found = []
     symbols = [ca.MX.sym(f"i{k}", item.numel()) for k, item in enumerate(known)]
     for M, A, owners, c in wanted:
@@ -141,15 +144,15 @@ def corrections(equations: Equations, augmentation: Augmentation) -> ca.Function
 
 def check_motions(equations: Equations, augmentation: Augmentation, x: FloatArray, p: FloatArray) -> None:
     """Refuse constraints that leave a motion without inertia, naming the joint and its body."""
-    assert equations.joint_state is not None
+    assert equations.coordinates.joint_state is not None
     q, v = equations.split(x)
     e = equations
-    parts = ca.Function("parts", [e.t, e.q, e.v, e.u, e.p], [ca.densify(e.M), ca.densify(e.A)])
+    parts = ca.Function("parts", [e.t, e.q, e.v, e.u, e.p], [ca.densify(e.M), ca.densify(e.constraints.A)])
     M, A = (np.asarray(part) for part in parts(0.0, q, v, np.zeros(e.nu), p))
     motion = augmentation.unresisted(M, A)
     if motion is None:
         return
-    rates = np.asarray(equations.joint_state(q, motion, np.zeros(e.nv), p)[1]).ravel()
+    rates = np.asarray(equations.coordinates.joint_state(q, motion, np.zeros(e.nv), p)[1]).ravel()
     name = e.mechanism.speeds[int(np.abs(rates).argmax())].name
     joint = next(joint for joint in e.mechanism.joints if name in [speed.name for speed in joint.speeds])
     raise MechanismError(

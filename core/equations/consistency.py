@@ -1,9 +1,9 @@
-"""Start values that satisfy the constraints of closed loops, and constraints that follow from others."""
+"""Start values that satisfy the constraints of closed loops."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError, listed
-from kingpost.equations.equations import PROJECTIONS, Equations
-from kingpost.equations.partition import PartitionedEquations, with_partition
+from kingpost.equations.equations import Equations
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.symbols.joints import JOINT_KINDS
-from kingpost.symbols.straightline import solve_symmetric
 
 #: Start values may be off by this much (rad or m) and are then corrected with a warning; more is refused.
 TOLERANCE = 0.01
@@ -25,37 +23,9 @@ CLOSED = 1e-11
 #: Constraint errors above this, after all corrections, mean that a loop cannot be closed.
 OPEN = 1e-8
 #: Newton steps after which a loop is given up.
-STEPS = 50
+MOST_CORRECTIONS = 50
 #: Singular values of the constraint Jacobian below this part of the largest count as zero.
 RANK = 1e-9
-
-
-class DriftingEquations(Equations):
-    """Equations whose constraint errors stay where an integrator leaves them, to study drift and its stabilisation."""
-
-    def projected(self, t: Any, x: Any, p: Any, iterations: int = PROJECTIONS) -> Any:
-        """Return the state as it is."""
-        return x
-
-
-def solver_functions(equations: Equations, with_jacobian: bool) -> list[ca.Function]:
-    """Return what a solver needs: kp_rhs, kp_jacobian if asked for and, where there are constraints, kp_projected.
-
-    The rates are those at the projected state, F(P(x)), so that accelerations never see an error of the constraints. This is as
-    smooth as F: a solver keeps its order.
-    """
-    sizes = {"t": 1, "x": equations.nq + equations.nv, "u": equations.nu, "p": equations.np}
-    t, x, u, p = symbols = [ca.MX.sym(name, size) for name, size in sizes.items()]
-    state = equations.projected(t, x, p)
-    if state is x:
-        return [equations.rhs, *([equations.rhs_jacobian] if with_jacobian else [])]
-    projected = ca.Function("kp_projected", [t, x, p], [ca.densify(equations.normalised(state))])
-    # Those of partitioned equations are taken there by themselves.
-    rates = equations.rhs(t, x if isinstance(equations, PartitionedEquations) else state, u, p)
-    functions = [ca.Function("kp_rhs", symbols, [rates])]
-    if with_jacobian:
-        functions.append(ca.Function("kp_jacobian", symbols, [ca.densify(ca.jacobian(rates, x))]))
-    return [*functions, projected]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,15 +51,15 @@ def consistent_start(
     than one per cent and 0.01 rad/s or m/s those that are given, unless ``far`` allows it. All of this is done in joint
     coordinates, so that a machine starts the same in every formulation.
     """
-    if equations.lam.numel() == 0:
+    if equations.constraints.count == 0:
         return ConsistentStart(x, {})
     space = _start_space(equations)
     start, v = space.leave(x, p)
-    q = _closed(space.parts, t, start, p)
+    q = closed_position(space.parts, t, start, p)
     found = space.enter(q, v, p)
-    residual = _residual(equations, t, found[: equations.nq], p)
+    residual = position_errors(equations, t, found[: equations.nq], p)
     if not np.isfinite(residual).all() or np.abs(residual).max(initial=0.0) > OPEN:
-        _refuse_open(equations, t, x, p, residual)
+        refuse_open(equations, t, x, p, residual)
     v_fitted = _fitted_speeds(space.parts, t, q, v, p)
     found = space.enter(q, v_fitted, p)
     own_q, own_v = equations.split(found)
@@ -103,16 +73,16 @@ def consistent_start(
     }
     moved = {name: change for name, change in changes.items() if name in labels[: len(q)]}
     if not far and any(abs(change) > TOLERANCE for change in moved.values()):
-        first = _residual(equations, t, equations.split(x)[0], p)
+        first = position_errors(equations, t, equations.split(x)[0], p)
         worst = int(np.abs(first).argmax())
         raise MechanismError(
-            f"the start values leave closure '{equations.owners[worst]}' open by {abs(first[worst]):.4g}; the nearest closed "
+            f"the start values leave closure '{equations.constraints.owners[worst]}' open by {abs(first[worst]):.4g}; the nearest closed "
             f"position changes {listed(f'{name} by {change:+.4g}' for name, change in moved.items())}. Give start values "
-            "nearer to it, or let the loops be closed from there (--close-loops)"
+            "nearer to it, or let the loops be closed from there (close_loops)"
         )
     if not far:
         _refuse_contradicting_speeds(labels[len(q) :], v, v_fitted)
-    return ConsistentStart(np.concatenate([own_q, own_v]), changes)
+    return ConsistentStart(np.concatenate([own_q, own_v, equations.states_of(x)]), changes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,19 +95,27 @@ class _Space:
     enter: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 
-def _own_parts(equations: Equations, metric: Any = None) -> ca.Function:
-    A = equations.A
+def own_parts(equations: Equations, metric: Any = None) -> ca.Function:
+    """Return the function (t, q, p) -> phi, its rate G, A, b, M, N of the equations."""
+    A = equations.constraints.A
     M = equations.M if metric is None else metric
-    expressions = [equations.phi, A[: equations.phi.numel(), :], A, equations.b, M, equations.N]
+    expressions = [
+        equations.constraints.phi,
+        A[: equations.constraints.holonomic, :],
+        A,
+        equations.constraints.b,
+        M,
+        equations.N,
+    ]
     return ca.Function("parts", [equations.t, equations.q, equations.p], [ca.densify(item) for item in expressions])
 
 
 def _start_space(equations: Equations) -> _Space:
     """Return joint coordinates, where the equations say how to come to them and back, else their own coordinates."""
-    own = _own_parts(equations)
-    initial, joint_state = equations.initial, equations.joint_state
+    own = own_parts(equations)
+    initial, joint_state = equations.coordinates.initial, equations.coordinates.joint_state
     if initial is None or joint_state is None:
-        names = [channel.name for channel in equations.channels[: equations.nq + equations.nv]]
+        names = [item.name for item in (*equations.position_quantities, *equations.speed_quantities)]
         return _Space(own, names, lambda x, p: equations.split(x), lambda q, v, p: np.concatenate([q, v]))
     mechanism = equations.mechanism
     q, v = ca.MX.sym("q", len(mechanism.coordinates)), ca.MX.sym("v", len(mechanism.speeds))
@@ -169,16 +147,17 @@ def _velocity_map(mechanism: Mechanism) -> ca.Function:
     return ca.Function("N", [ca.vertcat(*symbols)], [ca.densify(ca.diagcat(*blocks))])
 
 
-def _residual(equations: Equations, t: float, q: FloatArray, p: FloatArray) -> FloatArray:
+def position_errors(equations: Equations, t: float, q: FloatArray, p: FloatArray) -> FloatArray:
+    """Return the errors of the constraints on positions."""
     return np.asarray(equations.constraint_residuals(t, q, np.zeros(equations.nv), p)[0]).ravel()
 
 
-def _closed(parts: ca.Function, t: float, q: FloatArray, p: FloatArray) -> FloatArray:
+def closed_position(parts: ca.Function, t: float, q: FloatArray, p: FloatArray) -> FloatArray:
     """Return the nearest position, in the mass metric, in which all rows of phi vanish, or as near to it as it gets.
 
     Gauss-Newton with least squares, so that rows may depend on each other.
     """
-    for _ in range(STEPS):
+    for _ in range(MOST_CORRECTIONS):
         phi, G, _, _, M, N = (np.asarray(part) for part in parts(t, q, p))
         if np.abs(phi).max(initial=0.0) <= CLOSED * (1 + np.abs(q).max(initial=0.0)):
             break
@@ -228,96 +207,16 @@ def _refuse_contradicting_speeds(names: Sequence[str], given: FloatArray, fitted
         raise MechanismError(
             "the start values of speeds contradict each other: the loops do not let the machine move like that. The nearest "
             f"motion it can have changes {listed(changed)}. Give fewer of them (those that are 0 are fitted to the others), or "
-            "let all be changed (--close-loops)"
+            "let all be changed (close_loops)"
         )
 
 
-def _refuse_open(equations: Equations, t: float, x: FloatArray, p: FloatArray, residual: FloatArray) -> None:
+def refuse_open(equations: Equations, t: float, x: FloatArray, p: FloatArray, residual: FloatArray) -> None:
+    """Say which closure cannot be closed, and by how much it is open."""
     worst = int(np.nanargmax(np.abs(residual))) if np.isfinite(residual).any() else 0
-    first = _residual(equations, t, equations.split(x)[0], p)
+    first = position_errors(equations, t, equations.split(x)[0], p)
     raise MechanismError(
-        f"closure '{equations.owners[worst]}' cannot be closed from the start values: it is open by {abs(first[worst]):.4g} "
-        f"there and by {abs(residual[worst]):.4g} after up to {STEPS} corrections. Check lengths, axes and start values: the "
+        f"closure '{equations.constraints.owners[worst]}' cannot be closed from the start values: it is open by {abs(first[worst]):.4g} "
+        f"there and by {abs(residual[worst]):.4g} after up to {MOST_CORRECTIONS} corrections. Check lengths, axes and start values: the "
         "parts may not reach each other, or closures may contradict each other"
     )
-
-
-def without_redundant_rows(equations: Equations, t: float, x: FloatArray, p: FloatArray) -> Equations:
-    """Return equations of full rank with the same motion, and reactions of all closures by minimum norm.
-
-    Rows that follow from the others, at the start and at neighbouring states, are left out: of plane loops in space, of twin
-    cylinders. Their reactions cannot be told apart by statics; the multipliers of smallest length are taken, and ``redundant``
-    names the owners. Of the rows that stay, partitioned equations get their independent columns: see
-    :func:`kingpost.equations.partition.with_partition`.
-    """
-    if equations.lam.numel() == 0:
-        return equations
-    jacobian = ca.Function("A", [equations.t, equations.q, equations.p], [ca.densify(equations.A)])
-    parts = _own_parts(equations, equations.regular_mass)
-    q = _closed(parts, t, equations.split(x)[0], p)
-    residual = _residual(equations, t, q, p)
-    if not np.isfinite(residual).all():
-        _refuse_open(equations, t, x, p, residual)
-    A = np.asarray(jacobian(t, q, p))
-    kept = _independent_rows(A)
-    if len(kept) == len(A):
-        return with_partition(equations, t, q, p)
-    # Rows that depend on others but ask for something else can never be met.
-    if np.abs(residual).max(initial=0.0) > OPEN:
-        _refuse_open(equations, t, x, p, residual)
-    # A row is redundant only if it stays so: a dead centre, where rows depend on each other for a moment, is another thing.
-    rng = np.random.default_rng(0)
-    for _ in range(3):
-        N = np.asarray(parts(t, q, p)[5])
-        near = _closed(parts, t, q + 1e-3 * N @ rng.standard_normal(N.shape[1]), p)
-        rank = len(_independent_rows(np.asarray(jacobian(t, near, p))))
-        if rank > len(kept):
-            raise MechanismError(
-                "the loops are at a singular position at the start (a dead centre): the closures "
-                f"{listed(dict.fromkeys(equations.owners))} hold {rank} motions nearby, but only {len(kept)} there. Start "
-                "elsewhere"
-            )
-    left_out = [i for i in range(len(A)) if i not in kept]
-    reduced = _with_rows(equations, kept)
-    # All multipliers of minimum norm: A' lam = A_K' lam_K with A = W A_K.
-    A_all, A_K = equations.A, reduced.A
-    W = solve_symmetric(A_K @ A_K.T, A_K @ A_all.T).T
-    lam_all = W @ solve_symmetric(W.T @ W, reduced.lam)
-    values = ca.substitute(list(equations.reactions.values()), [equations.lam], [lam_all])
-    reduced = replace(
-        reduced,
-        reactions=dict(zip(equations.reactions, values, strict=True)),
-        redundant=tuple(dict.fromkeys(equations.owners[i] for i in left_out)),
-    )
-    return with_partition(reduced, t, q, p)
-
-
-def _with_rows(equations: Equations, kept: Sequence[int]) -> Equations:
-    count = equations.phi.numel()
-    return replace(
-        equations,
-        phi=equations.phi[[i for i in kept if i < count]],
-        A=equations.A[list(kept), :],
-        b=equations.b[list(kept)],
-        lam=type(equations.lam).sym("lam", len(kept)),
-        owners=tuple(equations.owners[i] for i in kept),
-        discrete=None if equations.discrete is None else equations.discrete.with_rows(kept),
-    )
-
-
-def _independent_rows(A: FloatArray) -> list[int]:
-    """Return rows that span all rows, the first ones where there is a choice (Gram-Schmidt, twice, on rows of unit length)."""
-    kept: list[int] = []
-    basis: list[FloatArray] = []
-    for i, row in enumerate(A):
-        length = float(np.linalg.norm(row))
-        if length == 0.0:
-            continue
-        rest = row / length
-        for _ in range(2):
-            for direction in basis:
-                rest = rest - (rest @ direction) * direction
-        if np.linalg.norm(rest) > np.sqrt(RANK):
-            kept.append(i)
-            basis.append(rest / np.linalg.norm(rest))
-    return kept

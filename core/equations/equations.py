@@ -1,11 +1,15 @@
 """The equations of motion of a mechanism in one descriptor form, symbols only.
 
     qdot = N(q) v
-    M(q) vdot = f(t, q, v, u, p) - G(q)^T lam
+    M(q) vdot = f(t, q, v, z, u, p) - G(q)^T lam
     0 = phi(t, q)
     0 = A(t, q) v + b(t, q),     G = A
+    zdot = g(t, q, v, vdot, lam, z, u, p)
 
 A formulation fills this in; Jacobians, machine code, step maps and exports are derived from it without more mechanics.
+
+The states z of forces act on the mechanics as inputs do: from outside. So there is one symbol ``u`` for both, the inputs first,
+and every function with the arguments (t, q, v, u, p) takes z behind the inputs; :meth:`Equations.acting` puts them together.
 """
 
 from __future__ import annotations
@@ -13,46 +17,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
 
-from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel, Quantity
-from kingpost.base.errors import MechanismError
-from kingpost.base.formulas import evaluate
-from kingpost.equations.augmentation import Augmentation, check_motions, corrections, first_of
-from kingpost.equations.discrete_null_space import DiscreteNullSpace
+from kingpost.equations.augmentation import corrections, first_of
+from kingpost.equations.guard import joint_guard
+from kingpost.equations.parts import Coordinates, Observed, States, Structure
+from kingpost.equations.treatment import PROJECTIONS, Treatment
 from kingpost.mechanism.mechanism import Mechanism, quaternion_rows
+from kingpost.multibody.constraints import Constraints
 from kingpost.symbols.externals import External, with_externals
-from kingpost.symbols.joints import JOINT_KINDS
 from kingpost.symbols.straightline import FUSED, fused, solve_symmetric
-
-if TYPE_CHECKING:
-    from kingpost.loads.ports import PortExpressions
+from kingpost.symbols.types import Symbolic
 
 ENERGIES = ("energy.kinetic", "energy.potential", "energy.total")
-#: A joint whose regularity (1 at its best, 0 where its coordinates are singular) falls below this stops the run.
-SINGULAR = 0.01
-#: Newton steps that take constraint errors away after a step: each squares what the step left, some 1e-8 at most.
-PROJECTIONS = 2
-
-
-@dataclass(frozen=True, eq=False)
-class LoadExpressions:
-    """Joint loads and the motion of the bodies, as one function (t, q, v, vdot, lam, u, p) -> values of ``channels``."""
-
-    function: ca.Function
-    channels: tuple[Channel, ...]
-    traced: tuple[External, ...]
-    #: Method, joints, frames, sides and points, for the provenance of a result.
-    record: Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """Symbols t, q, v, u, p and lam, and the expressions of the descriptor form in them (all SX, or all MX).
+    """Symbols t, q, v, u and p, and the expressions of the descriptor form in them (all SX, or all MX).
 
     ``vdot`` holds the accelerations where a formulation finds them more cheaply than by factorising ``M``. ``externals`` are
     values in the expressions that some function outside them gives.
@@ -60,61 +46,35 @@ class Equations:
 
     mechanism: Mechanism
     formulation: str
-    t: Any
-    q: Any
-    v: Any
-    u: Any
-    p: Any
-    N: Any
-    M: Any
-    f: Any
-    kinetic: Any
-    potential: Any
-    outputs: Any
+    t: Symbolic
+    q: Symbolic
+    v: Symbolic
+    #: Inputs, and then the states of forces.
+    u: Symbolic
+    p: Symbolic
+    N: Symbolic
+    M: Symbolic
+    f: Symbolic
+    #: Energies; None where there is nothing that has any.
+    kinetic: Symbolic
+    potential: Symbolic
+    outputs: Symbolic
     output_channels: tuple[Channel, ...]
-    vdot: Any = None
+    vdot: Symbolic | None = None
     externals: tuple[External, ...] = ()
     #: Externals that the (MX) expressions already call.
     traced: tuple[External, ...] = ()
-    lam: Any = field(default_factory=lambda: ca.SX(0, 1))
-    phi: Any = field(default_factory=lambda: ca.SX(0, 1))
-    A: Any = field(default_factory=lambda: ca.SX(0, 0))
-    b: Any = field(default_factory=lambda: ca.SX(0, 1))
-    #: Names and units of q and v where they are not the joint coordinates and speeds of the mechanism.
-    coordinates: tuple[Quantity, ...] | None = None
-    speeds: tuple[Quantity, ...] | None = None
-    #: The function (joint coordinates, joint speeds, p) -> [q; v], where they are not.
-    initial: ca.Function | None = None
-    #: The function (q, v, vdot, p) -> joint coordinates, joint speeds and their rates, where they are not.
-    joint_state: ca.Function | None = None
-    #: The function (t, q0, q1, v, u, p) -> generalized forces that have no potential, between the places q0 and q1 at the mean
-    #: velocity v, such that they keep the momenta that they should; for integrators that take the others from the potential.
-    midpoint_forces: ca.Function | None = None
-    #: Linear and angular momentum about the origin, in world axes, where the coordinates tell them better than the joints do.
-    momentum: Any = None
-    #: The joint or closure that each row of A belongs to.
-    owners: tuple[str, ...] = ()
-    #: The wrench that the multipliers amount to in each joint or closure, about the origin of the child's frame M, in it.
-    reactions: Mapping[str, Any] = field(default_factory=dict)
-    #: Rate (1/s) at which Baumgarte's terms pull constraint errors back in the accelerations; never in reactions.
-    baumgarte: float = 0.0
-    #: Rows of constraints that follow from others, by owner, left out of phi and A.
-    redundant: tuple[str, ...] = ()
-    #: What is observed beyond coordinates, speeds, outputs and energies.
-    loads: LoadExpressions | None = None
-    ports: PortExpressions | None = None
-    #: The same equations for schemes that hold constraints between places, where q is redundant and v is not.
-    discrete: DiscreteNullSpace | None = None
-    #: The function (q, p) -> coordinates at the end of q that only say which of the angles that fit the others is meant, as the
-    #: others give them nearest to what they are: nothing else changes with them.
-    follow: ca.Function | None = None
-    #: How to solve with a mass matrix that is singular, where constraints make up for it.
-    augmentation: Augmentation | None = None
+    constraints: Constraints = field(default_factory=Constraints)
+    treatment: Treatment = field(default_factory=Treatment)
+    coordinates: Coordinates = field(default_factory=Coordinates)
+    states: States = field(default_factory=States)
+    observed: Observed = field(default_factory=Observed)
+    structure: Structure = field(default_factory=Structure)
 
     @property
     def problem(self) -> Literal["ode", "index-3 dae"]:
         """What an integrator must be able to advance."""
-        return "index-3 dae" if self.lam.numel() else "ode"
+        return "index-3 dae" if self.constraints.count else "ode"
 
     @property
     def nq(self) -> int:
@@ -125,13 +85,18 @@ class Equations:
         return int(self.v.numel())
 
     @property
-    def nu(self) -> int:
-        return int(self.u.numel())
+    def nz(self) -> int:
+        return len(self.states.quantities)
 
     @property
-    def followers(self) -> int:
-        """The number of coordinates that :attr:`follow` gives."""
-        return 0 if self.follow is None else int(self.follow.numel_out(0))
+    def nx(self) -> int:
+        """The number of entries of a state [q; v; z]."""
+        return self.nq + self.nv + self.nz
+
+    @property
+    def nu(self) -> int:
+        """The number of inputs."""
+        return int(self.u.numel()) - self.nz
 
     @property
     def np(self) -> int:
@@ -146,111 +111,163 @@ class Equations:
     @property
     def all_externals(self) -> tuple[External, ...]:
         """Every function outside the expressions that some part of them calls."""
-        further = [part.traced for part in (self.loads, self.ports) if part is not None]
-        return (*self.externals, *self.traced, *(external for traced in further for external in traced))
+        observed = [external for observer in self.observed.observers for external in observer.traced]
+        return (*self.externals, *self.traced, *self.states.traced, *observed)
 
     def split(self, x: Any) -> tuple[Any, Any]:
-        """Return the parts q and v of a state x = [q; v]."""
+        """Return the parts q and v of a state x = [q; v; z]."""
+        end = self.nq + self.nv
         if isinstance(x, np.ndarray):
-            return x[: self.nq], x[self.nq :]
+            return x[: self.nq], x[self.nq : end]
         # With one index CasADi makes an empty slice of a 1 x 1 matrix a row.
-        return x[: self.nq, :], x[self.nq :, :]
+        return x[: self.nq, :], x[self.nq : end, :]
 
-    def _function(self, name: str, results: list[Any]) -> ca.Function:
-        return with_externals(name, [self.t, self.q, self.v, self.u, self.p], results, self.externals)
+    def states_of(self, x: Any) -> Any:
+        """Return the part z of a state x = [q; v; z]."""
+        first = self.nq + self.nv
+        return x[first : self.nx] if isinstance(x, np.ndarray) else x[first : self.nx, :]
+
+    def acting(self, u: Any, x: Any) -> Any:
+        """Return the inputs followed by the states z of a state x: what functions of (t, q, v, u, p) take for u."""
+        if not self.nz:
+            return u
+        z = self.states_of(x)
+        return np.concatenate([u, z]) if isinstance(x, np.ndarray) else ca.vertcat(u, z)
+
+    def function(self, name: str, results: list[Any]) -> ca.Function:
+        """Return the function (t, q, v, u, p) -> some expressions in the symbols of these equations."""
+        symbols: Any = self._symbols
+        return with_externals(name, symbols, results, self.externals)
+
+    @cached_property
+    def plain(self) -> Equations:
+        """The same equations without a treatment that solves for some coordinates first."""
+        return replace(self, treatment=Treatment(self.treatment.baumgarte)) if self.treatment.solves else self
+
+    @cached_property
+    def exact(self) -> Equations:
+        """The same equations without stabilisation: what reactions belong to."""
+        return replace(self, treatment=replace(self.treatment, baumgarte=0.0)) if self.treatment.baumgarte else self
 
     @cached_property
     def accelerations(self) -> ca.Function:
         """The function (t, q, v, u, p) -> vdot; of a DAE, the one that keeps the constraints at acceleration level."""
-        if self.augmentation is not None:
-            return first_of(self._augmented("kp_accelerations", self.baumgarte), 0)
-        if self.lam.numel():
-            return self._function("kp_accelerations", [self._with_multipliers(self.baumgarte)[0]])
+        rate = self.treatment.baumgarte
+        if self.treatment.solves:
+            t, q, v, u, p = symbols = self._arguments()
+            inner = self.split(self.projected(t, ca.vertcat(q, v, ca.MX(self.nz, 1)), p))
+            return ca.Function("kp_accelerations", symbols, [self.plain.accelerations(t, *inner, u, p)])
+        if self.structure.augmentation is not None:
+            return first_of(self._augmented("kp_accelerations", rate), 0)
+        if self.constraints.count:
+            return self.function("kp_accelerations", [self._with_multipliers(rate)[0]])
         vdot = self.vdot
         if vdot is None:
             vdot = solve_symmetric(self.M, self.f) if self.nv else ca.SX(0, 1)
-        return self._function("kp_accelerations", [vdot])
+        return self.function("kp_accelerations", [vdot])
 
     @cached_property
     def multipliers(self) -> ca.Function:
         """The function (t, q, v, u, p) -> lam, from the accelerations that keep the constraints, without stabilisation."""
-        if self.augmentation is not None:
+        if self.structure.augmentation is not None:
             return first_of(self._augmented("kp_multipliers", 0.0), 1)
-        lam = self._with_multipliers(0.0)[1] if self.lam.numel() else type(self.q)(0, 1)
-        return self._function("kp_multipliers", [lam])
-
-    def constrained_accelerations(self) -> tuple[Any, Any]:
-        """Return vdot and lam of a DAE as expressions, without stabilisation."""
-        return self._with_multipliers(0.0)
+        lam = self._with_multipliers(0.0)[1] if self.constraints.count else type(self.q)(0, 1)
+        return self.function("kp_multipliers", [lam])
 
     def _with_multipliers(self, rate: float) -> tuple[Any, Any]:
         """Return vdot and lam from M vdot = f - A' lam and the second derivative of the constraints."""
+        A = self.constraints.A
         drift = self._drift(rate)
-        solved = solve_symmetric(self.M, ca.horzcat(self.A.T, self.f))
+        solved = solve_symmetric(self.M, ca.horzcat(A.T, self.f))
         M_inverse_A, free = solved[:, :-1], solved[:, -1]
-        lam = solve_symmetric(self.A @ M_inverse_A, self.A @ free + drift)
+        lam = solve_symmetric(A @ M_inverse_A, A @ free + drift)
         return free - M_inverse_A @ lam, lam
 
     def _augmented(self, name: str, rate: float) -> ca.Function:
         """Return the function (t, q, v, u, p) -> vdot, lam of equations whose mass matrix is singular."""
-        assert self.augmentation is not None
-        system = self.augmentation.system(self.M, self.A, self.owners, self.f, -self._drift(rate))
-        return self.augmentation.solved(self._function(name, list(system)), self.nv, self.owners)
+        augmentation, held = self.structure.augmentation, self.constraints
+        assert augmentation is not None
+        system = augmentation.system(self.M, held.A, held.owners, self.f, -self._drift(rate))
+        return augmentation.solved(self.function(name, list(system)), self.nv, held.owners)
 
     def _drift(self, rate: float) -> Any:
         """Return what the second derivative of the constraints is without accelerations, with Baumgarte's terms."""
-        speed = self.A @ self.v + self.b
-        drift = ca.jtimes(speed, self.q, self.N @ self.v) + ca.jacobian(speed, self.t)
+        t, q, v, N, held = self.t, self.q, self.v, self.N, self.constraints
+        speed = held.A @ v + held.b
+        drift = ca.jtimes(speed, q, N @ v) + ca.jacobian(speed, t)
         if rate:
-            errors = ca.vertcat(self.phi, type(self.q)(speed.numel() - self.phi.numel(), 1))
+            errors = ca.vertcat(held.phi, type(q)(speed.numel() - held.holonomic, 1))
             drift = drift + 2 * rate * speed + rate**2 * errors
         return drift
 
     @property
     def regular_mass(self) -> Any:
         """The mass matrix, with A' W A added where it is singular: a metric in which motions that A forbids are heavy, too."""
-        return self.M if self.augmentation is None else self.augmentation.mass(self.M, self.A)
+        augmentation = self.structure.augmentation
+        return self.M if augmentation is None else augmentation.mass(self.M, self.constraints.A)
 
     @cached_property
     def constraint_residuals(self) -> ca.Function:
         """The function (t, q, v, p) -> phi, A v + b."""
-        return with_externals("kp_constraints", [self.t, self.q, self.v, self.p], [self.phi, self.A @ self.v + self.b], ())
+        v, held = self.v, self.constraints
+        return with_externals("kp_constraints", [self.t, self.q, self.v, self.p], [held.phi, held.A @ v + held.b], ())
 
     @cached_property
     def corrections(self) -> ca.Function:
         """The function (t, q, v, p) -> smallest changes, in the mass metric, of q along N and of v that mend constraints."""
-        rows = self.phi.numel()
-        G = self.A[:rows, :]
-        if self.augmentation is not None:
-            return corrections(self, self.augmentation)
-        solved = solve_symmetric(self.M, self.A.T)
-        moved = solve_symmetric(G @ solved[:, :rows], self.phi) if rows else type(self.q)(0, 1)
-        dv = -solved @ solve_symmetric(self.A @ solved, self.A @ self.v + self.b)
-        dq = -self.N @ (solved[:, :rows] @ moved)
+        if self.structure.augmentation is not None:
+            return corrections(self, self.structure.augmentation)
+        q, v, N, held = self.q, self.v, self.N, self.constraints
+        rows = held.holonomic
+        solved = solve_symmetric(self.M, held.A.T)
+        moved = solve_symmetric(held.A[:rows, :] @ solved[:, :rows], held.phi) if rows else type(q)(0, 1)
+        dv = -solved @ solve_symmetric(held.A @ solved, held.A @ v + held.b)
+        dq = -N @ (solved[:, :rows] @ moved)
         return with_externals("kp_corrections", [self.t, self.q, self.v, self.p], [dq, dv], ())
 
     def projected(self, t: Any, x: Any, p: Any, iterations: int = PROJECTIONS) -> Any:
-        """Return the state with its constraint errors taken away: positions by Newton's method, then speeds."""
-        if not self.lam.numel():
-            return x
-        q, v = self.split(x)
-        for _ in range(iterations):
-            q = q + self.corrections(t, q, v, p)[0]
-        v = v + self.corrections(t, q, v, p)[1]
-        return ca.vertcat(q, v)
+        """Return the state with its constraint errors treated as :attr:`treatment` says."""
+        return self.treatment.projected(self, t, x, p, iterations)
+
+    @cached_property
+    def solution(self) -> ca.Function:
+        """The function by which a treatment that solves for some coordinates finds them."""
+        return self.treatment.solution(self)
 
     @cached_property
     def kinematics(self) -> ca.Function:
         """The function (q, v, p) -> qdot."""
-        return with_externals("kp_kinematics", [self.q, self.v, self.p], [self.N @ self.v], ())
+        N, v = self.N, self.v
+        return with_externals("kp_kinematics", [self.q, self.v, self.p], [N @ v], ())
+
+    @cached_property
+    def state_rates(self) -> ca.Function:
+        """The function (t, q, v, u, p) -> zdot."""
+        t, q, v, u, p = symbols = self._arguments()
+        rates = self.states.rates
+        if rates is None:
+            return ca.Function("kp_state_rates", symbols, [ca.MX(0, 1)])
+        vdot, lam = ca.MX.zeros(self.nv), ca.MX.zeros(self.constraints.count)
+        if self.states.need_accelerations:
+            vdot = self.exact.accelerations(t, q, v, u, p)
+            lam = self.multipliers(t, q, v, u, p) if self.constraints.count else lam
+        return ca.Function("kp_state_rates", symbols, [ca.densify(rates(t, q, v, vdot, lam, u, p))])
 
     @cached_property
     def rhs(self) -> ca.Function:
-        """The function (t, x, u, p) -> xdot with the state x = [q; v]."""
+        """The function (t, x, u, p) -> xdot with the state x = [q; v; z]."""
         t, x, u, p = self._state_symbols()
+        names = ["t", "x", "u", "p"], ["xdot"]
+        if self.treatment.solves:
+            # Solved for once, for all parts.
+            xdot = self.plain.rhs(t, self.projected(t, x, p), u, p)
+            return ca.Function("kp_rhs", [t, x, u, p], [ca.densify(xdot)], *names)
         q, v = self.split(x)
-        xdot = ca.vertcat(self.kinematics(q, v, p), self.accelerations(t, q, v, u, p))
-        return ca.Function("kp_rhs", [t, x, u, p], [ca.densify(xdot)], ["t", "x", "u", "p"], ["xdot"])
+        acting = self.acting(u, x)
+        parts = [self.kinematics(q, v, p), self.accelerations(t, q, v, acting, p)]
+        parts += [self.state_rates(t, q, v, acting, p)] if self.nz else []
+        rhs = ca.Function("kp_rhs", [t, x, u, p], [ca.densify(ca.vertcat(*parts))], *names)
+        return self._shared(rhs) if self.nz else rhs
 
     @cached_property
     def rhs_jacobian(self) -> ca.Function:
@@ -265,61 +282,39 @@ class Equations:
         t, x, u, p = self._state_symbols()
         unit = self.normalised(x)
         q, v = self.split(unit)
-        values = [unit, self.observations(t, q, v, u, p)]
-        if self.loads is not None:
+        acting = self.acting(u, unit)
+        values = [unit, self.observations(t, q, v, acting, p)]
+        observers = self.observed.observers
+        if observers:
             # Reactions belong to accelerations without stabilisation.
-            exact = self if not self.baumgarte else replace(self, baumgarte=0.0)
-            vdot = exact.accelerations(t, q, v, u, p)
-            lam = self.multipliers(t, q, v, u, p) if self.lam.numel() else ca.MX(0, 1)
-            values.append(self.loads.function(t, q, v, vdot, lam, u, p))
-        if self.ports is not None:
-            values.append(self.ports.values(self, t, q, v, u, p))
+            vdot = self.exact.accelerations(t, q, v, acting, p)
+            lam = self.multipliers(t, q, v, acting, p) if self.constraints.count else ca.MX(0, 1)
+            values += [observer.values(self, t, q, v, vdot, lam, acting, p) for observer in observers]
         observe = ca.Function("kp_observe", [t, x, u, p], [ca.densify(ca.vertcat(*values))])
-        plain = self.loads is None and self.ports is None
-        return observe if plain or self.all_externals or self.nv > FUSED else fused(observe)
+        return self._shared(observe) if observers else observe
+
+    def _shared(self, function: ca.Function) -> ca.Function:
+        """Return a function in which the parts that several of its results need are found once, where that can be done."""
+        return function if self.all_externals or self.nv > FUSED else fused(function)
 
     @cached_property
     def observations(self) -> ca.Function:
         """The function (t, q, v, u, p) -> outputs and energies."""
-        energies = ca.vertcat(self.kinetic, self.potential, self.kinetic + self.potential)
-        return self._function("kp_observations", [ca.vertcat(self.outputs, energies)])
+        kinetic, potential = self.kinetic, self.potential
+        energies = [] if kinetic is None else [kinetic, potential, kinetic + potential]
+        return self.function("kp_observations", [ca.vertcat(self.outputs, *energies)])
 
     @cached_property
     def descriptor(self) -> ca.Function:
         """The function (t, q, v, u, p) -> M, f, vdot, for a look at one state."""
-        parts = self._function("kp_parts", [self.M, self.f])
-        symbols = [ca.MX.sym(name, item.numel()) for name, item in zip("tqvup", self._symbols, strict=True)]
+        parts = self.function("kp_parts", [self.M, self.f])
+        symbols = self._arguments()
         return ca.Function("kp_descriptor", symbols, [*parts.call(symbols), self.accelerations(*symbols)])
 
     @cached_property
     def guard(self) -> ca.Function | None:
-        """The function x -> regularity of each joint in :attr:`guarded_joints`, or None if none can be singular."""
-        if not self.joint_coordinates:
-            return None
-        space = ca.SX.sym("q", self.nq)
-        measures = []
-        row = 0
-        for joint in self.mechanism.joints:
-            kind = JOINT_KINDS[joint.kind]
-            q = space[row : row + len(joint.positions), :]
-            row += len(joint.positions)
-            measure = kind.regularity(q, joint.sequence or "")
-            if measure is not None:
-                measures.append(measure)
-        if not measures:
-            return None
-        x = ca.vertcat(space, ca.SX.sym("v", self.nv))
-        return ca.Function("kp_guard", [x], [ca.densify(ca.vertcat(*measures) - SINGULAR)])
-
-    @property
-    def guarded_joints(self) -> tuple[str, ...]:
-        """The joints whose coordinates can become singular."""
-        symbol = ca.SX.sym("q", 7)
-        return tuple(
-            joint.name
-            for joint in self.mechanism.joints
-            if JOINT_KINDS[joint.kind].regularity(symbol, joint.sequence or "") is not None
-        )
+        """The function x -> regularity of each joint that can be singular, or None if none can be singular."""
+        return joint_guard(self.mechanism, self.nq, self.nx) if self.joint_coordinates else None
 
     @cached_property
     def quaternions(self) -> tuple[int, ...]:
@@ -344,66 +339,43 @@ class Equations:
     @property
     def position_quantities(self) -> tuple[Quantity, ...]:
         """Names and units of q."""
-        return self.mechanism.coordinates if self.coordinates is None else self.coordinates
+        return self.mechanism.coordinates if self.coordinates.positions is None else self.coordinates.positions
 
     @property
     def speed_quantities(self) -> tuple[Quantity, ...]:
         """Names and units of v."""
-        return self.mechanism.speeds if self.speeds is None else self.speeds
+        return self.mechanism.speeds if self.coordinates.speeds is None else self.coordinates.speeds
+
+    @property
+    def state_quantities(self) -> tuple[Quantity, ...]:
+        """Names and units of a state [q; v; z]."""
+        return (*self.position_quantities, *self.speed_quantities, *self.states.quantities)
 
     @property
     def joint_coordinates(self) -> bool:
         """Whether q and v are the joint coordinates and speeds of the mechanism."""
-        return self.coordinates is None
+        return self.coordinates.positions is None
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """What :attr:`observe` returns: coordinates, generalized speeds, outputs and energies."""
+        """What :attr:`observe` returns: the state, outputs, energies, and what is observed beyond them."""
         return (
-            *(Channel(quantity.name, quantity.unit) for quantity in (*self.position_quantities, *self.speed_quantities)),
+            *(Channel(quantity.name, quantity.unit) for quantity in self.state_quantities),
             *self.output_channels,
-            *(Channel(name, "J") for name in ENERGIES),
-            *(self.loads.channels if self.loads else ()),
-            *(self.ports.channels if self.ports else ()),
+            *(Channel(name, "J") for name in (() if self.kinetic is None else ENERGIES)),
+            *(channel for observer in self.observed.observers for channel in observer.channels),
         )
 
-    def start(self, parameters: Mapping[str, float]) -> FloatArray:
-        """Return the initial joint coordinates and speeds that the mechanism declares, at the given parameters."""
-        q: list[float] = []
-        v: list[float] = []
-        for joint in self.mechanism.joints:
-            values = [float(evaluate(value, parameters)) for value in joint.start_values]
-            q += values[: len(joint.positions)]
-            v += values[len(joint.positions) :]
-        return np.array(q + v)
-
-    def check_mass_matrix(self, x: FloatArray, p: FloatArray) -> None:
-        """Refuse a mass matrix that is not positive definite at the state ``x``, naming the speed to blame."""
-        if self.nv == 0:
-            return
-        if self.augmentation is not None:
-            check_motions(self, self.augmentation, x, p)
-            return
-        # Of M alone: forces need not make sense at the time 0 and without inputs.
-        M = np.asarray(self._function("kp_mass", [self.M])(0.0, *self.split(x), np.zeros(self.nu), p))
-        scale = np.sqrt(np.diag(M).clip(min=np.finfo(float).tiny))
-        values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
-        # A scaled eigenvalue below n * eps is zero to round-off: the accelerations would be noise.
-        if np.diag(M).min() <= 0.0 or values[0] < len(M) * np.finfo(float).eps:
-            worst = int(np.argmax(np.abs(vectors[:, 0]))) if np.diag(M).min() > 0.0 else int(np.argmin(np.diag(M)))
-            name = self.speed_quantities[worst].name.removesuffix(".rate")
-            raise MechanismError(
-                f"the mass matrix is singular at the start: nothing resists an acceleration of '{name}' "
-                f"(M[{worst}, {worst}] = {M[worst, worst]:g}). Give the bodies beyond that joint mass or inertia, "
-                "or weld it"
-            )
-
     @property
-    def _symbols(self) -> list[Any]:
+    def _symbols(self) -> list[Symbolic]:
         return [self.t, self.q, self.v, self.u, self.p]
 
+    def _arguments(self) -> list[ca.MX]:
+        """Return fresh symbols for t, q, v, u and p."""
+        return [ca.MX.sym(name, item.numel()) for name, item in zip("tqvup", self._symbols, strict=True)]
+
     def _state_symbols(self) -> tuple[ca.MX, ca.MX, ca.MX, ca.MX]:
-        sizes = {"t": 1, "x": self.nq + self.nv, "u": self.nu, "p": self.np}
+        sizes = {"t": 1, "x": self.nx, "u": self.nu, "p": self.np}
         t, x, u, p = (ca.MX.sym(name, size) for name, size in sizes.items())
         return t, x, u, p
 

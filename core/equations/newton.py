@@ -90,7 +90,7 @@ class ImplicitStepMap(StepMap):
 
     def step(self, equations: Equations, t: ca.MX, x: ca.MX, u: ca.MX, p: ca.MX, h: ca.MX) -> ca.MX:
         """Return the solution of :meth:`problem`, or NaN where Newton's method finds none."""
-        if equations.nv == 0:
+        if equations.nv + equations.nz == 0:
             return x
         newton = _newton(self, equations)
         known = [t, x, u, p, h]
@@ -156,7 +156,7 @@ def _newton(integrator: ImplicitStepMap, equations: Equations) -> _Newton:
 
 def _restart(integrator: StepMap, equations: Equations) -> ca.Function:
     """Return the function (t, x, u, p, h) -> the same state, followed by what the integrator remembers when it begins there."""
-    size, extra = equations.nq + equations.nv, integrator.memory(equations)
+    size, extra = equations.nx, integrator.memory(equations)
     t, x, u, p, h = symbols = [ca.MX.sym(f"i{k}", n) for k, n in enumerate([1, size + extra, equations.nu, equations.np, 1])]
     if not extra:
         return ca.Function("kp_restarted", symbols, [x])
@@ -315,7 +315,7 @@ def iteration_statistics(
 
     ``states(k)`` gives time, state [q; v] and inputs. A method that remembers something begins anew at each of them.
     """
-    if equations.nv == 0 or count < 1:
+    if equations.nv + equations.nz == 0 or count < 1:
         return {}
     restart = _newton(integrator, equations).restart
     extra = np.zeros(integrator.memory(equations))

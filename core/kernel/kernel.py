@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import time
 from collections.abc import Callable, Sequence
+from enum import IntEnum
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -14,19 +16,26 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
+from kingpost.kernel.backends import Backend as Backend
 from kingpost.kernel.codegen import generated
 from kingpost.kernel.compiler import CompilerError, build_cached, find_compiler
 
-Backend = Literal["auto", "c", "vm"]
-BACKENDS: tuple[Backend, ...] = ("auto", "c", "vm")
 
-OK, STEP_FAILED, NOT_FINITE, OUTPUT_NOT_FINITE, SINGULAR = 0, 1, 2, 4, 5  # as in march.c
+class Status(IntEnum):
+    """How a march ended, as in march.c."""
+
+    OK = 0
+    STEP_FAILED = 1
+    NOT_FINITE = 2
+    NO_MEMORY = 3
+    OUTPUT_NOT_FINITE = 4
+    SINGULAR = 5
 
 
 class Stop(NamedTuple):
     """How a march ended: status, finished steps, the time of a failure if there was one, and the last good state."""
 
-    status: int
+    status: Status
     steps: int
     t: float
     x: FloatArray
@@ -191,7 +200,7 @@ class Kernel:
             _int(len(t)), _at(t), _at(x), _int(x.shape[1]), _at(u), _int(u.shape[1]), _at(p), _int(p_stride),
             _at(y), _int(y.shape[1]),
         )  # fmt: skip
-        if status != OK:
+        if status != Status.OK:
             raise SolverError("the outputs could not be evaluated")
         return y
 
@@ -215,54 +224,136 @@ class Kernel:
         """
         x = np.array(x0, dtype=float)
         u, p = np.ascontiguousarray(u, dtype=float), np.ascontiguousarray(p, dtype=float)
-        if self._library is None:
-            return self._march_interpreted(y, substeps, t0, h, x, u, p, progress)
-        done, t_stop = ctypes.c_longlong(0), ctypes.c_double(t0)
         total = len(y) * substeps
-        first, portion, status = 0, total if at_once else 64, OK
-        while first < total and status == OK:
+        loop = self.loop(x, u, p, y)
+        first, portion, status = 0, total if at_once else 64, Status.OK
+        while first < total and status == Status.OK:
             started = time.perf_counter()
             portion = min(portion, total - first)
-            status = self._library.kp_march(
-                _int(first), _int(portion), _int(substeps), ctypes.c_double(t0), ctypes.c_double(h), _at(x), _int(x.size),
-                _at(u), _int(u.shape[1]), _at(p), _at(y), _int(y.shape[1]), ctypes.byref(done), ctypes.byref(t_stop),
-            )  # fmt: skip
-            first += done.value
+            try:
+                status = loop.go(t0, h, portion, substeps, first)
+            finally:
+                first += loop.done
+                if sys.exc_info()[0] is not None:
+                    progress(first)
             progress(first)
             if time.perf_counter() - started < 0.025:
                 portion *= 2
-        return Stop(int(status), first, t_stop.value, x)
+        return Stop(status, first, loop.t_stop if total else t0, x)
 
-    def _march_interpreted(
+    def loop(self, x: FloatArray, u: FloatArray, p: FloatArray, y: FloatArray) -> Loop | InterpretedLoop:
+        """Return the time loop on some arrays, which it changes in place: made once, then called at little cost.
+
+        Row k of ``u`` holds over sample k and, the last, at its end. The arrays must be contiguous float64.
+        """
+        for array in (x, u, p, y):
+            if array.dtype != np.float64 or not array.flags.c_contiguous:
+                raise SolverError(f"a time loop needs contiguous float64 arrays, got {array.dtype} of shape {array.shape}")
+        if self._library is not None:
+            return Loop(self._library, x, u, p, y)
+        guard = self.evaluator("kp_guard") if "kp_guard" in self._functions else None
+        return InterpretedLoop(self.evaluator("kp_step"), self.evaluator("kp_observe"), guard, x, u, p, y)
+
+
+class InterpretedLoop:
+    """The time loop in Python, as :class:`Loop` where there is no machine code."""
+
+    def __init__(
         self,
-        y: FloatArray,
-        substeps: int,
-        t0: float,
-        h: float,
+        step: Evaluator,
+        observe: Evaluator,
+        guard: Evaluator | None,
         x: FloatArray,
         u: FloatArray,
         p: FloatArray,
-        progress: Callable[[int], None],
-    ) -> Stop:
-        step, observe = self.evaluator("kp_step"), self.evaluator("kp_observe")
-        guard = self.evaluator("kp_guard") if "kp_guard" in self._functions else None
-        for i in range(len(y) * substeps):
+        y: FloatArray,
+    ) -> None:
+        self._step, self._observe, self._guard = step, observe, guard
+        self._x, self._u, self._p, self._y = x, u, p, y
+        self.done = 0
+        self.t_stop = 0.0
+
+    def go(self, t0: float, h: float, n: int, substeps: int, first: int = 0) -> Status:
+        """Take steps ``first`` to ``first + n - 1`` of a run that began at ``t0``; samples go into the rows of ``y``."""
+        self.done, self.t_stop = 0, t0
+        x, u, p, y = self._x, self._u, self._p, self._y
+        for i in range(first, first + n):
+            self.t_stop = t0 + i * h
             try:
-                following = step(t0 + i * h, x, u[i // substeps], p, h)
+                following = self._step(self.t_stop, x, u[i // substeps], p, h)
             except SolverError:
-                return Stop(STEP_FAILED, i, t0 + i * h, x)
+                return Status.STEP_FAILED
             if not np.isfinite(following).all():
-                return Stop(NOT_FINITE, i, t0 + i * h, x)
-            if guard is not None and not (guard(following) > 0).all():
-                return Stop(SINGULAR, i, t0 + i * h, x)
-            x = following
+                return Status.NOT_FINITE
+            if self._guard is not None and not (self._guard(following) > 0).all():
+                return Status.SINGULAR
+            x[:] = following
             row, rest = divmod(i + 1, substeps)
             if rest == 0:
-                y[row - 1] = observe(t0 + (i + 1) * h, x, u[row], p)
+                self.t_stop = t0 + (i + 1) * h
+                y[row - 1] = self._observe(self.t_stop, x, u[row], p)
                 if not np.isfinite(y[row - 1]).all():
-                    return Stop(OUTPUT_NOT_FINITE, i, t0 + (i + 1) * h, x)
-            progress(i + 1)
-        return Stop(OK, len(y) * substeps, t0, x)
+                    return Status.OUTPUT_NOT_FINITE
+            self.done += 1
+        return Status.OK
+
+
+class _Job(ctypes.Structure):
+    """kp_job in march.c."""
+
+    _fields_ = (
+        ("first", ctypes.c_longlong),
+        ("n", ctypes.c_longlong),
+        ("substeps", ctypes.c_longlong),
+        ("t0", ctypes.c_double),
+        ("h", ctypes.c_double),
+        ("x", ctypes.c_void_p),
+        ("nx", ctypes.c_longlong),
+        ("u", ctypes.c_void_p),
+        ("u_stride", ctypes.c_longlong),
+        ("p", ctypes.c_void_p),
+        ("y", ctypes.c_void_p),
+        ("ny", ctypes.c_longlong),
+        ("done", ctypes.c_longlong),
+        ("t_stop", ctypes.c_double),
+        ("room", ctypes.c_void_p),
+    )
+
+
+class Loop:
+    """The compiled time loop on arrays that it keeps; states ``x`` and outputs ``y`` change in place."""
+
+    def __init__(self, library: ctypes.CDLL, x: FloatArray, u: FloatArray, p: FloatArray, y: FloatArray) -> None:
+        self._kept = (x, u, p, y)
+        self._job = job = _Job()
+        job.x, job.nx = x.ctypes.data, x.size
+        job.u, job.u_stride = u.ctypes.data, u.shape[1]
+        job.p = p.ctypes.data
+        job.y, job.ny = y.ctypes.data, y.shape[1]
+        self._march, self._release = library.kp_march, library.kp_release
+        self._march.argtypes = self._release.argtypes = (ctypes.c_void_p,)
+        self._at = ctypes.addressof(job)
+
+    def go(self, t0: float, h: float, n: int, substeps: int, first: int = 0) -> Status:
+        """Take steps ``first`` to ``first + n - 1`` of a run that began at ``t0``; samples go into the rows of ``y``."""
+        job = self._job
+        job.first, job.n, job.substeps, job.t0, job.h = first, n, substeps, t0, h
+        status = self._march(self._at)
+        return Status.OK if status == 0 else Status(status)
+
+    @property
+    def done(self) -> int:
+        """The steps that the last call finished."""
+        return int(self._job.done)
+
+    @property
+    def t_stop(self) -> float:
+        """The time at which it stopped, if it did not finish."""
+        return float(self._job.t_stop)
+
+    def __del__(self) -> None:
+        if getattr(self, "_job", None) is not None and self._job.room:
+            self._release(self._at)
 
 
 def _int(value: int) -> ctypes.c_longlong:

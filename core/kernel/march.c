@@ -75,69 +75,111 @@ static int kp_regular(const kp_workspace *wg, const double *x, double *measures,
 #endif
 
 #ifdef KP_HAS_STEP
-/* Take steps first .. first + n - 1 of a run. x holds the state before and after; after every `substeps` steps the outputs
-   go into the next row of y. *done counts finished steps; on failure *t_stop is the start of the failed step, or the time
-   of outputs that are not finite, and x the last good state. Step i starts at t0 + i h, free of accumulated rounding. */
-KP_EXPORT int kp_march(casadi_int first, casadi_int n, casadi_int substeps, double t0, double h, double *x, casadi_int nx,
-                       const double *u, casadi_int u_stride, const double *p, double *y, casadi_int ny,
-                       casadi_int *done, double *t_stop) {
-  kp_workspace ws, wo;
+/* What a time loop needs beside its arrays; kept from call to call. */
+typedef struct {
+  kp_workspace step, observe;
 #ifdef KP_HAS_GUARD
-  kp_workspace wg;
+  kp_workspace guard;
   double measures[KP_HAS_GUARD];
 #endif
+  double *next;
+} kp_room;
+
+/* A time loop: steps first .. first + n - 1 of a run that began at t0. x holds the state before and after; after every `substeps`
+   steps the outputs go into the next row of y. `done` counts finished steps; on failure t_stop is the start of the failed step,
+   or the time of outputs that are not finite, and x the last good state. Python has the same struct. */
+typedef struct {
+  casadi_int first, n, substeps;
+  double t0, h;
+  double *x;
+  casadi_int nx;
+  const double *u;
+  casadi_int u_stride;
+  const double *p;
+  double *y;
+  casadi_int ny;
+  casadi_int done;
+  double t_stop;
+  kp_room *room;
+} kp_job;
+
+KP_EXPORT void kp_release(kp_job *job) {
+  kp_room *room = job->room;
+  if (!room) return;
+  free(room->next);
+  kp_free(&room->step);
+  kp_free(&room->observe);
+#ifdef KP_HAS_GUARD
+  kp_free(&room->guard);
+#endif
+  free(room);
+  job->room = 0;
+}
+
+static int kp_furnish(kp_job *job) {
+  int ready;
+  kp_room *room;
+  if (job->room) return 1;
+  job->room = room = calloc(1, sizeof *room);
+  if (!room) return 0;
+  room->next = malloc((job->nx + 1) * sizeof *room->next);
+  ready = kp_allocate(&room->step, kp_step_work);
+  ready = kp_allocate(&room->observe, kp_observe_work) && ready && room->next;
+#ifdef KP_HAS_GUARD
+  ready = kp_allocate(&room->guard, kp_guard_work) && ready;
+#endif
+  if (!ready) kp_release(job);
+  return ready;
+}
+
+/* Step i starts at t0 + i h, free of accumulated rounding. */
+KP_EXPORT int kp_march(kp_job *job) {
+  const casadi_int nx = job->nx, ny = job->ny, substeps = job->substeps;
   casadi_int i, j, row;
   double t;
   int status = KP_OK;
-  double *next = malloc((nx + 1) * sizeof *next);
-  int ready = kp_allocate(&ws, kp_step_work);
-  ready = kp_allocate(&wo, kp_observe_work) && ready && next;
-#ifdef KP_HAS_GUARD
-  ready = kp_allocate(&wg, kp_guard_work) && ready;
-#endif
-  *done = 0;
-  *t_stop = t0;
-  if (!ready) status = KP_NO_MEMORY;
-  for (i = first; i < first + n && status == KP_OK; ++i) {
-    t = t0 + i * h;
-    ws.arg[0] = &t;
-    ws.arg[1] = x;
-    ws.arg[2] = KP_ROW(u, u_stride, i / substeps);
-    ws.arg[3] = p;
-    ws.arg[4] = &h;
-    ws.res[0] = next;
-    if (kp_step(ws.arg, ws.res, ws.iw, ws.w, 0)) status = KP_STEP_FAILED;
+  kp_workspace *ws, *wo;
+  double *next, *x = job->x;
+  job->done = 0;
+  job->t_stop = job->t0;
+  if (!kp_furnish(job)) return KP_NO_MEMORY;
+  ws = &job->room->step;
+  wo = &job->room->observe;
+  next = job->room->next;
+  for (i = job->first; i < job->first + job->n && status == KP_OK; ++i) {
+    t = job->t0 + i * job->h;
+    ws->arg[0] = &t;
+    ws->arg[1] = x;
+    ws->arg[2] = KP_ROW(job->u, job->u_stride, i / substeps);
+    ws->arg[3] = job->p;
+    ws->arg[4] = &job->h;
+    ws->res[0] = next;
+    if (kp_step(ws->arg, ws->res, ws->iw, ws->w, 0)) status = KP_STEP_FAILED;
     for (j = 0; j < nx && status == KP_OK; ++j)
       if (!isfinite(next[j])) status = KP_NOT_FINITE;
 #ifdef KP_HAS_GUARD
-    if (status == KP_OK && !kp_regular(&wg, next, measures, KP_HAS_GUARD)) status = KP_SINGULAR;
+    if (status == KP_OK && !kp_regular(&job->room->guard, next, job->room->measures, KP_HAS_GUARD)) status = KP_SINGULAR;
 #endif
     if (status == KP_OK) {
       for (j = 0; j < nx; ++j) x[j] = next[j];
       if ((i + 1) % substeps == 0) {
         row = (i + 1) / substeps;
-        t = t0 + (i + 1) * h;
-        wo.arg[0] = &t;
-        wo.arg[1] = x;
-        wo.arg[2] = KP_ROW(u, u_stride, row);
-        wo.arg[3] = p;
-        wo.res[0] = y + (row - 1) * ny;
-        if (kp_observe(wo.arg, wo.res, wo.iw, wo.w, 0)) status = KP_STEP_FAILED;
+        t = job->t0 + (i + 1) * job->h;
+        wo->arg[0] = &t;
+        wo->arg[1] = x;
+        wo->arg[2] = KP_ROW(job->u, job->u_stride, row);
+        wo->arg[3] = job->p;
+        wo->res[0] = job->y + (row - 1) * ny;
+        if (kp_observe(wo->arg, wo->res, wo->iw, wo->w, 0)) status = KP_STEP_FAILED;
         for (j = 0; j < ny && status == KP_OK; ++j)
-          if (!isfinite(wo.res[0][j])) status = KP_OUTPUT_NOT_FINITE;
+          if (!isfinite(wo->res[0][j])) status = KP_OUTPUT_NOT_FINITE;
       }
     }
     if (status == KP_OK)
-      ++*done;
+      ++job->done;
     else
-      *t_stop = t;
+      job->t_stop = t;
   }
-  free(next);
-  kp_free(&ws);
-  kp_free(&wo);
-#ifdef KP_HAS_GUARD
-  kp_free(&wg);
-#endif
   return status;
 }
 #endif

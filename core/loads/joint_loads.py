@@ -14,30 +14,30 @@ import casadi as ca
 from kingpost.base.channels import Channel
 from kingpost.base.errors import PluginError, listed
 from kingpost.base.load_frames import COMPONENTS, UNITS
-from kingpost.equations.equations import Equations, LoadExpressions
+from kingpost.equations.equations import Equations
+from kingpost.equations.parts import LoadExpressions
 from kingpost.loads.method import JointLoads
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import WORLD, Joint
 from kingpost.mechanism.load_request import LoadRequest, closures_between_bodies
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.constraints import efforts_of
-from kingpost.multibody.cut import unpack_pose
 from kingpost.multibody.newton_euler import TreeDynamics
 from kingpost.symbols.joints import JOINT_KINDS
-from kingpost.symbols.screws import Pose
+from kingpost.symbols.screws import Pose, unpack_pose
 
 
 def derive_loads(
     assembly: Assembly, equations: Equations, method: JointLoads, requests: Sequence[LoadRequest]
 ) -> LoadExpressions:
     """Return the loads that are asked for, and the motion of the bodies, as one function and its channels."""
-    if method.needs_multipliers and equations.lam.numel() == 0:
+    if method.needs_multipliers and equations.constraints.count == 0:
         raise PluginError(
             f"joint loads '{method.name}' come from Lagrange multipliers, and formulation '{equations.formulation}' has none; "
             "use 'recursive' or 'auxiliary-speeds' with it"
         )
     mechanism = assembly.mechanism
-    dynamics = TreeDynamics(assembly, equations.lam.numel(), equations.joint_state)
+    dynamics = TreeDynamics(assembly, equations.constraints.count, equations.coordinates.joint_state)
     closures = closures_between_bodies(mechanism)
     reactions = closure_reactions(dynamics, equations)
     if mechanism.closures:
@@ -103,7 +103,7 @@ def closure_reactions(dynamics: TreeDynamics, equations: Equations) -> dict[str,
     wanted = []
     for closure in dynamics.assembly.mechanism.closures:
         wanted += [closure.name] * bool(closure.child) + [efforts_of(closure.name)] * bool(closure.coordinates)
-    missing = [name for name in wanted if name not in equations.reactions]
+    missing = [name for name in wanted if name not in equations.constraints.reactions]
     if missing:
         raise PluginError(
             f"formulation '{equations.formulation}' does not say what its multipliers amount to in closure {listed(missing)}; "
@@ -111,8 +111,8 @@ def closure_reactions(dynamics: TreeDynamics, equations: Equations) -> dict[str,
         )
     if not wanted:
         return {}
-    given = [equations.t, equations.q, equations.v, equations.lam, equations.u, equations.p]
-    function = ca.Function("closures", given, [ca.densify(equations.reactions[name]) for name in wanted])
+    given = [equations.t, equations.q, equations.v, equations.constraints.lam, equations.u, equations.p]
+    function = ca.Function("closures", given, [ca.densify(equations.constraints.reactions[name]) for name in wanted])
     values = function.call([dynamics.t, dynamics.q, dynamics.v, dynamics.lam, dynamics.u, dynamics.p])
     return dict(zip(wanted, values, strict=True))
 

@@ -10,44 +10,24 @@ what it carries when it solves (M + A) a = f + free, however heavy that is.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import casadi as ca
-import numpy as np
 
-from kingpost.base.arrays import FloatArray
-from kingpost.base.channels import Channel, Quantity
-from kingpost.base.errors import MechanismError
+from kingpost.base.channels import Channel
 from kingpost.base.load_frames import COMPONENTS, UNITS
 from kingpost.equations.equations import Equations
-from kingpost.equations.partition import PartitionedEquations
 from kingpost.loads.joint_loads import closure_reactions
 from kingpost.mechanism.elements import Port
+from kingpost.mechanism.port_names import MOTION, TRIANGLE, inertia_unit
 from kingpost.multibody.assembly import Assembly
-from kingpost.multibody.cut import unpack_pose
 from kingpost.multibody.newton_euler import TreeDynamics
 from kingpost.multibody.tree import TreeKinematics
 from kingpost.symbols.externals import External, with_externals
-from kingpost.symbols.screws import Pose, quaternion_product, quaternion_rpy, rotation_rpy, twist_to
+from kingpost.symbols.screws import Pose, quaternion_product, quaternion_rpy, rotation_rpy, twist_to, unpack_pose
 from kingpost.symbols.straightline import FUSED, solve_symmetric
-
-#: Rows and columns, counted from one, of the numbers that make up a symmetric 6 x 6 matrix.
-TRIANGLE = tuple((i + 1, j + 1) for i in range(6) for j in range(i, 6))
-TWIST = ("wx", "wy", "wz", "vx", "vy", "vz")
-#: What a port on a body shows: names and units.
-MOTION = (
-    ("t", "s"),
-    *((axis, "m") for axis in "xyz"),
-    *((f"q{axis}", "1") for axis in "wxyz"),
-    *((angle, "rad") for angle in ("roll", "pitch", "yaw")),
-    *((name, "rad/s" if name[0] == "w" else "m/s") for name in TWIST),
-    *((f"{name}_rate", "rad/s2" if name[0] == "w" else "m/s2") for name in TWIST),
-)
-
-
-def inertia_unit(row: int, column: int) -> str:
-    """Return the unit of an entry of an inertia in the order [angular; linear], counted from one."""
-    return {0: "kg.m2", 1: "kg.m", 2: "kg"}[(row > 3) + (column > 3)]
 
 
 def port_channels(port: Port) -> list[Channel]:
@@ -82,20 +62,22 @@ class PortExpressions:
         """What :meth:`values` returns."""
         return tuple(channel for port in self.ports for channel in port_channels(port))
 
-    def values(self, equations: Equations, t: ca.MX, q: ca.MX, v: ca.MX, u: ca.MX, p: ca.MX) -> ca.MX:
-        """Return the channels at a state of the equations."""
-        # As with joint loads, no stabilisation enters.
-        exact = equations if not equations.baumgarte else replace(equations, baumgarte=0.0)
-        lam = exact.multipliers(t, q, v, u, p) if equations.lam.numel() else ca.MX(0, 1)
-        known = [t, q, v, exact.accelerations(t, q, v, u, p), lam, u, p]
-        states, inertias = self.states.call(known), list(self.inertias.call(known))
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """How they were found: there is one way."""
+        return {}
+
+    def values(self, equations: Equations, *known: ca.MX) -> ca.MX:
+        """Return the channels at a state (t, q, v, vdot, lam, u, p) of the equations."""
+        t, q, v, _, _, u, p = known
+        states, inertias = self.states.call(list(known)), list(self.inertias.call(list(known)))
         values = []
         for port, state in zip(self.ports, states, strict=True):
             if port.body:
                 values.append(state)
                 continue
-            wrench, twist, rate = ca.vertsplit(state, 6)
-            values += [wrench, ca.dot(wrench, twist)]
+            wrench, _, rate = ca.vertsplit(state, 6)
+            values += [wrench, _power(state)]
             if port.inertia:
                 locked, coupling = inertias.pop(0), inertias.pop(0)
                 A = locked - _yielding(equations)(t, q, v, u, p, coupling)
@@ -108,8 +90,9 @@ def _yielding(equations: Equations) -> ca.Function:
 
     Z maps efforts on the joints to their accelerations: the inverse of M, restricted to what closed loops allow.
     """
-    symbols = [equations.t, equations.q, equations.v, equations.u, equations.p]
-    M, A = equations.M, equations.A if equations.lam.numel() else type(equations.q)(0, equations.nv)
+    symbols: list[Any] = [equations.t, equations.q, equations.v, equations.u, equations.p]
+    M: Any = equations.M
+    A: Any = equations.constraints.A if equations.constraints.count else type(equations.q)(0, equations.nv)
     if isinstance(M, ca.MX) and equations.nv <= FUSED and not equations.all_externals:
         # Small systems of equations are solved in straight-line code, which has to be made of SX.
         parts = ca.Function("parts", symbols, [M, A]).expand()
@@ -117,83 +100,53 @@ def _yielding(equations: Equations) -> ca.Function:
         M, A = parts.call(symbols)
     coupling = type(symbols[1]).sym("F", 6, equations.nv)
     solved = solve_symmetric(M, coupling.T)
-    if equations.lam.numel():
+    if equations.constraints.count:
         held = solve_symmetric(M, A.T)
         solved = solved - held @ solve_symmetric(A @ held, A @ solved)
     return with_externals("kp_yielding", [*symbols, coupling], [ca.densify(coupling @ solved)], equations.externals)
 
 
 def with_ports(assembly: Assembly, equations: Equations) -> Equations:
-    """Return the equations with the ports of their mechanism among their channels; metered ones add a speed each."""
+    """Return the equations with the ports of their mechanism among their channels."""
     if not assembly.mechanism.ports:
         return equations
-    equations = _metered(assembly, equations)
-    return replace(equations, ports=_expressions(assembly, equations))
+    return replace(equations, observed=replace(equations.observed, ports=_expressions(assembly, equations)))
 
 
-def metered_start(equations: Equations, x: FloatArray) -> FloatArray:
-    """Return a state with no energy passed through metered ports yet."""
-    return np.concatenate([x, np.zeros(equations.nq + equations.nv - len(x))])
+def port_powers(dynamics: TreeDynamics, names: Sequence[str]) -> ca.MX:
+    """Return the power that some ports of joints give to their carriers, in the symbols of ``dynamics``."""
+    ports = {port.name: port for port in dynamics.assembly.mechanism.ports}
+    return ca.vertcat(ca.MX(0, 1), *(_power(_joint_state(dynamics, ports[name])) for name in names))
 
 
-def _metered(assembly: Assembly, equations: Equations) -> Equations:
-    """Return equations with a speed of mass one for each metered port, driven by its power: the energy that has passed."""
-    mechanism = assembly.mechanism
-    names = [port.name for port in mechanism.ports if port.energy]
-    if not names:
-        return equations
-    if equations.externals or isinstance(equations, PartitionedEquations):
-        raise MechanismError(
-            f"port '{names[0]}': its energy cannot be metered with coordinate partitioning, nor where forces call tables or "
-            "plain Python; set energy = false, or take the formulation 'recursive'"
-        )
-    kind, count = type(equations.q), len(names)
-    # In the expressions of the equations themselves, so that accelerations are found once for both.
-    if equations.lam.numel():
-        found, lam = equations.constrained_accelerations()
-    else:
-        found = solve_symmetric(equations.M, equations.f) if equations.vdot is None else equations.vdot
-        lam = kind(0, 1)
-    states = _expressions(assembly, equations).states
-    known = [equations.t, equations.q, equations.v, found, lam, equations.u, equations.p]
-    shown = (states.expand() if kind is ca.SX else states).call(known)
-    wrenches = [ca.vertsplit(shown[i], 6)[:2] for i, port in enumerate(mechanism.ports) if port.energy]
-    power = ca.vertcat(*(ca.dot(wrench, twist) for wrench, twist in wrenches))
-    nq, nv = equations.nq, equations.nv
-    q, v, vdot = (ca.MX.sym(name, size) for name, size in (("q", nq), ("v", nv + count), ("vdot", nv + count)))
-    joint_q, joint_v, p = (ca.MX.sym("i", size) for size in (nq, nv, equations.np))
-    return replace(
-        equations,
-        v=ca.vertcat(equations.v, kind.sym("energy", count)),
-        N=ca.horzcat(equations.N, kind(nq, count)),
-        M=ca.diagcat(equations.M, kind.eye(count)),
-        f=ca.vertcat(equations.f, power),
-        vdot=None if equations.lam.numel() else ca.vertcat(found, power),
-        A=ca.horzcat(equations.A, kind(equations.A.shape[0], count)) if equations.lam.numel() else equations.A,
-        speeds=(*equations.speed_quantities, *(Quantity(f"{name}.energy", "J") for name in names)),
-        initial=ca.Function("kp_initial", [joint_q, joint_v, p], [ca.vertcat(joint_q, joint_v, ca.MX.zeros(count))]),
-        joint_state=ca.Function("kp_joint_state", [q, v, vdot, p], [q, v[:nv], vdot[:nv]]),
-    )
+def _power(state: ca.MX) -> ca.MX:
+    wrench, twist, _ = ca.vertsplit(state, 6)
+    return ca.dot(wrench, twist)
+
+
+def _joint_state(dynamics: TreeDynamics, port: Port) -> ca.MX:
+    """Return the wrench on the carrier of a port's joint, its twist, and the rate of that."""
+    joint = next(joint for joint in dynamics.assembly.mechanism.joints if joint.name == port.joint)
+    assembly = dynamics.assembly
+    given = TreeKinematics(assembly).geometry(joint).given
+    assert given is not None
+    motion = ca.Function("motion", [assembly.t, assembly.u, assembly.p], [ca.vertcat(given.twist, given.rate)])
+    return ca.vertcat(-dynamics.transmitted(joint), motion(dynamics.t, dynamics.u, dynamics.p))
 
 
 def _expressions(assembly: Assembly, equations: Equations) -> PortExpressions:
     mechanism = assembly.mechanism
-    dynamics = TreeDynamics(assembly, equations.lam.numel(), equations.joint_state, disturbed=True)
+    dynamics = TreeDynamics(assembly, equations.constraints.count, equations.coordinates.joint_state, disturbed=True)
     if mechanism.closures:
         dynamics.close(closure_reactions(dynamics, equations))
-    tree = TreeKinematics(assembly)
-    joints = {joint.name: joint for joint in mechanism.joints}
     states, inertias = [], []
     for port in mechanism.ports:
         if port.body:
             states.append(_motion(dynamics, port))
             continue
-        given = tree.geometry(joints[port.joint]).given
-        assert given is not None
-        motion = ca.Function("motion", [tree.t, assembly.u, assembly.p], [ca.vertcat(given.twist, given.rate)])
-        wrench = -dynamics.transmitted(joints[port.joint])
-        states.append(ca.vertcat(wrench, motion(dynamics.t, dynamics.u, dynamics.p)))
+        states.append(_joint_state(dynamics, port))
         if port.inertia:
+            wrench = states[-1][:6, :]
             inertias += [-ca.jacobian(wrench, dynamics.disturbances[port.joint]), -ca.jacobian(wrench, dynamics.vdot)]
     disturbances = list(dynamics.disturbances.values())
     undisturbed = [ca.MX.zeros(6) for _ in disturbances]

@@ -19,9 +19,9 @@ from kingpost.base.channels import Quantity
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import convert_fields
 from kingpost.base.formulas import CONSTANTS, FUNCTIONS, ZERO_VECTOR, Arithmetic, Expression, Scalar, Scalars, Vector3
+from kingpost.base.load_frames import WORLD as WORLD
 from kingpost.symbols.joints import JOINT_KINDS, JointKind
 
-WORLD = "world"
 TIME = "t"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
 _SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")

@@ -22,7 +22,6 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 import numpy as np
-from scipy.interpolate import CubicSpline, PPoly, make_interp_spline
 
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import convert, convert_fields, fill
@@ -312,9 +311,13 @@ class Sampled(Trajectory):
             case "linear":
                 knots, columns = times, np.array([values[:-1], np.diff(values) / np.diff(times)])
             case "cubic":
+                from scipy.interpolate import CubicSpline  # slow to import, and seldom needed
+
                 spline = CubicSpline(times, values)
                 knots, columns = spline.x, spline.c[::-1]
             case "quintic":
+                from scipy.interpolate import PPoly, make_interp_spline
+
                 # Repeated knots at the ends make pieces without length; and there is none at the samples next to the ends.
                 spline = PPoly.from_spline(make_interp_spline(times, values, k=5))
                 whole = np.diff(spline.x) > 0

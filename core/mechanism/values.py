@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,11 +24,14 @@ class Values:
     start: Mapping[str, float]
 
 
-def resolve_values(mechanism: Mechanism, settings: Mapping[str, float]) -> Values:
-    """Sort ``settings`` into parameters, inputs and start values, and check that the machine they make is possible."""
+def resolve_values(mechanism: Mechanism, settings: Mapping[str, float], further: Iterable[str] = ()) -> Values:
+    """Sort ``settings`` into parameters, inputs and start values, and check that the machine they make is possible.
+
+    ``further`` are names of states that are not the joints', and have start values, too.
+    """
     parameters = {parameter.name: parameter for parameter in mechanism.parameters}
     inputs = {signal.name: signal.default for signal in mechanism.inputs}
-    states = [quantity.name for quantity in (*mechanism.coordinates, *mechanism.speeds)]
+    states = [*(quantity.name for quantity in (*mechanism.coordinates, *mechanism.speeds)), *further]
     values = {name: parameter.default for name, parameter in parameters.items()}
     start: dict[str, float] = {}
     for name, given in settings.items():

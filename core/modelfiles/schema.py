@@ -10,8 +10,8 @@ from kingpost.base.fields import Table, default, required
 from kingpost.base.formulas import Scalar, Scalars
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, Input, Joint, Output, Parameter, Port
-from kingpost.modelfiles.toml_model import RunSettings
 from kingpost.registry.pluginset import PluginSet
+from kingpost.simulation.settings import RunSettings
 from kingpost.symbols.closure_kinds import CLOSURE_KINDS
 from kingpost.symbols.joints import JOINT_KINDS
 

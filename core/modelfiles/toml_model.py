@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from kingpost.base.errors import FileError, MechanismError, PluginError, closest, listed
-from kingpost.base.fields import Table, fill
+from kingpost.base.fields import fill
 from kingpost.base.toml import LineIndex, read_toml
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter, Port
@@ -21,29 +21,10 @@ from kingpost.mechanism.trajectories import Sampled, read_trajectory
 from kingpost.mechanism.values import check_values
 from kingpost.multibody.assembly import make_forces
 from kingpost.registry.pluginset import PluginSet
+from kingpost.simulation.settings import RunSettings
 
 MECHANISM_KEYS = ("name", "description", "parameters", "inputs", "bodies", "joints", "closures", "forces", "outputs", "ports")
 RUN_KEYS = ("model", "plugins", "set", "run")
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """How to run a model: what ``kingpost run`` takes on its command line, under the same names."""
-
-    t_start: float | None = None
-    t_end: float | None = None
-    step: float | None = None
-    output_step: float | None = None
-    formulation: str | Table | None = None
-    integrator: str | Table | None = None
-    backend: Literal["auto", "c", "vm"] | None = None
-    start: Literal["start", "equilibrium"] | None = None
-    close_loops: bool | None = None
-    loads: tuple[str, ...] | None = None
-    load_method: str | Table | None = None
-    cut: tuple[str, ...] | None = None
-    monitors: bool | None = None
-    write: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import casadi as ca
 
-from kingpost.base.errors import MechanismError, closest, listed
+from kingpost.base.errors import MechanismError, PluginError, closest, listed
 from kingpost.base.fields import AnchorName, BodyName, CoordinateName, JointName, fill
 from kingpost.base.formulas import Scalar, evaluate
 from kingpost.mechanism.elements import TIME, WORLD
 from kingpost.mechanism.mechanism import Mechanism, check_formulas
-from kingpost.multibody.force import Force
+from kingpost.multibody.applied import AppliedForce, ForceSymbols
+from kingpost.multibody.force import Force, ForceState
 
 if TYPE_CHECKING:
     from kingpost.registry.pluginset import PluginSet
@@ -22,13 +23,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Assembly:
-    """The symbols t, u and p of a mechanism, and its force plugins with their checked options."""
+    """The symbols t, u and p of a mechanism, and its force plugins with their checked options.
+
+    ``u`` holds the inputs and, behind them, the states of forces and the energies that metered ports have passed: everything
+    that acts on the mechanics, or is led along, without being part of it.
+    """
 
     mechanism: Mechanism
     forces: Mapping[str, Force]
     t: ca.SX
     u: ca.SX
     p: ca.SX
+    #: What is behind the inputs in ``u``: names, units and start values.
+    states: tuple[ForceState, ...] = ()
+
+    @cached_property
+    def state_symbols(self) -> Mapping[str, ca.SX]:
+        """The symbols of the states by name."""
+        first = len(self.mechanism.inputs)
+        return {state.name: self.u[first + i] for i, state in enumerate(self.states)}
+
+    @cached_property
+    def seen(self) -> ForceSymbols:
+        """The symbols that :attr:`applied` is written in."""
+        return ForceSymbols(self)
+
+    @cached_property
+    def applied(self) -> tuple[AppliedForce, ...]:
+        """What all forces do; each is asked once."""
+        return tuple(self.seen.apply())
 
     @cached_property
     def scope(self) -> Mapping[str, Any]:
@@ -49,13 +72,38 @@ class Assembly:
 
 def assemble(mechanism: Mechanism, plugins: PluginSet) -> Assembly:
     """Resolve the force elements of ``mechanism`` in ``plugins`` and make symbols for its parameters."""
+    forces = make_forces(mechanism, plugins)
+    return assembled(mechanism, forces, tuple(_states(mechanism, forces)))
+
+
+def assembled(mechanism: Mechanism, forces: Mapping[str, Force], states: tuple[ForceState, ...]) -> Assembly:
+    """Return an assembly with fresh symbols."""
     return Assembly(
         mechanism=mechanism,
-        forces=make_forces(mechanism, plugins),
+        forces=forces,
         t=ca.SX.sym(TIME),
-        u=_symbols(signal.name for signal in mechanism.inputs),
+        u=_symbols([*(signal.name for signal in mechanism.inputs), *(state.name for state in states)]),
         p=_symbols(parameter.name for parameter in mechanism.parameters),
+        states=states,
     )
+
+
+def _states(mechanism: Mechanism, forces: Mapping[str, Force]) -> Iterator[ForceState]:
+    """Yield the states of all forces, then the energies of metered ports, under their full names."""
+    parameters = [parameter.name for parameter in mechanism.parameters]
+    for i, (name, force) in enumerate(forces.items()):
+        declared = force.states(mechanism)
+        own = [state.name for state in declared]
+        for state in declared:
+            what = f"force '{name}' ({force.name})"
+            if own.count(state.name) > 1:
+                raise PluginError(f"{what} declares the state '{state.name}' twice")
+            try:
+                check_formulas(state, f"{what}: state '{state.name}'", parameters)
+            except MechanismError as error:
+                raise error.within("forces", i) from None
+            yield replace(state, name=f"{name}.{state.name}")
+    yield from (ForceState(f"{port.name}.energy", "J") for port in mechanism.ports if port.energy)
 
 
 def make_forces(mechanism: Mechanism, plugins: PluginSet) -> Mapping[str, Force]:

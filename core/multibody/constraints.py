@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import casadi as ca
 
@@ -17,21 +17,34 @@ from kingpost.mechanism.closures import Closure
 from kingpost.multibody.tree import TreeKinematics
 from kingpost.symbols.closure_kinds import CLOSURE_KINDS
 from kingpost.symbols.screws import Pose, rotation_rpy, twist_to
+from kingpost.symbols.types import Symbolic
 
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
-    """Constraint equations, the closure that each row belongs to, and what the multipliers amount to."""
+    """Constraint equations, the joint or closure that each row belongs to, and what the multipliers amount to."""
 
-    phi: ca.SX
-    A: ca.SX
-    b: ca.SX
-    lam: ca.SX
-    #: Name of the closure of each row of A.
-    owners: tuple[str, ...]
-    #: Expressions in lam by closure: the wrench on its child, about the origin of M in M; under "name.efforts", where it names
-    #: joint coordinates, the efforts along these.
-    reactions: dict[str, ca.SX]
+    phi: Symbolic = field(default_factory=lambda: ca.SX(0, 1))
+    A: Symbolic = field(default_factory=lambda: ca.SX(0, 0))
+    b: Symbolic = field(default_factory=lambda: ca.SX(0, 1))
+    lam: Symbolic = field(default_factory=lambda: ca.SX(0, 1))
+    #: Name of the joint or closure of each row of A.
+    owners: tuple[str, ...] = ()
+    #: Expressions in lam by joint or closure: the wrench on its child, about the origin of M in M; under "name.efforts", where
+    #: it names joint coordinates, the efforts along these.
+    reactions: Mapping[str, Symbolic] = field(default_factory=dict)
+    #: Owners of rows that follow from others and were left out.
+    redundant: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """The number of multipliers."""
+        return int(self.lam.numel())
+
+    @property
+    def holonomic(self) -> int:
+        """The number of constraints on positions, which come first in A; the others are on speeds alone."""
+        return int(self.phi.numel())
 
 
 class ClosurePlace:

@@ -7,26 +7,16 @@ between them and the world. That keeps the code of long chains short.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import casadi as ca
 
 from kingpost.mechanism.elements import Joint
+from kingpost.multibody.applied import AppliedForce
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.tree import JointSpace
-from kingpost.symbols.externals import External, make_external
+from kingpost.symbols.externals import External
 from kingpost.symbols.joints import GivenMotion
-from kingpost.symbols.screws import Matrix, Pose
-
-
-def unpack_pose(X: ca.SX) -> Pose:
-    """Return the pose in twelve numbers: the rotation matrix by columns, then the position."""
-    return Pose(ca.reshape(X[:9], 3, 3), X[9:12])
-
-
-def pack_pose(X: Pose) -> Matrix:
-    """Return a pose as twelve numbers."""
-    return ca.vertcat(ca.vec(ca.densify(X.R)), ca.densify(X.p))
+from kingpost.symbols.screws import Pose, pack_pose, unpack_pose
 
 
 class CutKinematics(JointSpace):
@@ -36,6 +26,9 @@ class CutKinematics(JointSpace):
 
     def __init__(self, assembly: Assembly) -> None:
         super().__init__(assembly)
+        symbols = assembly.seen.symbols
+        self.q = ca.vertcat(ca.SX(0, 1), *(symbols[("coordinate", name)] for name in self._q_row))
+        self.v = ca.vertcat(ca.SX(0, 1), *(symbols[("speed", name)] for name in self._v_row))
         #: Groups of SX symbols by name, and the MX expressions that stand for them.
         self.sx: dict[str, ca.SX] = {"t": assembly.t, "q": self.q, "v": self.v, "u": assembly.u, "p": assembly.p}
         #: The symbols of the equations of motion.
@@ -47,9 +40,8 @@ class CutKinematics(JointSpace):
         for name in self.sx:
             self._register(name)
         for body in self.mechanism.bodies:
-            # All bodies' symbols are called the same, so that like expressions become one function; see share().
-            for quantity, size in (("pose", 12), ("twist", 6)):
-                self.sx[f"{quantity} {body.name}"] = ca.SX.sym(quantity, size)
+            for quantity in ("pose", "twist"):
+                self.sx[f"{quantity} {body.name}"] = assembly.seen.symbols[(quantity, body.name)]
                 self._register(f"{quantity} {body.name}")
         self.traced: tuple[External, ...] = ()
         self._shared: dict[str, ca.Function] = {}
@@ -100,12 +92,13 @@ class CutKinematics(JointSpace):
     def _twist(self, body: str) -> ca.SX:
         return self.sx[f"twist {body}"]
 
-    def call(self, function: Any, *arguments: ca.SX, size: int) -> ca.SX:
-        external = make_external(self._owner, function, arguments, size, len(self.traced))
-        self.sx[f"external {len(self.traced)}"] = external.symbols
-        self._register(f"external {len(self.traced)}")
-        self.traced = (*self.traced, external)
-        return external.symbols
+    def bring(self, applied: AppliedForce) -> AppliedForce:
+        """Return a force as it is: its symbols are those of this space."""
+        for external in applied.externals:
+            self.sx[f"external {len(self.traced)}"] = external.symbols
+            self._register(f"external {len(self.traced)}")
+            self.traced = (*self.traced, external)
+        return applied
 
     def resolve_externals(self) -> None:
         """Compute what the externals give, once all bodies are placed."""

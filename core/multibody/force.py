@@ -22,7 +22,7 @@ A force is written once, with CasADi operations on what a :class:`Kinematics` of
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -62,6 +62,9 @@ class Kinematics(Protocol):
     def rate(self, name: str) -> ca.SX:
         """Return the rate of a joint coordinate, or a generalized speed, e.g. ``"ball.wx"``."""
 
+    def state(self, name: str) -> ca.SX:
+        """Return a state that the force declares in :meth:`Force.states`."""
+
     def target(self, trajectory: Trajectory) -> tuple[ca.SX, ca.SX]:
         """Return the value and rate of a set-point at the time ``t``."""
 
@@ -86,6 +89,8 @@ class Loads:
     ``- A a`` is given by ``inertias``, the symmetric 6 x 6 matrix A for the rate a of the body's twist (about its origin, in
     body axes), the rest by ``wrenches``. ``kinetic`` is the kinetic energy (J) of what is moved along.
 
+    ``rates`` are the time derivatives of the states that the force declares, by their names.
+
     ``signals`` are numbers to watch, with their units: ``{"tension": (tension, "N")}`` becomes the channel ``name.tension``.
     """
 
@@ -96,6 +101,19 @@ class Loads:
     inertias: Mapping[str, ca.SX] = field(default_factory=dict)
     kinetic: Any = 0.0
     signals: Mapping[str, tuple[ca.SX, str]] = field(default_factory=dict)
+    rates: Mapping[str, ca.SX] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ForceState:
+    """A state of a force's own, such as the pressure in a cylinder: it becomes the channel ``name of the force.name``.
+
+    ``start`` is its value at the start of a run: a number, or a formula of parameters.
+    """
+
+    name: str
+    unit: str
+    start: Scalar = 0.0
 
 
 class Force(Plugin):
@@ -105,6 +123,10 @@ class Force(Plugin):
     #: As which part of a joint's load the efforts of this force are reported.
     part: ClassVar[Literal["actuator", "friction"]] = "actuator"
 
+    def states(self, mechanism: Mechanism) -> Sequence[ForceState]:
+        """Return the states that this force has in ``mechanism``; their rates are among its :class:`Loads`."""
+        return ()
+
     @abstractmethod
     def loads(self, kinematics: Kinematics) -> Loads:
-        """Return the wrenches, generalized forces and potential energy of this force."""
+        """Return the wrenches, generalized forces, potential energy and rates of states of this force."""

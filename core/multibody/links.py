@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import casadi as ca
 
 from kingpost.mechanism.elements import Joint
-from kingpost.multibody.cut import CutKinematics, pack_pose, unpack_pose
+from kingpost.multibody.cut import CutKinematics
 from kingpost.multibody.tree import joint_motion
-from kingpost.symbols.screws import Matrix, Pose, hat, twist_cross, twist_to
+from kingpost.symbols.screws import Matrix, Pose, hat, pack_pose, twist_cross, twist_to, unpack_pose
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class LinkFunctions:
     """The functions of one link.
 
     ``x`` holds the entries of the pose X_PB that change with q; the others are known from the parameters. Symmetric matrices
@@ -83,7 +83,7 @@ def _named_entries(X: Pose, q: ca.SX) -> tuple[ca.SX, ca.SX, Pose]:
     return ca.vertcat(ca.SX(0, 1), *values), ca.vertcat(ca.SX(0, 1), *names.values()), pose
 
 
-def make_link(space: CutKinematics, joint: Joint) -> Link:
+def make_link(space: CutKinematics, joint: Joint) -> LinkFunctions:
     """Return the functions of the link that ``joint`` carries."""
     q_rows, v_rows = space.rows(joint)
     q, v, p = ca.SX.sym("q", len(joint.positions)), ca.SX.sym("v", len(joint.speeds)), space.sx["p"]
@@ -127,7 +127,7 @@ def make_link(space: CutKinematics, joint: Joint) -> Link:
     vdot = Dinv_known @ (u_symbols - U_known.T @ arriving) if n else ca.SX(0, 1)
     vdot_symbols = ca.SX.sym("vdot", n)
     X_WP = ca.SX.sym("X_WP", 12)
-    return Link(
+    return LinkFunctions(
         joint,
         v_rows,
         move=space.share("move", [q, v, p, t_P], [entries, moving, bias, gyroscopic]),

@@ -16,17 +16,19 @@ from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import WORLD, Joint
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.constraints import efforts_of
-from kingpost.multibody.cut import CutKinematics, pack_pose, unpack_pose
-from kingpost.multibody.links import Link, make_link
+from kingpost.multibody.cut import CutKinematics
+from kingpost.multibody.links import LinkFunctions, make_link
 from kingpost.symbols.externals import External
 from kingpost.symbols.joints import JOINT_KINDS
 from kingpost.symbols.screws import (
     Pose,
+    pack_pose,
     quaternion_conjugate,
     quaternion_product,
     quaternion_rpy,
     rotation_rpy,
     twist_to,
+    unpack_pose,
     wrench_to,
 )
 
@@ -68,7 +70,7 @@ class TreeDynamics:
             self.joint_motion = (joint_q, joint_v, joint_vdot)
             space.mx["q"], space.mx["v"] = joint_q, joint_v
         self.lam = ca.MX.sym("lam", multipliers)
-        self.links: dict[str, Link] = {joint.child: make_link(space, joint) for joint in assembly.mechanism.tree}
+        self.links: dict[str, LinkFunctions] = {joint.child: make_link(space, joint) for joint in assembly.mechanism.tree}
         self.joints: dict[str, JointFunctions] = {
             joint.name: _joint_functions(space, joint) for joint in assembly.mechanism.tree
         }

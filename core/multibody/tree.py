@@ -8,21 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import casadi as ca
 
-from kingpost.base.errors import MechanismError, PluginError, closest, listed
+from kingpost.base.errors import MechanismError
 from kingpost.base.formulas import Scalar
-from kingpost.mechanism.elements import TIME, WORLD, Joint, Output
-from kingpost.mechanism.mechanism import Mechanism, expressions_in
-from kingpost.mechanism.trajectories import Constant, Sampled, Trajectory
+from kingpost.mechanism.elements import WORLD, Joint, Output
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.multibody.applied import AppliedForce, Seen, brought
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.force import Loads
-from kingpost.symbols.externals import External, make_external
+from kingpost.symbols.externals import External
 from kingpost.symbols.joints import JOINT_KINDS, Geometry, GivenMotion, JointKind
 from kingpost.symbols.screws import (
     Pose,
+    pack_pose,
     quaternion_of_vector,
     quaternion_product,
     quaternion_rpy,
@@ -31,9 +32,6 @@ from kingpost.symbols.screws import (
     twist_cross,
     twist_to,
 )
-
-#: Sampled data with more points than this become a table that generated code searches, instead of an expression.
-TABLE = 32
 
 
 class JointSpace:
@@ -52,7 +50,6 @@ class JointSpace:
         self.externals: list[External] = []
         #: What forces show, by name, with units; known once :meth:`loads` has gone through all of them.
         self.signals: dict[str, tuple[ca.SX, str]] = {}
-        self._owner = ""
         for joint in self.mechanism.joints:
             if joint.pose is not None and not self.joint_based:
                 raise MechanismError(
@@ -92,47 +89,29 @@ class JointSpace:
         """Return the row in v of a generalized speed, or of the rate of a coordinate."""
         return self._v_row[name if name in self._v_row else f"{name}.rate"]
 
-    def call(self, function: Any, *arguments: ca.SX, size: int) -> ca.SX:
-        external = make_external(self._owner, function, arguments, size, len(self.externals))
-        self.externals.append(external)
-        return external.symbols
+    def expression_of(self, seen: Seen) -> ca.SX:
+        """Return what stands here for a symbol that forces are written in."""
+        kind, name = seen
+        if kind == "pose":
+            return pack_pose(self.pose(name))
+        return {"twist": self.twist, "coordinate": self.coordinate, "speed": self.rate}[kind](name)
 
-    def target(self, trajectory: Trajectory) -> tuple[ca.SX, ca.SX]:
-        if isinstance(trajectory, Constant):
-            value = self.value(trajectory.level)  # a formula, which may use the time and inputs
-            return value, ca.jacobian(value, self.t) if trajectory.rate is None else self.value(trajectory.rate)
-        if isinstance(trajectory, Sampled) and len(trajectory.times) > TABLE:
-            value, rate = (self.call(trajectory.function(order), self.t, size=1) for order in (0, 1))
-            return value, rate
-        value, rate = (ca.SX(trajectory.value(self.t, self.assembly.scope, order)) for order in (0, 1))
-        if any(TIME in formula.names for formula in expressions_in(trajectory)):
-            rate = ca.jacobian(value, self.t)  # its own derivative takes formulas for constants
-        return value, rate
+    def bring(self, applied: AppliedForce) -> AppliedForce:
+        """Return a force in the expressions of this space."""
+        here = brought(applied, self.assembly.seen, self.expression_of)
+        self.externals += here.externals
+        return here
 
     def loads(self) -> Iterator[Loads]:
-        """Yield what each force of the mechanism does; a force that names what is not there is refused by name."""
-        bodies = {body.name for body in self.mechanism.bodies}
-        efforts = {*self._v_row, *self.mechanism.rated_coordinates}
-        for name, force in self.assembly.forces.items():
-            self._owner = name
-            loads = force.loads(self)
-            if loads.inertias and not self.joint_based:
+        """Yield what each force of the mechanism does."""
+        for applied in self.assembly.applied:
+            name, force = applied.name, applied.force
+            if applied.loads.inertias and not self.joint_based:
                 raise MechanismError(
-                    f"force '{name}' ({force.name}) adds inertia to body '{next(iter(loads.inertias))}', which natural "
+                    f"force '{name}' ({force.name}) adds inertia to body '{next(iter(applied.loads.inertias))}', which natural "
                     "coordinates and quaternions of bodies cannot express; use formulation 'kane' or 'recursive'"
                 )
-            named = (
-                ("body", loads.wrenches, bodies),
-                ("body", loads.inertias, bodies),
-                ("coordinate", loads.efforts, efforts),
-            )
-            for word, given, known in named:
-                for key in given:
-                    if key not in known:
-                        raise PluginError(
-                            f"force '{name}' ({force.name}) acts on {word} '{key}', which is not there"
-                            f"{closest(key, known)} Known: {listed(sorted(known))}."
-                        )
+            loads = self.bring(applied).loads
             self.signals |= {f"{name}.{signal}": shown for signal, shown in loads.signals.items()}
             yield loads
 
@@ -246,7 +225,7 @@ def joint_motion(space: JointSpace, joint: Joint) -> JointMotion:
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class TreeBody:
     """A body and the joint that carries it."""
 
     joint: Joint
@@ -271,21 +250,21 @@ class TreeKinematics(JointSpace):
 
     def __init__(self, assembly: Assembly) -> None:
         super().__init__(assembly)
-        self.links: Mapping[str, Link] = {}
+        self.links: Mapping[str, TreeBody] = {}
         for joint in self.mechanism.tree:
             self.links = {**self.links, joint.child: self._link(joint, self.links.get(joint.parent))}
 
-    def _link(self, joint: Joint, parent: Link | None) -> Link:
+    def _link(self, joint: Joint, parent: TreeBody | None) -> TreeBody:
         motion = joint_motion(self, joint)
         _, rows = self.rows(joint)
         V_BP = twist_to(motion.X_PB.inverse())
         relative, X_PB = motion.relative, motion.X_PB
         if parent is None:
-            return Link(joint, rows, V_BP, motion.S_B, X_PB, X_PB, relative, motion.relative_rate)
+            return TreeBody(joint, rows, V_BP, motion.S_B, X_PB, X_PB, relative, motion.relative_rate)
         t_WB_B = V_BP @ parent.t_WB_B + relative
         # The rate of a twist that is fixed in B while B moves with t is the bracket t x (S v).
         bias_B = V_BP @ parent.bias_B + twist_cross(t_WB_B) @ relative + motion.relative_rate
-        return Link(joint, rows, V_BP, motion.S_B, X_PB, parent.X_WB @ X_PB, t_WB_B, bias_B)
+        return TreeBody(joint, rows, V_BP, motion.S_B, X_PB, parent.X_WB @ X_PB, t_WB_B, bias_B)
 
     def relative_pose(self, body: str, other: str) -> Pose:
         """Return the pose of ``other`` in ``body``, by way of the nearest body that carries both."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import signal
 
 from kingpost.base.arrays import FloatArray
 from kingpost.report.packing import is_even, packed
@@ -68,6 +67,8 @@ class Spectra:
         """Return the density at :attr:`frequency`, the greatest where several lines share a point; None if there is none."""
         if self.note or not np.isfinite(values).all() or np.ptp(values) == 0.0:
             return None
+        from scipy import signal  # slow to import
+
         _, density = signal.welch(values, fs=self.rate, nperseg=self.segment, window="hann", detrend="constant")
         return np.maximum.reduceat(density[1:], self._starts)
 

@@ -1,62 +1,94 @@
-"""A model that is ready to leave Kingpost: equations, integrator, step and start values, chosen and checked."""
+"""A problem that is ready to leave Kingpost, with what the exported model suggests to its user."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import ExportError
-from kingpost.equations.consistency import consistent_start, without_redundant_rows
 from kingpost.equations.equations import Equations
-from kingpost.equations.formulation import Formulation
-from kingpost.equations.integrator import Integrator, StepMap
-from kingpost.loads.method import JointLoads
-from kingpost.loads.ports import metered_start
+from kingpost.equations.integrator import Integrator
 from kingpost.mechanism.geometry import geometry_record
-from kingpost.mechanism.load_request import LoadsWanted
 from kingpost.mechanism.mechanism import Mechanism
-from kingpost.mechanism.values import Values, resolve_values
-from kingpost.multibody.assembly import assemble
+from kingpost.mechanism.values import Values
 from kingpost.registry.pluginset import PluginSet
-from kingpost.registry.selection import Selection, select
-from kingpost.simulation.run import check_singularity
-from kingpost.simulation.simulate import DEFAULT_STEP, check_pairing, default_formulation, start_state, with_loads
+from kingpost.simulation.problem import Problem, pose
+from kingpost.simulation.settings import RunChoices, RunSettings
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+#: What an exported model suggests where nobody says: the end of a run (s), and internal steps for each communication step.
+SUGGESTED_END = 10.0
+SUGGESTED_STEPS = 10
 
 
 @dataclass(frozen=True, eq=False)
 class ExportModel:
     """Everything that an exporter needs to know.
 
-    ``step`` is the longest internal step of a fixed-step integrator in s; ``t_end`` and ``communication_step`` are what the
-    exported model suggests to its user.
+    ``t_end`` and ``communication_step`` (s) are what the exported model suggests to its user.
     """
 
-    mechanism: Mechanism
-    equations: Equations
-    integrator: Integrator
-    step: float
+    problem: Problem
     t_end: float
     communication_step: float
-    values: Values
-    x0: FloatArray
-    u0: FloatArray
-    p0: FloatArray
-    #: Settings that the user gave: start values among them are no longer formulas.
-    settings: Mapping[str, float]
-    plugins: PluginSet
 
     @property
-    def geometry(self) -> dict[str, object]:
-        """Where joints and masses are, as plain data."""
-        return geometry_record(self.mechanism, self.values.parameters)
+    def mechanism(self) -> Mechanism:
+        return self.problem.mechanism
+
+    @property
+    def equations(self) -> Equations:
+        return self.problem.equations
+
+    @property
+    def integrator(self) -> Integrator:
+        return self.problem.integrator
+
+    @property
+    def step(self) -> float:
+        """The longest internal step of a fixed-step integrator in s."""
+        return self.problem.step
+
+    @property
+    def values(self) -> Values:
+        return self.problem.values
+
+    @property
+    def x0(self) -> FloatArray:
+        return self.problem.x0
+
+    @property
+    def u0(self) -> FloatArray:
+        return self.problem.u0
+
+    @property
+    def p0(self) -> FloatArray:
+        return self.problem.p
+
+    @property
+    def settings(self) -> Mapping[str, float]:
+        """Settings that the user gave: start values among them are no longer formulas."""
+        return self.problem.given
+
+    @property
+    def plugins(self) -> PluginSet:
+        return self.problem.plugins
+
+    @property
+    def geometry(self) -> dict[str, Any]:
+        """Where joints and masses are, as plain data; nothing of a model without bodies."""
+        return geometry_record(self.mechanism, self.values.parameters) if self.mechanism.bodies else {}
 
     def culprits(self) -> list[str]:
         """Return what keeps the model from becoming plain C: forces in Python, and an integrator that is not a step map."""
         found = [f"force '{name}' calls plain Python" for name in self.equations.python_forces]
-        if not isinstance(self.integrator, StepMap):
+        if not self.problem.stepper.fixed:
             found.append(f"integrator '{self.integrator.name}' is a solver that runs in Python, not a step map")
         return found
 
@@ -65,39 +97,31 @@ def prepare_export(
     mechanism: Mechanism,
     *,
     settings: Mapping[str, float] | None = None,
-    formulation: Selection[Formulation] | None = None,
-    integrator: Selection[Integrator] = "rk4",
-    step: float | None = None,
     communication_step: float | None = None,
-    t_end: float = 10.0,
-    loads: LoadsWanted | None = None,
-    load_method: Selection[JointLoads] | None = None,
+    how: RunSettings | None = None,
     plugins: PluginSet | None = None,
+    **choices: Unpack[RunChoices],
 ) -> ExportModel:
     """Derive and check what an exporter needs; the arguments are those of :func:`kingpost.simulate`.
 
-    ``communication_step`` (s) is the step that the exported model suggests to its user, by default ten internal steps.
+    ``communication_step`` (s) is the step that the exported model suggests to its user, by default the output step, or ten
+    internal steps; ``t_end`` the end of a run that it suggests.
     """
     plugins = plugins or PluginSet()
-    settings = dict(settings or {})
-    internal = DEFAULT_STEP if step is None else step
-    suggested = 10 * internal if communication_step is None else communication_step
-    for what, value in (("step", internal), ("communication step", suggested), ("end time", t_end)):
-        if not (np.isfinite(value) and value > 0):
+    how = RunSettings.of(choices).over(how or RunSettings()).selected(plugins)
+    for what, value in (("step", how.step), ("communication step", communication_step), ("end time", how.t_end)):
+        if value is not None and not (np.isfinite(value) and value > 0):
             raise ExportError(f"the {what} is {value:g} s; it must be above zero")
-    values = resolve_values(mechanism, settings)
-    method = select(plugins.integrators, integrator)
-    writing = select(plugins.formulations, default_formulation(mechanism) if formulation is None else formulation)
-    assembly = assemble(mechanism, plugins)
-    equations = writing.derive(assembly)
-    check_pairing(equations, method, plugins)
-    x0 = start_state(equations, values)
-    p0 = np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
-    equations = without_redundant_rows(equations, 0.0, x0, p0)
-    x0 = consistent_start(equations, 0.0, x0, p0).x
-    check_singularity(equations, x0, 0.0)
-    equations.check_mass_matrix(x0, p0)
-    equations = with_loads(assembly, equations, loads, load_method, plugins)
-    x0 = metered_start(equations, x0)
-    u0 = np.array([values.inputs[signal.name] for signal in mechanism.inputs])
-    return ExportModel(mechanism, equations, method, internal, t_end, suggested, values, x0, u0, p0, settings, plugins)
+    return export_model(pose(mechanism, how, values=settings, plugins=plugins), communication_step)
+
+
+def export_model(problem: Problem, communication_step: float | None = None) -> ExportModel:
+    """Return a problem with what it suggests to the user of the exported model."""
+    how = problem.how
+    suggested = next((step for step in (communication_step, how.output_step) if step), SUGGESTED_STEPS * problem.step)
+    return ExportModel(problem, SUGGESTED_END if how.t_end is None else how.t_end, suggested)
+
+
+def with_numbers(model: ExportModel, x0: FloatArray, u0: FloatArray, p: FloatArray) -> ExportModel:
+    """Return a model with other start values, inputs and parameters."""
+    return replace(model, problem=replace(model.problem, x0=x0, u0=u0, p=p))

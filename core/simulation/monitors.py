@@ -16,7 +16,6 @@ from kingpost.base.channels import Channel
 from kingpost.base.errors import Interrupted, SolverError
 from kingpost.equations.consistency import RANK
 from kingpost.equations.equations import Equations
-from kingpost.multibody.assembly import assemble
 from kingpost.multibody.tree import TreeKinematics
 from kingpost.results.history import History
 from kingpost.results.monitor_channels import ENERGY, ERRORS, MOMENTUM, QUALITY
@@ -41,14 +40,15 @@ def with_monitors(simulation: Simulation, history: History) -> History:
     Momentum is left out where a formulation does not say how its coordinates give those of the joints.
     """
     equations = simulation.equations
-    q, v = history.values[:, : equations.nq].T, history.values[:, equations.nq : simulation.states].T
-    given = [history.time[None, :], q, v, simulation.inputs[: len(history)].T, simulation.p]
+    q, v, z = np.split(history.values[:, : simulation.states], [equations.nq, equations.nq + equations.nv], axis=1)
+    acting = np.hstack([simulation.inputs[: len(history)], z])
+    given = [history.time[None, :], q.T, v.T, acting.T, simulation.p]
     channels: list[Channel] = [*ENERGY]
     columns: list[FloatArray] = [_energy_balance(equations, given)]
-    if equations.joint_coordinates or equations.joint_state is not None:
+    if equations.joint_coordinates or equations.coordinates.joint_state is not None:
         channels += MOMENTUM
         columns.append(_sampled(_momentum(simulation), given))
-    if equations.lam.numel():
+    if equations.constraints.count:
         channels += [*ERRORS, *QUALITY]
         columns += [_sampled(_errors(equations), given), _quality(equations, given)]
     everything = (*history.channels, *channels)
@@ -74,13 +74,16 @@ def _energy_balance(equations: Equations, given: list[FloatArray]) -> FloatArray
     time, q, v, inputs, p = given
     if time.size < 2:
         return np.zeros((time.size, 2))
-    exact = replace(equations, baumgarte=0.0) if equations.baumgarte else equations
+    exact = equations.exact
     symbols = _symbols(equations)
     energy = ca.Function("energy", symbols, [equations.observations(*symbols)[-1]])
     power = _power(exact, energy)
     change = _rate(exact, power) if not equations.python_forces else None
-    t, held = time[0], inputs[:, :-1]
-    ends = [[time[:, part], q[:, part], v[:, part], held, p] for part in (slice(None, -1), slice(1, None))]
+    # Inputs are held from sample to sample; states behind them move on.
+    t, nu = time[0], equations.nu
+    parts = (slice(None, -1), slice(1, None))
+    held = [np.vstack([inputs[:nu, :-1], inputs[nu:, part]]) for part in parts]
+    ends = [[time[:, part], q[:, part], v[:, part], acting, p] for part, acting in zip(parts, held, strict=True)]
     h = np.diff(t)
     P0, P1 = (_sampled(power, end)[:, 0] for end in ends)
     done = h / 2 * (P0 + P1)
@@ -101,7 +104,7 @@ def _power(equations: Equations, energy: ca.Function) -> ca.Function:
     that is no power of the machine's, and left out.
     """
     power = _rate(equations, energy)
-    if not equations.lam.numel():
+    if not equations.constraints.count:
         return power
     symbols = _symbols(equations)
     t, q, v, _, p = symbols
@@ -112,9 +115,15 @@ def _power(equations: Equations, energy: ca.Function) -> ca.Function:
 def _rate(equations: Equations, function: ca.Function) -> ca.Function:
     """Return the rate of a function (t, q, v, u, p) along the motion, at constant inputs."""
     symbols = _symbols(equations)
-    t, q, v, _, p = symbols
+    t, q, v, acting, p = symbols
     value = function(*symbols)
-    flow = ((t, ca.MX(1)), (q, equations.kinematics(q, v, p)), (v, equations.accelerations(*symbols)))
+    led = ca.vertcat(ca.MX(equations.nu, 1), equations.state_rates(*symbols))
+    flow = (
+        (t, ca.MX(1)),
+        (q, equations.kinematics(q, v, p)),
+        (v, equations.accelerations(*symbols)),
+        *([(acting, led)] if equations.nz else []),
+    )
     rates = [ca.jtimes(value, item, rate) for item, rate in flow if item.numel()]
     return ca.Function("rate", symbols, [ca.densify(sum(rates, ca.MX(1, 1)))])
 
@@ -122,10 +131,10 @@ def _rate(equations: Equations, function: ca.Function) -> ca.Function:
 def _momentum(simulation: Simulation) -> ca.Function:
     """Return the function (t, q, v, u, p) -> linear and angular momentum about the origin, in world axes."""
     equations = simulation.equations
-    if equations.momentum is not None:
+    if equations.observed.momentum is not None:
         symbols = [equations.t, equations.q, equations.v, equations.u, equations.p]
-        return ca.Function("momentum", symbols, [equations.momentum])
-    assembly = assemble(simulation.mechanism, simulation.plugins)
+        return ca.Function("momentum", symbols, [equations.observed.momentum])
+    assembly = simulation.problem.assembly
     kinematics = TreeKinematics(assembly)
     linear, angular = ca.SX(3, 1), ca.SX(3, 1)
     for body in simulation.mechanism.bodies:
@@ -137,24 +146,25 @@ def _momentum(simulation: Simulation) -> ca.Function:
     of_joints = ca.Function("of_joints", given, [ca.densify(ca.vertcat(linear, angular))])
     t, q, v, u, p = _symbols(equations)
     joint_q, joint_v = q, v
-    if equations.joint_state is not None:
-        joint_q, joint_v, _ = equations.joint_state(q, v, ca.MX.zeros(equations.nv), p)
+    if equations.coordinates.joint_state is not None:
+        joint_q, joint_v, _ = equations.coordinates.joint_state(q, v, ca.MX.zeros(equations.nv), p)
     return ca.Function("momentum", [t, q, v, u, p], [of_joints(t, joint_q, joint_v, u, p)])
 
 
 def _symbols(equations: Equations) -> list[ca.MX]:
-    sizes = (1, equations.nq, equations.nv, equations.nu, equations.np)
+    sizes = (1, equations.nq, equations.nv, equations.u.numel(), equations.np)
     return [ca.MX.sym(name, size) for name, size in zip("tqvup", sizes, strict=True)]
 
 
 def _errors(equations: Equations) -> ca.Function:
     """Return the function (t, q, v, u, p) -> largest error of the constraints at each level."""
-    speed = equations.A @ equations.v + equations.b
+    held = equations.constraints
+    speed = held.A @ equations.v + held.b
     vdot = type(equations.q).sym("vdot", equations.nv)
     rate = ca.jtimes(speed, equations.q, equations.N @ equations.v) + ca.jacobian(speed, equations.t)
-    rate = rate + equations.A @ vdot
+    rate = rate + held.A @ vdot
     symbols = [equations.t, equations.q, equations.v, vdot, equations.p]
-    levels = ca.Function("levels", symbols, [ca.densify(level) for level in (equations.phi, speed, rate)])
+    levels = ca.Function("levels", symbols, [ca.densify(level) for level in (held.phi, speed, rate)])
     t, q, v, u, p = _symbols(equations)
     found = levels(t, q, v, equations.accelerations(t, q, v, u, p), p)
     largest = [ca.mmax(ca.fabs(level)) if level.numel() else ca.MX(0) for level in found]
@@ -164,7 +174,7 @@ def _errors(equations: Equations) -> ca.Function:
 def _quality(equations: Equations, given: list[FloatArray]) -> FloatArray:
     """Return rank and condition of the constraint Jacobian of each sample."""
     symbols = [equations.t, equations.q, equations.v, equations.u, equations.p]
-    rows = _sampled(ca.Function("A", symbols, [ca.densify(ca.vec(equations.A))]), given)
+    rows = _sampled(ca.Function("A", symbols, [ca.densify(ca.vec(equations.constraints.A))]), given)
     jacobians = rows.reshape(len(rows), equations.nv, -1).transpose(0, 2, 1)
     # What cannot be told of a run that has exploded is a gap.
     lost = ~np.isfinite(rows).all(axis=1)

@@ -11,8 +11,9 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
-from kingpost.equations.consistency import OPEN, consistent_start, without_redundant_rows
+from kingpost.equations.consistency import OPEN, consistent_start
 from kingpost.equations.equations import Equations
+from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.statics.linearize import Linearisation, linearize, refuse_other_coordinates, tangent_basis
 
 #: A step of Newton's method moves no coordinate by more than this (rad or m).
@@ -20,9 +21,11 @@ LONGEST_MOVE = 0.2
 #: An eigenvalue with a real part above this (1/s) is called unstable; cubic springs at rest are neutral to rounding.
 UNSTABLE = 1e-6
 #: Newton's method has converged when its next step is lost in the rounding of the coordinates; ...
-ROUNDING = 1e-13
+COORDINATE_ROUNDING = 1e-13
 #: ... or when a step below this is no shorter than the one before, rounding of large forces being what is left.
 STALLED = 1e-10
+#: Rates of states that change by less than this part of the most with a state do not depend on it.
+SETTLES = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,34 +63,45 @@ def find_equilibrium(
     Set-points and other functions of time are frozen at ``t``.
 
     Closed loops are closed from ``x``, however far, and stay so: 0 = f - A' lam and 0 = phi are solved by steps along the
-    motions that the constraints allow, each followed by a correction of the loops. A wheel goes where it can roll to.
+    motions that the constraints allow, each followed by a correction of the loops. A wheel goes where it can roll to. States of
+    forces are where their rates vanish; one whose rate does not depend on itself, such as an integral, is solved for together
+    with the coordinates.
     """
     refuse_other_coordinates(equations, "an equilibrium")
     equations = without_redundant_rows(equations, t, x, p)
-    x = consistent_start(equations, t, np.concatenate([equations.split(x)[0], np.zeros(equations.nv)]), p, far=True).x
+    at_rest = np.concatenate([equations.split(x)[0], np.zeros(equations.nv), equations.states_of(x)])
+    x = consistent_start(equations, t, at_rest, p, far=True).x
     search = _Search(equations, t, u, p)
-    q = equations.split(x)[0].copy()
+    q = search.settled(np.concatenate([equations.split(x)[0], equations.states_of(x)]))
+    nq = equations.nq
     passed: list[FloatArray] = []
     for _ in range(20):
         q, iterations = search.descend(q, downhill=stable)
-        state = np.concatenate([q, np.zeros(equations.nv)])
+        state = np.concatenate([q[:nq], np.zeros(equations.nv), q[nq:]])
         linearisation = linearize(equations, t, state, u, p)
         force = search.evaluate(q).force
         worst = int(np.argmax(np.abs(force))) if force.size else 0
         name = equations.mechanism.speeds[worst].name.removesuffix(".rate") if force.size else ""
         left = float(np.abs(force).max(initial=0.0))
         found = Equilibrium(
-            state, left, name, iterations, linearisation, tuple(passed), search.closure_loads(q), equations.redundant
+            state,
+            left,
+            name,
+            iterations,
+            linearisation,
+            tuple(passed),
+            search.closure_loads(q),
+            equations.constraints.redundant,
         )
         if found.stable or not stable:
             return found
         shape = linearisation.modes[0].shape.real
-        passed.append(q)
+        passed.append(q[:nq])
         # Far enough to leave the saddle, in the direction in which the first entry of the mode is positive.
         q = search.moved(q, 0.01 * shape * (1 if shape[np.argmax(np.abs(shape))] > 0 else -1))
     raise SolverError(
         f"'{equations.mechanism.name}': {len(passed)} unstable equilibria were found and none that is stable; the last is at "
-        f"{_coordinates(equations, q)}. Ask for any equilibrium, stable or not (stable = False), or start elsewhere"
+        f"{_coordinates(equations, q)}. Ask for any equilibrium (stable=False), or start elsewhere"
     )
 
 
@@ -99,51 +113,82 @@ class _Forces:
     stiffness: FloatArray
     N: FloatArray
     motions: FloatArray
+    #: How the forces change with the states, and of the rates of states what is left and how they change.
+    by_states: FloatArray
+    rates: FloatArray
+    rates_by_motion: FloatArray
+    rates_by_states: FloatArray
 
 
 class _Search:
+    """The search; a place is the coordinates, followed by the states of forces."""
+
     def __init__(self, equations: Equations, t: float, u: FloatArray, p: FloatArray) -> None:
         self.equations, self.t, self.u, self.p = equations, t, u, p
-        sizes = (1, equations.nq, equations.nv, equations.nu, equations.np)
+        sizes = (1, equations.nq, equations.nv, equations.u.numel(), equations.np)
         symbols = [ca.MX.sym(name, size) for name, size in zip("tqvup", sizes, strict=True)]
-        _, q, v, _, p_ = symbols
+        _, q, v, acting, p_ = symbols
         M, f, _ = equations.descriptor(*symbols)
+        g = equations.state_rates(*symbols)
         N = ca.jacobian(equations.kinematics(q, v, p_), v)
-        results = [f, ca.jacobian(f, q) @ N, M, N]
+        by_states = [ca.jacobian(item, acting)[:, equations.nu :] for item in (f, g)]
+        results = [f, ca.jacobian(f, q) @ N, M, N, by_states[0], g, ca.jacobian(g, q) @ N, by_states[1]]
         self._function = ca.Function("statics", symbols, [ca.densify(item) for item in results])
         self._constraints: ca.Function | None = None
-        e = equations
-        if e.lam.numel():
-            parts = [e.A, ca.jacobian(e.A.T @ e.lam, e.q) @ e.N]
-            self._constraints = ca.Function("constraints", [e.t, e.q, e.p, e.lam], [ca.densify(item) for item in parts])
+        e, held = equations, equations.constraints
+        if held.count:
+            A = held.A
+            parts = [A, ca.jacobian(A.T @ held.lam, e.q) @ e.N]
+            self._constraints = ca.Function("constraints", [e.t, e.q, e.p, held.lam], [ca.densify(item) for item in parts])
 
-    def evaluate(self, q: FloatArray) -> _Forces:
-        f, slope, M, N = (_matrix(item) for item in self._function(self.t, q, np.zeros(self.equations.nv), self.u, self.p))
+    def _acting(self, place: FloatArray) -> FloatArray:
+        return np.concatenate([self.u, place[self.equations.nq :]])
+
+    def settled(self, place: FloatArray) -> FloatArray:
+        """Return the place with its states where their rates vanish, as far as they depend on themselves."""
+        for _ in range(20 if self.equations.nz else 0):
+            now = self.evaluate(place)
+            if not np.isfinite(now.rates).all() or not np.isfinite(now.rates_by_states).all():
+                break
+            change = np.linalg.lstsq(now.rates_by_states, -now.rates, rcond=SETTLES)[0]
+            place = np.concatenate([place[: self.equations.nq], place[self.equations.nq :] + change])
+            if np.abs(change).max() <= COORDINATE_ROUNDING * (1 + np.abs(place).max()):
+                break
+        return place
+
+    def evaluate(self, place: FloatArray) -> _Forces:
+        """Return forces, stiffness and free motions at a place."""
+        q = place[: self.equations.nq]
+        known = (self.t, q, np.zeros(self.equations.nv), self._acting(place), self.p)
+        f, slope, M, N, by_states, g, g_q, g_z = (_matrix(item) for item in self._function(*known))
         force = f.ravel()
+        of_states = (by_states, g.ravel(), g_q, g_z)
         if self._constraints is None or not np.isfinite(force).all():
-            return _Forces(force, -slope, N, np.linalg.inv(np.linalg.cholesky(M)).T if np.isfinite(M).all() else M)
-        A = _matrix(self._constraints(self.t, q, self.p, np.zeros(self.equations.lam.numel()))[0])
+            motions = np.linalg.inv(np.linalg.cholesky(M)).T if np.isfinite(M).all() else M
+            return _Forces(force, -slope, N, motions, *of_states)
+        A = _matrix(self._constraints(self.t, q, self.p, np.zeros(self.equations.constraints.count))[0])
         # The multipliers that leave least of the forces: then nothing is left along the rows of A.
         M_inverse_A = np.linalg.solve(M, A.T)
         lam = np.linalg.lstsq(A @ M_inverse_A, M_inverse_A.T @ force, rcond=None)[0]
         turned = _matrix(self._constraints(self.t, q, self.p, lam)[1])
-        return _Forces(force - A.T @ lam, turned - slope, N, tangent_basis(A, M))
+        return _Forces(force - A.T @ lam, turned - slope, N, tangent_basis(A, M), *of_states)
 
-    def moved(self, q: FloatArray, theta: FloatArray) -> FloatArray:
-        """Return the coordinates after a small displacement along the speeds, half of it or less if loops cannot follow."""
+    def moved(self, place: FloatArray, theta: FloatArray, change: FloatArray | float = 0.0) -> FloatArray:
+        """Return the place after a small displacement along the speeds, half of it or less if loops cannot follow."""
+        q, z = place[: self.equations.nq], place[self.equations.nq :]
         for _ in range(20):
-            found = self._closed(self._normalised(q + self.evaluate(q).N @ theta))
+            found = self._closed(self._normalised(q + self.evaluate(place).N @ theta))
             if found is not None:
-                return found
-            theta = theta / 2
+                return self.settled(np.concatenate([found, z + change]))
+            theta, change = theta / 2, change / 2
         raise SolverError(
             f"'{self.equations.mechanism.name}': the search for an equilibrium ends where the loops cannot be closed any "
-            f"further, at {_coordinates(self.equations, q)}: a dead centre, or the end of what the parts reach. Start elsewhere"
+            f"further, at {_coordinates(self.equations, place)}: a dead centre, or the end of what the parts reach. Start elsewhere"
         )
 
     def _closed(self, q: FloatArray) -> FloatArray | None:
         """Return the nearest coordinates at which the loops are closed, or None if that is not near."""
-        if not self.equations.phi.numel():
+        if not self.equations.constraints.holonomic:
             return q
         rest = np.zeros(self.equations.nv)
         for _ in range(20):
@@ -152,18 +197,18 @@ class _Search:
             if not longest <= LONGEST_MOVE:
                 return None
             q = self._normalised(q + change)
-            if longest <= ROUNDING * max(1.0, float(np.abs(q).max())):
+            if longest <= COORDINATE_ROUNDING * max(1.0, float(np.abs(q).max())):
                 break
         phi = _matrix(self.equations.constraint_residuals(self.t, q, rest, self.p)[0])
         return q if np.abs(phi).max() <= OPEN else None
 
     def _normalised(self, q: FloatArray) -> FloatArray:
-        state = np.concatenate([q, np.zeros(self.equations.nv)])
+        state = np.concatenate([q, np.zeros(self.equations.nv + self.equations.nz)])
         return np.asarray(ca.DM(self.equations.normalised(ca.DM(state)))).ravel()[: self.equations.nq]
 
     def descend(self, q: FloatArray, *, downhill: bool) -> tuple[FloatArray, int]:
         """Return where the forces vanish, and the number of iterations."""
-        if self.equations.nv == self.equations.lam.numel():
+        if self.equations.nv == self.equations.constraints.count:
             return q, 0
         history: list[float] = []
         before = np.inf
@@ -172,14 +217,14 @@ class _Search:
             if not np.isfinite(now.force).all():
                 break
             history.append(float(np.abs(now.force).max()))
-            step = _newton_step(now, downhill)
+            step, change = _newton_step(now, downhill)
             longest = float(np.abs(step).max())
-            if longest < ROUNDING * max(1.0, float(np.abs(q).max())) or before <= longest < STALLED:
+            if longest < COORDINATE_ROUNDING * max(1.0, float(np.abs(q).max())) or before <= longest < STALLED:
                 return q, iteration
             before = longest
             if longest > LONGEST_MOVE:
-                step *= LONGEST_MOVE / longest
-            q = self.moved(q, step)
+                step, change = step * (LONGEST_MOVE / longest), change * (LONGEST_MOVE / longest)
+            q = self.moved(q, step, change)
         names = [speed.name.removesuffix(".rate") for speed in self.equations.mechanism.speeds]
         f = self.evaluate(q).force
         worst = int(np.argmax(np.abs(f)))
@@ -191,17 +236,21 @@ class _Search:
 
     def closure_loads(self, q: FloatArray) -> dict[str, FloatArray]:
         """Return what the closures do at rest."""
-        e = self.equations
-        if not e.lam.numel():
+        e, held = self.equations, self.equations.constraints
+        if not held.count:
             return {}
-        lam = e.multipliers(self.t, q, np.zeros(e.nv), self.u, self.p)
-        function = ca.Function("reactions", [e.t, e.q, e.v, e.p, e.lam], list(e.reactions.values()))
-        values = function.call([ca.DM(item) for item in (self.t, q, np.zeros(e.nv), self.p)] + [lam])
-        return {name: _matrix(value).ravel() for name, value in zip(e.reactions, values, strict=True)}
+        at_rest = np.zeros(e.nv)
+        lam = e.multipliers(self.t, q[: e.nq], at_rest, self._acting(q), self.p)
+        function = ca.Function("reactions", [e.t, e.q, e.v, e.p, held.lam], list(held.reactions.values()))
+        values = function.call([ca.DM(item) for item in (self.t, q[: e.nq], at_rest, self.p)] + [lam])
+        return {name: _matrix(value).ravel() for name, value in zip(held.reactions, values, strict=True)}
 
 
-def _newton_step(now: _Forces, downhill: bool) -> FloatArray:
-    """Return the solution of K step = f, or, going downhill, that with the negative stiffnesses turned positive.
+def _newton_step(now: _Forces, downhill: bool) -> tuple[FloatArray, FloatArray]:
+    """Return the displacement with K step = f, or, going downhill, that with the negative stiffnesses turned positive.
+
+    With it comes the change of states whose rates do not depend on themselves, if there are any that can be reached; the
+    others follow the displacement, which is part of the stiffness.
 
     Both are taken along the free motions, whose mass matrix is 1: stiffnesses are compared as squares of frequencies.
     Directions without stiffness and without force are left alone.
@@ -209,6 +258,14 @@ def _newton_step(now: _Forces, downhill: bool) -> FloatArray:
     T = now.motions
     scaled = T.T @ now.stiffness @ T
     force = T.T @ now.force
+    led = np.zeros(now.rates.size)
+    if led.size:
+        if np.linalg.matrix_rank(now.rates_by_states, tol=SETTLES) < _reachable(now):
+            matrix = np.block([[scaled, -T.T @ now.by_states], [now.rates_by_motion @ T, now.rates_by_states]])
+            both, *_ = np.linalg.lstsq(matrix, np.concatenate([force, -now.rates]), rcond=1e-12)
+            return np.asarray(T @ both[: len(force)]), both[len(force) :]
+        follow = -np.linalg.lstsq(now.rates_by_states, now.rates_by_motion @ T, rcond=SETTLES)[0]
+        scaled = scaled - T.T @ now.by_states @ follow
     symmetric = (scaled + scaled.T) / 2
     values, vectors = np.linalg.eigh(symmetric)
     floor = max(1e-10 * float(np.abs(values).max()), 1e-12)
@@ -219,12 +276,18 @@ def _newton_step(now: _Forces, downhill: bool) -> FloatArray:
         step = vectors @ np.where(
             np.abs(values) > floor, amounts / np.maximum(np.abs(values), floor), amounts / max(floor, 1.0)
         )
-    return np.asarray(T @ step)
+    return np.asarray(T @ step), led
+
+
+def _reachable(now: _Forces) -> int:
+    """Return how many states something depends on: an energy that has passed a port is not one of them."""
+    felt = np.abs(np.vstack([now.by_states, now.rates_by_states])).max(axis=0, initial=0.0)
+    return int((felt > 0).sum())
 
 
 def _coordinates(equations: Equations, q: FloatArray) -> str:
     names = [coordinate.name for coordinate in equations.mechanism.coordinates]
-    return ", ".join(f"{name} = {value:.6g}" for name, value in zip(names, q, strict=True))
+    return ", ".join(f"{name} = {value:.6g}" for name, value in zip(names, q, strict=False))
 
 
 def _matrix(result: Any) -> FloatArray:

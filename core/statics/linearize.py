@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
-from kingpost.equations.consistency import OPEN, without_redundant_rows
+from kingpost.equations.consistency import OPEN
 from kingpost.equations.equations import Equations
+from kingpost.equations.redundancy import without_redundant_rows
 
 #: A coordinate is taken as an independent one if it shares in the motions that are left by at least this part of the one that
 #: shares most: so the first coordinates of a model describe it wherever they can.
@@ -28,7 +29,8 @@ AMPLIFICATION = 1.01
 class Mode:
     """One eigenvalue and its shape: the complex amplitudes of the generalized speeds' displacements, the largest being 1.
 
-    Of closed loops the shape has the displacements of all joints, not of the independent ones alone.
+    Of closed loops the shape has the displacements of all joints, not of the independent ones alone. States of forces can settle
+    without any motion; the shape is then zero.
     """
 
     eigenvalue: complex
@@ -52,7 +54,8 @@ class Linearisation:
     A displacement is what a speed integrates to: the change of a coordinate for most joints, a small rotation about the
     child's joint axes where the coordinates are a quaternion. So A has two rows for each degree of freedom. Closed loops leave
     only some displacements and speeds independent of each other: xi holds those, and the others follow from them by
-    ``displacement_map`` and ``speed_map``. Rolling holds speeds but not displacements, of which there are then more.
+    ``displacement_map`` and ``speed_map``. Rolling holds speeds but not displacements, of which there are then more. At the end
+    of xi are the states of forces, but for those that nothing depends on, such as an energy that has passed a port.
     """
 
     A: FloatArray
@@ -77,8 +80,10 @@ class Linearisation:
             if value.imag < 0:
                 continue
             moving = np.abs(vector[:n]).max(initial=0.0) > 0
-            shape = self.displacement_map @ vector[:n] if moving else self.speed_map @ vector[n:]
-            modes.append(Mode(complex(value), shape / shape[np.argmax(np.abs(shape))]))
+            speeds = vector[n : n + self.speed_map.shape[1]]
+            shape = self.displacement_map @ vector[:n] if moving else self.speed_map @ speeds
+            largest = shape[np.argmax(np.abs(shape))] if shape.size else 0.0
+            modes.append(Mode(complex(value), shape / largest if largest else shape))
         return sorted(modes, key=lambda mode: (-mode.eigenvalue.real, abs(mode.eigenvalue.imag)))
 
 
@@ -102,23 +107,37 @@ def linearize(equations: Equations, t: float, x: FloatArray, u: FloatArray, p: F
     equations = without_redundant_rows(equations, t, x, p)
     _refuse_open_state(equations, t, x, p)
     q, v = equations.split(x)
-    parts = {name: _matrix(result) for name, result in zip(_PARTS, _derivatives(equations)(t, q, v, u, p), strict=True)}
-    n = equations.nv
+    derivatives = _derivatives(equations)(t, q, v, equations.acting(u, x), p)
+    parts = {name: _matrix(result) for name, result in zip(_PARTS, derivatives, strict=True)}
+    n, nu = equations.nv, equations.nu
     N = parts["N"]
+    # Of what acts, the inputs come first.
+    led = [nu + i for i in range(equations.nz) if any(parts[key][:, nu + i].any() for key in ("vdot_u", "y_u", "zdot_u"))]
+    states = [i - nu for i in led]
     # q moves by N theta, so N theta' = N dv + (d(N v)/dq N - Ndot) theta; the bracket vanishes where N is constant.
     turning = np.linalg.pinv(N) @ (parts["qdot_q"] @ N - parts["Ndot"]) if n else np.zeros((0, 0))
     free = _free_motions(equations, t, q, v, p, N)
     theta, follow, across = free.displacements, free.following_speeds, free.speeds
     top = np.hstack([turning @ theta + follow, across])[free.positions, :]
-    bottom = np.hstack([parts["vdot_q"] @ N @ theta + parts["vdot_v"] @ follow, parts["vdot_v"] @ across])[free.rates, :]
+    bottom, beyond, outputs = (
+        np.hstack(
+            [parts[f"{key}_q"] @ N @ theta + parts[f"{key}_v"] @ follow, parts[f"{key}_v"] @ across, parts[f"{key}_u"][:, led]]
+        )
+        for key in ("vdot", "zdot", "y")
+    )
+    top = np.hstack([top, np.zeros((len(top), len(led)))])
     speeds = tuple(speed.name for speed in equations.mechanism.speeds)
     names = tuple(speed.removesuffix(".rate") for speed in speeds)
     return Linearisation(
-        A=np.vstack([top, bottom]),
-        B=np.vstack([np.zeros((len(free.positions), equations.nu)), parts["vdot_u"][free.rates, :]]),
-        C=np.hstack([parts["y_q"] @ N @ theta + parts["y_v"] @ follow, parts["y_v"] @ across]),
-        D=parts["y_u"],
-        states=(*(f"displacement of {names[i]}" for i in free.positions), *(speeds[i] for i in free.rates)),
+        A=np.vstack([top, bottom[free.rates, :], beyond[states, :]]),
+        B=np.vstack([np.zeros((len(free.positions), nu)), parts["vdot_u"][free.rates, :nu], parts["zdot_u"][states, :nu]]),
+        C=outputs,
+        D=parts["y_u"][:, :nu],
+        states=(
+            *(f"displacement of {names[i]}" for i in free.positions),
+            *(speeds[i] for i in free.rates),
+            *(equations.states.quantities[i].name for i in states),
+        ),
         inputs=tuple(signal.name for signal in equations.mechanism.inputs),
         outputs=tuple(channel.name for channel in equations.output_channels),
         displacement_map=theta,
@@ -129,7 +148,7 @@ def linearize(equations: Equations, t: float, x: FloatArray, u: FloatArray, p: F
 
 def _refuse_open_state(equations: Equations, t: float, x: FloatArray, p: FloatArray) -> None:
     """Refuse a state in which loops are open or speeds do not fit, beyond rounding."""
-    if not equations.lam.numel():
+    if not equations.constraints.count:
         return
     for level, errors, unit in zip(
         ("open by", "run apart by"), equations.constraint_residuals(t, *equations.split(x), p), ("m or rad", "m/s or rad/s"),
@@ -140,8 +159,8 @@ def _refuse_open_state(equations: Equations, t: float, x: FloatArray, p: FloatAr
             worst = int(np.argmax(np.where(np.isfinite(sizes), sizes, np.inf)))
             raise SolverError(
                 f"'{equations.mechanism.name}' cannot be linearised around a state in which closure "
-                f"'{equations.owners[worst]}' is {level} {sizes[worst]:.4g} {unit}; close its loops first "
-                "(kingpost.equations.consistency.consistent_start)"
+                f"'{equations.constraints.owners[worst]}' is {level} {sizes[worst]:.4g} {unit}; close its loops first "
+                "(close_loops)"
             )
 
 
@@ -161,22 +180,23 @@ class _FreeMotions:
 
 def _free_motions(equations: Equations, t: float, q: FloatArray, v: FloatArray, p: FloatArray, N: FloatArray) -> _FreeMotions:
     n = equations.nv
-    if not equations.lam.numel():
+    if not equations.constraints.count:
         everything = list(range(n))
         return _FreeMotions(everything, everything, np.eye(n), np.zeros((n, n)), np.eye(n))
-    residual = equations.A @ equations.v + equations.b
+    held = equations.constraints
+    residual = held.A @ equations.v + held.b
     function = ca.Function(
         "constraints",
         [equations.t, equations.q, equations.v, equations.p],
-        [ca.densify(item) for item in (equations.A, ca.jacobian(residual, equations.q), equations.M)],
+        [ca.densify(item) for item in (equations.constraints.A, ca.jacobian(residual, equations.q), equations.M)],
     )
     A, changing, M = (_matrix(item) for item in function(t, q, v, p))
-    positions, theta = independent_motions(A[: equations.phi.numel()], M)
+    positions, theta = independent_motions(A[: equations.constraints.holonomic], M)
     rates, across = independent_motions(A, M)
     # 0 = A dv + d(A v + b)/dq N theta, with the independent speeds held: what a displacement asks of the others.
-    held = np.vstack([A, np.eye(n)[rates]])
+    fixed = np.vstack([A, np.eye(n)[rates]])
     asked = np.vstack([-changing @ N @ theta, np.zeros((len(rates), len(positions)))])
-    return _FreeMotions(positions, rates, theta, np.asarray(np.linalg.solve(held, asked), dtype=float), across)
+    return _FreeMotions(positions, rates, theta, np.asarray(np.linalg.solve(fixed, asked), dtype=float), across)
 
 
 def tangent_basis(A: FloatArray, M: FloatArray) -> FloatArray:
@@ -203,11 +223,11 @@ def independent_motions(A: FloatArray, M: FloatArray) -> tuple[list[int], FloatA
     return chosen, T @ np.linalg.inv(T[chosen])
 
 
-_PARTS = ("N", "qdot_q", "Ndot", "vdot_q", "vdot_v", "vdot_u", "y_q", "y_v", "y_u")
+_PARTS = ("N", "qdot_q", "Ndot", *(f"{what}_{by}" for what in ("vdot", "y", "zdot") for by in "qvu"))
 
 
 def _symbols(equations: Equations) -> list[ca.MX]:
-    sizes = (1, equations.nq, equations.nv, equations.nu, equations.np)
+    sizes = (1, equations.nq, equations.nv, equations.u.numel(), equations.np)
     return [ca.MX.sym(name, size) for name, size in zip("tqvup", sizes, strict=True)]
 
 
@@ -216,14 +236,14 @@ def _derivatives(equations: Equations) -> ca.Function:
     qdot = equations.kinematics(q, v, p)
     vdot = equations.accelerations(t, q, v, u, p)
     outputs = equations.observations(t, q, v, u, p)[: len(equations.output_channels), :]
+    rates = equations.state_rates(t, q, v, u, p)
     N = ca.jacobian(qdot, v)
     columns = [ca.jtimes(N[:, i], q, qdot) for i in range(equations.nv)]
     results = [
         N,
         ca.jacobian(qdot, q),
         ca.horzcat(ca.MX(equations.nq, 0), *columns),
-        *(ca.jacobian(vdot, item) for item in (q, v, u)),
-        *(ca.jacobian(outputs, item) for item in (q, v, u)),
+        *(ca.jacobian(value, item) for value in (vdot, outputs, rates) for item in (q, v, u)),
     ]
     return ca.Function("derivatives", symbols, [ca.densify(result) for result in results])
 

@@ -5,27 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError, SolverError, listed
-from kingpost.equations.consistency import consistent_start, without_redundant_rows
+from kingpost.equations.consistency import consistent_start
 from kingpost.equations.equations import Equations
-from kingpost.equations.formulation import Formulation
-from kingpost.equations.integrator import StepMap
-from kingpost.kernel.kernel import OK
+from kingpost.equations.redundancy import without_redundant_rows
+from kingpost.kernel.kernel import Status
 from kingpost.mechanism.geometry import geometry_record
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.values import resolve_values
-from kingpost.multibody.assembly import assemble
-from kingpost.registry.selection import Selection, select
+from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
-from kingpost.simulation.run import Simulation, check_singularity
-from kingpost.simulation.simulate import default_formulation, input_rows, prepare, remembered, start_state
+from kingpost.simulation.problem import check_singularity, derive, parameter_row, start_state
+from kingpost.simulation.run import Simulation
+from kingpost.simulation.settings import RunChoices, RunSettings
+from kingpost.simulation.simulate import Signal, input_rows, prepare
 from kingpost.statics.equilibrium import find_equilibrium
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,7 @@ class Batch:
             stop = kernel.march(
                 values[k, 1:], grid.substeps, grid.t_start, grid.step, self.x0[k], self.inputs[k], self.p[k], at_once=True
             )
-            if stop.status != OK:
+            if stop.status != Status.OK:
                 values[k, 1 + stop.steps // grid.substeps :] = np.nan
                 why = "the state or an output is not finite, a joint locks, or a step has no solution"
                 failures[k] = f"stopped at t = {stop.t:.6g} s: {why}"
@@ -67,7 +70,7 @@ class Batch:
 
     def _record(self, k: int) -> dict[str, Any]:
         """Return what the joint loads of a run need to be turned later."""
-        loads, mechanism = self.simulation.equations.loads, self.simulation.mechanism
+        loads, mechanism = self.simulation.equations.observed.loads, self.simulation.mechanism
         if loads is None:
             return {}
         parameters = dict(zip((parameter.name for parameter in mechanism.parameters), self.p[k].tolist(), strict=True))
@@ -104,7 +107,16 @@ class BatchHistory:
         return self.values[:, :, names.index(name)]
 
 
-def prepare_batch(mechanism: Mechanism, t_end: float, scenarios: Sequence[Mapping[str, float]], **arguments: Any) -> Batch:
+def prepare_batch(
+    mechanism: Mechanism,
+    t_end: float,
+    scenarios: Sequence[Mapping[str, float]],
+    *,
+    inputs: Mapping[str, Signal] | None = None,
+    how: RunSettings | None = None,
+    plugins: PluginSet | None = None,
+    **choices: Unpack[RunChoices],
+) -> Batch:
     """Derive and compile once, and check every scenario.
 
     ``scenarios`` are settings as for :func:`kingpost.simulate`, whose other arguments are these, too. A fixed-step
@@ -112,38 +124,33 @@ def prepare_batch(mechanism: Mechanism, t_end: float, scenarios: Sequence[Mappin
     """
     if not scenarios:
         raise KingpostError("a batch needs at least one scenario")
-    simulation = prepare(mechanism, t_end, settings=scenarios[0], **arguments)
-    if not isinstance(simulation.integrator, StepMap):
-        raise SolverError(f"a batch needs a fixed-step integrator such as rk4; '{simulation.integrator.name}' is a solver")
-    equations, grid = simulation.equations, simulation.grid
-    every_row = _with_every_row(simulation, arguments.get("formulation")) if equations.redundant else equations
-    rows, parameters, inputs = [], [], []
+    simulation = prepare(mechanism, t_end, settings=scenarios[0], inputs=inputs, how=how, plugins=plugins, **choices)
+    problem, grid = simulation.problem, simulation.grid
+    if not problem.stepper.fixed:
+        raise SolverError(f"a batch needs a fixed-step integrator such as rk4; '{problem.integrator.name}' is a solver")
+    equations, assembly = problem.equations, problem.assembly
+    redundant = equations.constraints.redundant
+    every_row = derive(assembly, problem.how.formulation, problem.plugins) if redundant else equations
+    names = [state.name for state in assembly.states]
+    states, parameters, rows = [], [], []
     for k, scenario in enumerate(scenarios):
         try:
-            values = resolve_values(mechanism, scenario)
-            state = start_state(equations, values)
-            check_singularity(equations, state, grid.t_start)
-            p = np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
-            u = input_rows(mechanism, values, arguments.get("inputs") or {}, grid)
-            _check_redundancy(equations, every_row, grid.t_start, state, p)
-            state = consistent_start(equations, grid.t_start, state, p, bool(arguments.get("close_loops"))).x
-            if arguments.get("start") == "equilibrium":
-                state = find_equilibrium(equations, state, u[0], p, grid.t_start).x
+            values = resolve_values(problem.mechanism, scenario, names)
+            x = start_state(assembly, equations, values)
+            check_singularity(equations, x, grid.t_start)
+            p = parameter_row(problem.mechanism, values)
+            u = input_rows(problem.mechanism, values, inputs or {}, grid)
+            _check_redundancy(equations, every_row, grid.t_start, x, p)
+            x = consistent_start(equations, grid.t_start, x, p, bool(problem.how.close_loops)).x
+            if problem.how.start == "equilibrium":
+                x = find_equilibrium(equations, x, u[0], p, grid.t_start).x
         except KingpostError as error:
             raise type(error)(f"scenario {k}: {error}") from None
-        memory = remembered(equations, simulation.integrator, grid.t_start, state, u[0], p, grid.step)
-        rows.append(np.concatenate([state, memory]))
+        states.append(problem.stepper.begin(grid.t_start, x, u[0], p, grid.step))
         parameters.append(p)
-        inputs.append(u)
+        rows.append(u)
     table = np.array(parameters).reshape(len(scenarios), -1)
-    return Batch(simulation, tuple(scenarios), np.array(rows), table, tuple(inputs))
-
-
-def _with_every_row(simulation: Simulation, formulation: Selection[Formulation] | None) -> Equations:
-    """Return the equations as they were before redundant rows of constraints were left out."""
-    mechanism, plugins = simulation.mechanism, simulation.plugins
-    writing = select(plugins.formulations, default_formulation(mechanism) if formulation is None else formulation)
-    return writing.derive(assemble(mechanism, plugins))
+    return Batch(simulation, tuple(scenarios), np.array(states), table, tuple(rows))
 
 
 def _check_redundancy(equations: Equations, every_row: Equations, t: float, x: FloatArray, p: FloatArray) -> None:
@@ -151,20 +158,28 @@ def _check_redundancy(equations: Equations, every_row: Equations, t: float, x: F
 
     Rows that were left out must still follow from those that stay, and those must not depend on each other.
     """
-    if not equations.lam.numel():
+    count = equations.constraints.count
+    if not count:
         return
-    kept = without_redundant_rows(equations, t, x, p)
-    here = kept if every_row is equations else without_redundant_rows(every_row, t, x, p)
-    count = equations.lam.numel()
-    if not here.lam.numel() == kept.lam.numel() == count:
+    kept = without_redundant_rows(equations, t, x, p).constraints
+    here = kept if every_row is equations else without_redundant_rows(every_row, t, x, p).constraints
+    if not here.count == kept.count == count:
         raise SolverError(
             f"the equations were made for the first scenario, with {count} rows of constraints that do not follow from others; "
-            f"here there are {here.lam.numel()} (redundant: {listed(here.redundant)}). Run it in a batch of its own"
+            f"here there are {here.count} (redundant: {listed(here.redundant)}). Run it in a batch of its own"
         )
 
 
 def simulate_batch(
-    mechanism: Mechanism, t_end: float, scenarios: Sequence[Mapping[str, float]], *, threads: int = 1, **arguments: Any
+    mechanism: Mechanism,
+    t_end: float,
+    scenarios: Sequence[Mapping[str, float]],
+    *,
+    threads: int = 1,
+    inputs: Mapping[str, Signal] | None = None,
+    how: RunSettings | None = None,
+    plugins: PluginSet | None = None,
+    **choices: Unpack[RunChoices],
 ) -> BatchHistory:
     """Run a mechanism once for each of ``scenarios``; see :func:`prepare_batch`."""
-    return prepare_batch(mechanism, t_end, scenarios, **arguments).run(threads)
+    return prepare_batch(mechanism, t_end, scenarios, inputs=inputs, how=how, plugins=plugins, **choices).run(threads)

@@ -200,3 +200,13 @@ def perpendicular(axis: Matrix) -> Matrix:
 def numeric(matrix: Matrix) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return a constant CasADi matrix as an array."""
     return np.asarray(ca.DM(ca.evalf(matrix)).full())
+
+
+def unpack_pose(X: ca.SX) -> Pose:
+    """Return the pose in twelve numbers: the rotation matrix by columns, then the position."""
+    return Pose(ca.reshape(X[:9], 3, 3), X[9:12])
+
+
+def pack_pose(X: Pose) -> Matrix:
+    """Return a pose as twelve numbers."""
+    return ca.vertcat(ca.vec(ca.densify(X.R)), ca.densify(X.p))

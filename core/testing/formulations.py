@@ -73,8 +73,8 @@ def check_against_positions(subject: Subject) -> None:
         for q, v in states:
             M, _, vdot = (np.asarray(result) for result in equations.descriptor(0, q, v, [], [1.0]))
             name = equations.mechanism.name
-            if equations.joint_state is not None:
-                joint_q, joint_v, vdot = (np.asarray(result) for result in equations.joint_state(q, v, vdot, [1.0]))
+            if equations.coordinates.joint_state is not None:
+                joint_q, joint_v, vdot = (np.asarray(result) for result in equations.coordinates.joint_state(q, v, vdot, [1.0]))
                 _assert_close(oracle(joint_q, joint_v, [1.0])[1].full(), vdot, f"{subject.cls.name}, {name}: accelerations")
                 continue
             M_exact, vdot_exact = (np.asarray(result) for result in oracle(q, v, [1.0]))
@@ -120,8 +120,8 @@ def check_parameters(subject: Subject) -> None:
 def check_no_degrees_of_freedom(subject: Subject) -> None:
     """A machine that cannot move has empty equations, or as many constraints as speeds."""
     equations = subject.derive(welded())
-    if equations.joint_state is not None:
-        left = equations.nv - equations.lam.numel()
+    if equations.coordinates.joint_state is not None:
+        left = equations.nv - equations.constraints.count
         assert left == 0, f"{subject.cls.name}: a welded body has {left} degrees of freedom"
         return
     assert equations.nv == 0, f"{subject.cls.name}: a welded body has {equations.nv} speeds"
@@ -164,9 +164,9 @@ def from_positions(assembly: Assembly) -> ca.Function:
 
 def _state(equations: Equations, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the state with these joint coordinates and speeds."""
-    if equations.initial is None:
+    if equations.coordinates.initial is None:
         return q, v
-    x = np.asarray(equations.initial(q, v, [1.0])).ravel()
+    x = np.asarray(equations.coordinates.initial(q, v, [1.0])).ravel()
     return x[: equations.nq], x[equations.nq :]
 
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.load_frames import COMPONENTS, LOAD_PARTS
-from kingpost.equations.equations import Equations, LoadExpressions
+from kingpost.equations.equations import Equations
 from kingpost.equations.formulation import Formulation
+from kingpost.equations.parts import LoadExpressions
 from kingpost.loads.joint_loads import derive_loads
 from kingpost.loads.method import JointLoads
 from kingpost.mechanism.elements import ForceElement, Joint

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import scipy.special
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.formulas import Scalar
@@ -50,9 +49,11 @@ def pendulum_solution(t: FloatArray) -> FloatArray:
 
     With k = sin(start / 2) and w = 2 rad/s: sin(angle / 2) = k cd(w t, k^2).
     """
+    from scipy.special import ellipj  # slow to import
+
     k, w = math.sin(PENDULUM_START / 2), 2.0
-    _, cn, dn, _ = scipy.special.ellipj(w * t, k**2)
-    sn = scipy.special.ellipj(w * t, k**2)[0]
+    _, cn, dn, _ = ellipj(w * t, k**2)
+    sn = ellipj(w * t, k**2)[0]
     angle = 2 * np.arcsin(k * cn / dn)
     # d cd / dz = -(1 - k^2) sn / dn^2, and cos(angle / 2) = sqrt(1 - k^2) / dn.
     rate = -2 * k * w * math.sqrt(1 - k**2) * sn / dn

@@ -6,27 +6,29 @@ export_block(controller, Path("controller.fmu"))
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from kingpost.base.channels import Channel, Quantity
 from kingpost.base.errors import ExportError
-from kingpost.equations.integrator import StepMap
+from kingpost.equations.equations import Equations
+from kingpost.equations.integrator import Integrator
+from kingpost.equations.parts import States
 from kingpost.mechanism.elements import Input, Parameter
-from kingpost.mechanism.values import Values
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.values import resolve_values
+from kingpost.multibody.assembly import Assembly, assembled
+from kingpost.multibody.force import ForceState
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection, select
-from kingpost.simulation.export_model import ExportModel
+from kingpost.simulation.export_model import ExportModel, export_model
 from kingpost.simulation.exporter import Exported, Exporter, ExportSelection
+from kingpost.simulation.problem import Problem, input_row, parameter_row, start_state
+from kingpost.simulation.settings import RunSettings
 
 #: Symbols of a block by name: parameters, inputs, states, and the time ``t``.
 Symbols = Mapping[str, ca.SX]
@@ -92,98 +94,77 @@ def pi_controller(name: str = "pi-controller", unit: str = "rad/s", effort: str 
     )
 
 
-class _Equations:
-    """A block in the place of equations of motion: what exporters ask of them."""
-
-    formulation = "block"
-    guard = None
-    guarded_joints = ()
-    quaternions = ()
-    all_externals = ()
-    python_forces = ()
-    loads = None
-    initial = None
-    lam = ca.SX(0, 1)
-    nv = 0
-
-    def __init__(self, block: Block) -> None:
-        self.block = block
-        sizes = {"x": len(block.states), "u": len(block.inputs), "p": len(block.parameters)}
-        self.t = ca.SX.sym("t")
-        self.x, self.u, self.p = (ca.SX.sym(name, size) for name, size in sizes.items())
-        self.nq, self.nu, self.np = sizes["x"], sizes["u"], sizes["p"]
-        symbols = {"t": self.t}
-        for group, entries in ((self.x, block.states), (self.u, block.inputs), (self.p, block.parameters)):
-            symbols |= {entry.name: group[i] for i, entry in enumerate(cast("Sequence[Any]", entries))}
-        self.symbols = symbols
-        self.channels = (*(Channel(state.name, state.unit) for state in block.states), *block.outputs)
-
-    def _column(self, what: str, given: Sequence[Any], size: int) -> ca.SX:
-        if len(given) != size:
-            raise ExportError(f"block '{self.block.name}': its {what} are {len(given)} expressions, expected {size}")
-        return ca.densify(ca.vertcat(ca.SX(0, 1), *given))
-
-    @cached_property
-    def rhs(self) -> ca.Function:
-        rates = self._column("rates", self.block.rates(self.symbols), self.nq)
-        return ca.Function("kp_rhs", [self.t, self.x, self.u, self.p], [rates])
-
-    @cached_property
-    def observe(self) -> ca.Function:
-        values = self._column("values", self.block.values(self.symbols), len(self.block.outputs))
-        return ca.Function("kp_observe", [self.t, self.x, self.u, self.p], [ca.vertcat(self.x, values)])
-
-    def normalised(self, x: Any) -> Any:
-        return x
-
-    def projected(self, t: Any, x: Any, p: Any) -> Any:
-        return x
-
-
-@dataclass(frozen=True, eq=False)
-class _BlockModel(ExportModel):
-    """A block as exporters see it."""
-
-    @property
-    def geometry(self) -> dict[str, object]:
-        return {}
-
-
 def block_model(
-    block: Block, step: float = 0.001, integrator: Selection[StepMap] = "rk4", plugins: PluginSet | None = None
+    block: Block,
+    step: float = 0.001,
+    integrator: Selection[Integrator] | None = None,
+    plugins: PluginSet | None = None,
+    settings: Mapping[str, float] | None = None,
 ) -> ExportModel:
-    """Return a block as a model that exporters take."""
+    """Return a block as a model that exporters take: a machine without bodies, whose states are those of the block."""
     plugins = plugins or PluginSet()
-    method = select(plugins.integrators, integrator)
     entries: list[Any] = [*block.parameters, *block.inputs, *block.states, *block.outputs]
     names = [entry.name for entry in entries]
     if len(set(names)) < len(names):
         raise ExportError(f"block '{block.name}': two of its variables have the same name: {', '.join(sorted(names))}")
-    plain = {"name": block.name, "variables": names, "description": block.description}
-    machine = SimpleNamespace(
-        name=block.name,
-        description=block.description,
-        parameters=tuple(block.parameters),
-        inputs=tuple(block.inputs),
-        joints=(
-            SimpleNamespace(
-                positions=tuple(Quantity(state.name, state.unit) for state in block.states),
-                start_values=tuple(state.start for state in block.states),
-            ),
+    mechanism = Mechanism(block.name, (), (), parameters=block.parameters, inputs=block.inputs, description=block.description)
+    states = tuple(ForceState(state.name, state.unit, state.start) for state in block.states)
+    assembly = assembled(mechanism, {}, states)
+    equations = _equations(block, assembly)
+    values = resolve_values(mechanism, settings or {}, [state.name for state in states])
+    how = RunSettings(step=step, integrator="rk4" if integrator is None else integrator).selected(plugins)
+    assert isinstance(how.integrator, Integrator)
+    problem = Problem(
+        mechanism=mechanism,
+        assembly=assembly,
+        equations=equations,
+        integrator=how.integrator,
+        step=step,
+        t_start=0.0,
+        values=values,
+        x0=start_state(assembly, equations, values),
+        u0=input_row(mechanism, values),
+        p=parameter_row(mechanism, values),
+        how=how,
+        plugins=plugins,
+        given=dict(settings or {}),
+    )
+    return export_model(problem)
+
+
+def _equations(block: Block, assembly: Assembly) -> Equations:
+    """Return the equations of a machine without coordinates that has the states of the block."""
+    symbols = {**assembly.scope, **assembly.state_symbols}
+    none, empty = ca.SX(0, 1), ca.SX(0, 0)
+    rates = _column(block, "rates", block.rates(symbols), len(block.states))
+    values = _column(block, "values", block.values(symbols), len(block.outputs))
+    t, u, p = assembly.t, assembly.u, assembly.p
+    return Equations(
+        mechanism=assembly.mechanism,
+        formulation="block",
+        t=t,
+        q=none,
+        v=none,
+        u=u,
+        p=p,
+        N=empty,
+        M=empty,
+        f=none,
+        kinetic=None,
+        potential=None,
+        outputs=values,
+        output_channels=tuple(block.outputs),
+        states=States(
+            tuple(Quantity(state.name, state.unit) for state in block.states),
+            ca.Function("kp_rates_of_states", [t, none, none, none, none, u, p], [rates]),
         ),
-        to_dict=lambda: plain,
-        digest=lambda: hashlib.sha256(json.dumps(plain).encode()).hexdigest()[:16],
     )
-    values = Values(
-        {parameter.name: parameter.default for parameter in block.parameters},
-        {signal.name: signal.default for signal in block.inputs},
-        {},
-    )
-    return _BlockModel(
-        cast("Any", machine), cast("Any", _Equations(block)), method, step, 10.0, 10 * step, values,
-        np.array([state.start for state in block.states]), np.array([signal.default for signal in block.inputs]),
-        np.array([parameter.default for parameter in block.parameters]), {}, plugins,
-    )  # fmt: skip
+
+
+def _column(block: Block, what: str, given: Sequence[Any], size: int) -> ca.SX:
+    if len(given) != size:
+        raise ExportError(f"block '{block.name}': its {what} are {len(given)} expressions, expected {size}")
+    return ca.densify(ca.vertcat(ca.SX(0, 1), *given))
 
 
 def export_block(
@@ -192,10 +173,10 @@ def export_block(
     *,
     to: Selection[Exporter] = "native-fmu",
     step: float = 0.001,
-    integrator: Selection[StepMap] = "rk4",
+    integrator: Selection[Integrator] | None = None,
     plugins: PluginSet | None = None,
 ) -> Exported:
     """Write a block as an FMU; ``to`` may carry options, e.g. ``"native-fmu:fmi=3"``."""
     plugins = plugins or PluginSet()
-    exporter = select(plugins.exporters, to)
+    exporter = select(plugins.of("exporters"), to)
     return exporter.export(block_model(block, step, integrator, plugins), ExportSelection(), path)

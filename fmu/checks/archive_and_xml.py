@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from kingpost.fmu.checks.check import Verdict, finding, passed
-from kingpost.fmu.checks.subject import Subject, listed_few
+from kingpost.fmu.checks.fmu_under_test import FmuUnderTest, listed_few
 from kingpost.fmu.file.opened import DESCRIPTION, path_fault
 
 #: The ways of packing that FMI allows.
@@ -16,7 +16,7 @@ PACKINGS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflate"}
 MOST = 20
 
 
-def archive(subject: Subject) -> Verdict:
+def archive(subject: FmuUnderTest) -> Verdict:
     """Look at paths, packing, checksums and binaries."""
     fmu = subject.fmu
     faults = [f"member '{name}' has {fault}" for name in fmu.members if (fault := path_fault(name))]
@@ -42,7 +42,7 @@ def archive(subject: Subject) -> Verdict:
     return passed(f"{len(fmu.members)} members, {DESCRIPTION} is number {place}, {wanted} is there")
 
 
-def validate(subject: Subject) -> Verdict:
+def validate(subject: FmuUnderTest) -> Verdict:
     """Ask fmpy."""
     import fmpy
     from fmpy.validation import validate_fmu
@@ -53,7 +53,7 @@ def validate(subject: Subject) -> Verdict:
     return passed(f"fmpy {fmpy.__version__} finds no problem")
 
 
-def units(subject: Subject) -> Verdict:
+def units(subject: FmuUnderTest) -> Verdict:
     """Look for real variables without a unit."""
     real = [variable for variable in subject.variables.values() if variable.real and variable.causality != "independent"]
     bare = [variable.name for variable in real if not variable.unit]
@@ -66,7 +66,7 @@ def units(subject: Subject) -> Verdict:
     return passed(f"all {len(real)} real variables have one" if real else "there are no real variables")
 
 
-def structure(subject: Subject) -> Verdict:
+def structure(subject: FmuUnderTest) -> Verdict:
     """Compare the model structure with what the variables say that it must be."""
     description = subject.fmu.description
     declared = [variable for variable in description.modelVariables if getattr(variable, "alias", None) is None]

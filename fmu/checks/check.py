@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from kingpost.fmu.checks.subject import Subject
+    from kingpost.fmu.checks.fmu_under_test import FmuUnderTest
     from kingpost.fmu.file.opened import Fmu
 
 #: ``fault``: the check itself is broken, which says nothing about the FMU.
@@ -62,7 +62,7 @@ class Check:
     name: str
     #: What is true of a good FMU.
     title: str
-    stages: tuple[Callable[[Subject], Verdict], ...]
+    stages: tuple[Callable[[FmuUnderTest], Verdict], ...]
     needs: tuple[Need, ...] = ()
     #: Whether code of the FMU is run, and whether it takes steps.
     runs: bool = True

@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from kingpost.fmu.checks.check import Verdict, finding, not_applicable
-from kingpost.fmu.checks.subject import Manners, Subject
+from kingpost.fmu.checks.fmu_under_test import FmuUnderTest, Manners
 from kingpost.fmu.file.opened import Fmu, open_fmu
 from kingpost.fmu.instance.instance import FmiError, FmuEndedError
+from kingpost.fmu.process.program import hand_over, handed_over, leave, own_output, start_program
 from kingpost.fmu.running.experiment import Experiment
 
 #: What the trail says when a check is over.
@@ -38,11 +39,10 @@ _current: list[int] = []
 def main() -> None:
     """Serve requests from standard input until it ends."""
     if sys.argv[1:2] == [ONCE]:
-        perform(json.loads(Path(sys.argv[2]).read_text(encoding="utf-8")))
+        perform(handed_over(Path(sys.argv[2])))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt from the keyboard is for the other end, which then says stop
     signal.signal(signal.SIGTERM, _stop)
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever prints here must not be taken for an answer
+    answers = os.fdopen(own_output(), "w", encoding="utf-8")
     for line in sys.stdin:
         request = json.loads(line)
         if hasattr(os, "fork") and not request["poisoned"]:
@@ -67,7 +67,7 @@ def perform(request: dict[str, Any]) -> NoReturn:
         beside.replace(verdict_file)
 
     sys.path += [entry for entry in request["sys_path"] if entry not in sys.path]
-    subject = Subject(
+    subject = FmuUnderTest(
         _opened(request["fmu"], request["interface"]),
         Path(request["folder"]),
         Path(request["scratch"]),
@@ -80,14 +80,10 @@ def perform(request: dict[str, Any]) -> NoReturn:
     )
     keep(_verdict(request["function"], subject, kept), final=True)
     subject.note(LEAVING)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    if request["leaves_normally"]:
-        sys.exit()
-    os._exit(0)
+    leave(at_once=not request["leaves_normally"])
 
 
-def _verdict(function: str, subject: Subject, kept: list[Verdict]) -> Verdict:
+def _verdict(function: str, subject: FmuUnderTest, kept: list[Verdict]) -> Verdict:
     module, _, name = function.partition(":")
     try:
         stage = getattr(importlib.import_module(module), name)
@@ -158,15 +154,16 @@ def _end(pid: int) -> None:
 def _spawned(request: dict[str, Any]) -> dict[str, Any]:
     """Run a stage in a new interpreter, where processes cannot be forked or memory is to be handled differently."""
     file = Path(request["verdict"]).with_suffix(".request")
-    file.write_text(json.dumps(request), encoding="utf-8")
+    hand_over(request, file)
     with Path(request["printed"]).open("ab") as printed:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "kingpost.fmu.checks.child", ONCE, str(file)],
+        process = start_program(
+            "kingpost.fmu.checks.child",
+            ONCE,
+            str(file),
+            environment={"PYTHONMALLOC": "pymalloc_debug"} if request["poisoned"] else None,
             stdin=subprocess.DEVNULL,
             stdout=printed,
             stderr=printed,
-            env=os.environ | ({"PYTHONMALLOC": "pymalloc_debug"} if request["poisoned"] else {}),
-            start_new_session=True,
         )
         _current.append(process.pid)
         try:

@@ -9,14 +9,14 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.fmu.checks.check import Verdict, finding, not_applicable, passed
-from kingpost.fmu.checks.subject import Run, Subject
+from kingpost.fmu.checks.fmu_under_test import FmuUnderTest, Run
 from kingpost.fmu.file.variables import Variable
-from kingpost.fmu.instance.instance import Instance, Port
+from kingpost.fmu.instance.instance import Feed, Instance
 from kingpost.fmu.instance.modelexchange import ModelExchange
 
 #: Knowns that are tried one by one.
 MOST = 40
-STEPS = 5
+STEPS_BEFOREHAND = 5
 #: Step of a difference, relative to the value: the cube root of the precision, where both its errors are about equal.
 DELTA = float(np.finfo(float).eps) ** (1 / 3)
 #: Differences agree with derivatives if they do so to this relative precision, or within their own error.
@@ -40,7 +40,7 @@ class Compared:
         )
 
 
-def directional_derivatives(subject: Subject) -> Verdict:
+def directional_derivatives(subject: FmuUnderTest) -> Verdict:
     """Compare in initialisation mode, then after some steps."""
     outputs = [variable for variable in subject.outputs if variable.elements == 1]
     inputs = [variable for variable in subject.inputs if variable.elements == 1][:MOST]
@@ -55,7 +55,7 @@ def directional_derivatives(subject: Subject) -> Verdict:
         return _finding("in initialisation mode", wrong, pairs)
     instance.exit_initialization()
     run = Run(subject, instance)
-    run.steps(subject.steps(STEPS))
+    run.steps(subject.steps(STEPS_BEFOREHAND))
     wrong, _ = _by_inputs(instance, outputs, inputs)
     if wrong and all(item.difference == 0 for item in wrong):
         # This FMU computes outputs in its steps only; between them differences say nothing.
@@ -67,10 +67,10 @@ def directional_derivatives(subject: Subject) -> Verdict:
     )
 
 
-def _model_exchange(subject: Subject, outputs: Sequence[Variable], inputs: Sequence[Variable]) -> Verdict:
+def _model_exchange(subject: FmuUnderTest, outputs: Sequence[Variable], inputs: Sequence[Variable]) -> Verdict:
     """Compare rates and outputs, by inputs and by states, in continuous-time mode."""
     run = subject.start()
-    run.steps(subject.steps(STEPS))
+    run.steps(subject.steps(STEPS_BEFOREHAND))
     instance = run.instance
     assert isinstance(instance, ModelExchange)
     rates = [subject.variables[unknown.variable.name] for unknown in subject.fmu.description.derivatives]
@@ -87,14 +87,14 @@ def _model_exchange(subject: Subject, outputs: Sequence[Variable], inputs: Seque
 
 
 def _by_inputs(instance: Instance, unknowns: Sequence[Variable], inputs: Sequence[Variable]) -> tuple[list[Compared], int]:
-    wrong, port = [], Port(instance, unknowns)
+    wrong, feed = [], Feed(instance, unknowns)
     for known in inputs:
         base = float(instance.get(known)[0])
         size = known.number("nominal") or max(abs(base), 1.0)
 
         def at(value: float, known: Variable = known) -> FloatArray:
             instance.set(known, [value])
-            return port.read()
+            return feed.read()
 
         wrong += _compare(instance, unknowns, known, at, base, size)
         instance.set(known, [base])
@@ -102,14 +102,14 @@ def _by_inputs(instance: Instance, unknowns: Sequence[Variable], inputs: Sequenc
 
 
 def _by_states(instance: ModelExchange, unknowns: Sequence[Variable], states: Sequence[Variable]) -> tuple[list[Compared], int]:
-    wrong, port, x = [], Port(instance, unknowns), instance.states()
+    wrong, feed, x = [], Feed(instance, unknowns), instance.states()
     for i, known in enumerate(states[:MOST]):
 
         def at(value: float, i: int = i) -> FloatArray:
             moved = x.copy()
             moved[i] = value
             instance.set_states(moved)
-            return port.read()
+            return feed.read()
 
         wrong += _compare(instance, unknowns, known, at, float(x[i]), known.number("nominal") or max(abs(x[i]), 1.0))
         instance.set_states(x)

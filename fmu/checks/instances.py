@@ -7,24 +7,24 @@ import shutil
 import numpy as np
 
 from kingpost.fmu.checks.check import Verdict, finding, passed
-from kingpost.fmu.checks.subject import Subject, difference
+from kingpost.fmu.checks.fmu_under_test import FmuUnderTest, difference
 
-STEPS = 20
+INSTANCE_STEPS = 20
 #: Phase of the inputs of the second instance, so that they differ.
 OTHER = 1.0
 
 
-def alone(subject: Subject) -> Verdict:
+def alone(subject: FmuUnderTest) -> Verdict:
     """Let two instances run by themselves, one after the other, each in a process of its own as far as possible."""
     return _record(subject, "first", 0.0)
 
 
-def alone_too(subject: Subject) -> Verdict:
+def alone_too(subject: FmuUnderTest) -> Verdict:
     """Do the same with other inputs."""
     return _record(subject, "second", OTHER)
 
 
-def together(subject: Subject) -> Verdict:
+def together(subject: FmuUnderTest) -> Verdict:
     """Let both run at once, step by step, and compare."""
     first, second = subject.start("first"), subject.start("second", phase=OTHER)
     expected = [np.load(subject.scratch / f"{name}.npy") for name in ("first", "second")]
@@ -38,7 +38,7 @@ def together(subject: Subject) -> Verdict:
         if differs:
             return finding(f"the {name} of two instances is not what it is alone: {differs}")
     first.finish()
-    extra = second.steps(subject.two_parts((STEPS, 1), runs=2)[1])
+    extra = second.steps(subject.two_parts((INSTANCE_STEPS, 1), runs=2)[1])
     second.finish()
     inputs = "with different inputs" if subject.inputs else "without inputs"
     if not np.isfinite(extra).all():
@@ -46,7 +46,7 @@ def together(subject: Subject) -> Verdict:
     return passed(f"two at once {inputs}: {len(expected[0])} steps as alone, bit by bit")
 
 
-def many(subject: Subject) -> Verdict:
+def many(subject: FmuUnderTest) -> Verdict:
     """Make many instances, one after the other, then at once."""
     cost = subject.manners.instantiate + subject.manners.step
     count = subject.afford(subject.instances, 2 * cost)
@@ -76,9 +76,9 @@ def many(subject: Subject) -> Verdict:
     return passed(f"{count} one after the other and {count} at once{fewer}", instances=count)
 
 
-def two_loads(subject: Subject) -> Verdict:
+def two_loads(subject: FmuUnderTest) -> Verdict:
     """Load the library from two folders, unload one, and load it again."""
-    steps, one = subject.two_parts((STEPS, 1), runs=4)
+    steps, one = subject.two_parts((INSTANCE_STEPS, 1), runs=4)
     second_folder = subject.scratch / "second"
     shutil.copytree(subject.folder, second_folder)
     first = subject.start("first")
@@ -103,8 +103,8 @@ def two_loads(subject: Subject) -> Verdict:
     return passed("two copies at once, one of them unloaded and loaded again: the same results")
 
 
-def _record(subject: Subject, name: str, phase: float) -> Verdict:
+def _record(subject: FmuUnderTest, name: str, phase: float) -> Verdict:
     run = subject.start(name, phase=phase)
-    np.save(subject.scratch / f"{name}.npy", run.steps(subject.two_parts((STEPS, 1), runs=2)[0]))
+    np.save(subject.scratch / f"{name}.npy", run.steps(subject.two_parts((INSTANCE_STEPS, 1), runs=2)[0]))
     run.finish()
     return passed("recorded")

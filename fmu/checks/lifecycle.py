@@ -9,11 +9,11 @@ import time
 import numpy as np
 
 from kingpost.fmu.checks.check import Verdict, finding, not_applicable, passed
-from kingpost.fmu.checks.subject import SHARE, Run, Subject, difference, fill_fresh_memory, not_finite
+from kingpost.fmu.checks.fmu_under_test import SHARE, FmuUnderTest, Run, difference, fill_fresh_memory, not_finite
 from kingpost.fmu.instance.instance import FmiError, FmuEndedError
 
 #: Steps over which numbers are compared.
-STEPS = 20
+LIFECYCLE_STEPS = 20
 #: Steps of a whole run, unless its stop time comes first.
 MOST_STEPS = 20_000
 #: A reference that no FMU has.
@@ -21,7 +21,7 @@ UNUSED = 0xFFFFFFF0
 AWKWARD = "brønnøysund prøve 1"
 
 
-def start(subject: Subject) -> Verdict:
+def start(subject: FmuUnderTest) -> Verdict:
     """Load, instantiate, initialise."""
     begin = time.perf_counter()
     run = subject.start()
@@ -36,7 +36,7 @@ def start(subject: Subject) -> Verdict:
     return passed(said, instantiate=seconds, takes_inputs=takes_inputs)
 
 
-def run(subject: Subject) -> Verdict:
+def run(subject: FmuUnderTest) -> Verdict:
     """Run to the stop time, or for as long as there is time."""
     whole = round((subject.times.t_stop - subject.times.t_start) / subject.times.step)
     run = subject.start()
@@ -65,7 +65,7 @@ def run(subject: Subject) -> Verdict:
     return passed(f"{run.count} steps of {subject.times.step:g} s to t = {run.time:g} s{rest}", step=seconds)
 
 
-def after_error(subject: Subject) -> Verdict:
+def after_error(subject: FmuUnderTest) -> Verdict:
     """Provoke an error and do what masters do then: terminate and free the instance, and leave some day."""
     fill_fresh_memory(0xA5)
     run = subject.start()
@@ -96,19 +96,19 @@ def _error(run: Run) -> str:
     return ""
 
 
-def leave(subject: Subject) -> Verdict:
+def leave(subject: FmuUnderTest) -> Verdict:
     """Use an instance, end it properly and unload the library; the process ends after that."""
     run = subject.start()
-    run.steps(subject.steps(STEPS))
+    run.steps(subject.steps(LIFECYCLE_STEPS))
     run.instance.terminate()
     run.instance.free()
     run.instance.unload()
     return passed("terminated, freed and unloaded")
 
 
-def reset(subject: Subject) -> Verdict:
+def reset(subject: FmuUnderTest) -> Verdict:
     """Compare a run after a reset with the first."""
-    steps = subject.steps(STEPS, runs=2)
+    steps = subject.steps(LIFECYCLE_STEPS, runs=2)
     run = subject.start()
     first, rows = run.row(), run.steps(steps)
     run.instance.reset()
@@ -122,9 +122,9 @@ def reset(subject: Subject) -> Verdict:
     return passed(f"{steps} steps after reset() are equal to the first, bit by bit")
 
 
-def folder_name(subject: Subject) -> Verdict:
+def folder_name(subject: FmuUnderTest) -> Verdict:
     """Start the FMU from a folder with other letters than English ones and a space."""
-    steps = subject.steps(STEPS, runs=2)
+    steps = subject.steps(LIFECYCLE_STEPS, runs=2)
     plain = subject.start()
     rows = plain.steps(steps)
     plain.finish()

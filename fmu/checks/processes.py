@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -16,25 +15,23 @@ from typing import Any
 from kingpost.base.errors import KingpostError
 from kingpost.fmu.checks.check import Check, Verdict
 from kingpost.fmu.process.endings import describe_ending
+from kingpost.fmu.process.program import last_printed, start_program
 from kingpost.fmu.process.trail import read_trail
-
-#: Lines of what a process printed that are shown with a finding.
-PRINTED = 5
 
 
 class Nursery:
     """Processes for checks. One nursery can serve any number of FMUs; use it in a ``with`` statement."""
 
     def __init__(self) -> None:
-        # Threads of a numerical library would not survive a fork; modules of the current folder must not stand in for others.
-        environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed by close()
-        self._process = process = subprocess.Popen(
-            [sys.executable, "-m", "kingpost.fmu.checks.child"],
+        self._process = process = start_program(
+            "kingpost.fmu.checks.child",
+            # Threads of a numerical library would not survive a fork.
+            environment={"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            session=False,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            env=environment,
             encoding="utf-8",
         )
         assert process.stdin is not None
@@ -88,8 +85,7 @@ class Nursery:
         under_way, reached = read_trail(files["trail"])
         how = f"did not end within {request['limit']:g} s" if answer["timed_out"] else describe_ending(answer["code"])
         before = () if verdict is None else (f"before that: {verdict.summary}", *verdict.details)
-        printed = _text(files["printed"]).strip().splitlines()[-PRINTED:]
-        details = (*before, *(f"printed: {line}" for line in printed))
+        details = (*before, *(f"printed: {line}" for line in last_printed(files["printed"])))
         data = {"exit_code": answer["code"], "timed_out": answer["timed_out"], "while": under_way, "reached": reached}
         return Verdict("finding", f"the process {how} while {under_way}", details, data)
 
@@ -113,7 +109,3 @@ def _stored(path: Path) -> tuple[Verdict | None, bool]:
         return None, False
     record = json.loads(path.read_text(encoding="utf-8"))
     return Verdict(record["outcome"], record["summary"], tuple(record["details"]), record["data"]), record["final"]
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from kingpost.fmu.checks.check import Verdict, finding, not_applicable, passed
-from kingpost.fmu.checks.subject import Run, Subject, short_time
+from kingpost.fmu.checks.fmu_under_test import FmuUnderTest, Run, short_time
 from kingpost.fmu.instance.instance import FmiError
 
 STATM = Path("/proc/self/statm")
@@ -26,7 +26,7 @@ PATIENCE = 0.05
 BLOCKS, BLOCK = 9, 200
 
 
-def memory(subject: Subject) -> Verdict:
+def memory(subject: FmuUnderTest) -> Verdict:
     """Step on and on, and see whether memory grows all the time."""
     if not STATM.is_file():
         return not_applicable("this system does not say how much memory a process uses")
@@ -63,7 +63,7 @@ def memory(subject: Subject) -> Verdict:
     return Verdict("pass", said, (), data)
 
 
-def speed(subject: Subject) -> Verdict:
+def speed(subject: FmuUnderTest) -> Verdict:
     """Take the time of steps, and of getting and setting."""
     if math.isfinite(subject.manners.safe_until):
         return not_applicable("it cannot be stepped for long, see 'run'")
@@ -95,7 +95,7 @@ def speed(subject: Subject) -> Verdict:
     return passed(said, step_s=step, read_s=reading, real_time_factor=subject.times.step / max(step, 1e-9))
 
 
-def logging(subject: Subject) -> Verdict:
+def logging(subject: FmuUnderTest) -> Verdict:
     """Ask for messages of every category, and take them."""
     instance = subject.load()
     categories = [category.name for category in subject.fmu.description.logCategories]

@@ -13,7 +13,7 @@ from typing import Any
 from kingpost.base.errors import FileError, KingpostError, closest, listed
 from kingpost.fmu.checks.check import Check, Report, Result, Verdict, not_applicable
 from kingpost.fmu.checks.processes import Nursery
-from kingpost.fmu.file.opened import Fmu, Interface, open_fmu
+from kingpost.fmu.file.opened import FmiKind, Fmu, open_fmu
 from kingpost.fmu.running.experiment import experiment
 
 #: Stop time, in s after the start, of an FMU that names none.
@@ -48,7 +48,7 @@ class CheckOptions:
     stop_time: float | None = None
     step: float | None = None
     instances: int = 100
-    interface: Interface | None = None
+    interface: FmiKind | None = None
 
     def __post_init__(self) -> None:
         if not self.timeout > 0:

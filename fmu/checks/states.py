@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from kingpost.fmu.checks.check import Verdict, finding, passed
-from kingpost.fmu.checks.subject import Run, Subject, difference, fill_fresh_memory
+from kingpost.fmu.checks.fmu_under_test import FmuUnderTest, Run, difference, fill_fresh_memory
 
 #: Before and after the state that is kept.
 PARTS = (5, 10)
-STEPS = 30
+STATE_STEPS = 30
 
 
-def rollback(subject: Subject) -> Verdict:
+def rollback(subject: FmuUnderTest) -> Verdict:
     """Get the state, step, set the state, step again; twice."""
     before, after = subject.two_parts(PARTS, runs=3)
     run = subject.start(go_back=True)
@@ -37,7 +37,7 @@ def rollback(subject: Subject) -> Verdict:
     return passed(f"{after} steps repeated twice from a saved state, {len(at)} values equal bit by bit")
 
 
-def save(subject: Subject) -> Verdict:
+def save(subject: FmuUnderTest) -> Verdict:
     """Serialise a state and go on from it."""
     before, after = subject.two_parts(PARTS)
     run = subject.start(go_back=True)
@@ -49,7 +49,7 @@ def save(subject: Subject) -> Verdict:
     return passed("saved")
 
 
-def resume(subject: Subject) -> Verdict:
+def resume(subject: FmuUnderTest) -> Verdict:
     """Go on from a serialised state in another process."""
     content = (subject.scratch / "state.bin").read_bytes()
     expected = np.load(subject.scratch / "rows.npy")
@@ -63,14 +63,14 @@ def resume(subject: Subject) -> Verdict:
     return passed(f"{len(content)} bytes, {len(expected)} steps in another process equal bit by bit")
 
 
-def once(subject: Subject) -> Verdict:
+def once(subject: FmuUnderTest) -> Verdict:
     """Run once."""
     fill_fresh_memory(0x5A)
     np.save(subject.scratch / "rows.npy", _whole(subject.start(), subject))
     return passed("recorded")
 
 
-def again(subject: Subject) -> Verdict:
+def again(subject: FmuUnderTest) -> Verdict:
     """Run again in another process, and there a second instance, at another address."""
     fill_fresh_memory(0xA5)
     expected = np.load(subject.scratch / "rows.npy")
@@ -87,5 +87,5 @@ def again(subject: Subject) -> Verdict:
     return passed(f"{len(expected) - 1} steps in two processes and in a second instance, equal bit by bit")
 
 
-def _whole(run: Run, subject: Subject) -> np.ndarray:
-    return np.vstack([run.row(), run.steps(subject.steps(STEPS, runs=3))])
+def _whole(run: Run, subject: FmuUnderTest) -> np.ndarray:
+    return np.vstack([run.row(), run.steps(subject.steps(STATE_STEPS, runs=3))])

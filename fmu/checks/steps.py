@@ -6,12 +6,12 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.fmu.checks.check import Verdict, finding, passed
-from kingpost.fmu.checks.subject import Run, Subject, not_finite
-from kingpost.fmu.instance.instance import FmiError, Port
+from kingpost.fmu.checks.fmu_under_test import FmuUnderTest, Run, not_finite
+from kingpost.fmu.instance.instance import Feed, FmiError
 from kingpost.fmu.instance.log import status_name
 
 #: Steps of the longest kind.
-STEPS = 8
+COMPARED_STEPS = 8
 #: Differences below this part of a value are round-off and tolerances of solvers.
 CONSISTENT = 1e-6
 #: A difference above this part of a value is more than the effect of a coarser step.
@@ -21,9 +21,9 @@ SHRINKS = 0.9
 MATTERS = 1e-4
 
 
-def step_size(subject: Subject) -> Verdict:
+def step_size(subject: FmuUnderTest) -> Verdict:
     """Cover the same time in steps of H, H/2 and H/4, with inputs at rest."""
-    count = subject.steps(STEPS, runs=7)
+    count = subject.steps(COMPARED_STEPS, runs=7)
     outputs = [variable for variable in subject.outputs if variable.variability == "continuous"]
     if not outputs:
         return Verdict("not applicable", "there are no continuous real outputs")
@@ -57,7 +57,7 @@ def step_size(subject: Subject) -> Verdict:
     return Verdict("pass", f"consistent; {numbers}", (), data)
 
 
-def odd_steps(subject: Subject) -> Verdict:
+def odd_steps(subject: FmuUnderTest) -> Verdict:
     """Try a step of zero, a step backwards, and a step beyond the stop time: any status will do, but no crash and no nan."""
     h, t0 = subject.times.step, subject.times.t_start
     answers = []
@@ -83,15 +83,15 @@ def odd_steps(subject: Subject) -> Verdict:
     return passed("; ".join(answers))
 
 
-def _table(subject: Subject, count: int, parts: int) -> tuple[tuple[str, ...], FloatArray]:
+def _table(subject: FmuUnderTest, count: int, parts: int) -> tuple[tuple[str, ...], FloatArray]:
     """Return the outputs after each H, covered in ``parts`` steps."""
     run = subject.start()
-    port = Port(run.instance, [variable for variable in subject.outputs if variable.variability == "continuous"])
+    feed = Feed(run.instance, [variable for variable in subject.outputs if variable.variability == "continuous"])
     rows = []
     h = subject.times.step
     for i in range(count):
         for j in range(parts):
             run.instance.step(subject.times.t_start + (i + j / parts) * h, h / parts)
-        rows.append(port.read())
+        rows.append(feed.read())
     run.finish()
-    return port.labels, np.array(rows)
+    return feed.labels, np.array(rows)

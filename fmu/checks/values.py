@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from kingpost.fmu.checks.check import Verdict, finding, not_applicable, passed
-from kingpost.fmu.checks.subject import Run, Subject, difference, listed_few, not_finite
+from kingpost.fmu.checks.fmu_under_test import FmuUnderTest, Run, difference, listed_few, not_finite
 from kingpost.fmu.file.variables import Variable, settable
 from kingpost.fmu.instance.instance import FmiError, Instance
 from kingpost.fmu.instance.log import status_name
 
 #: Inputs that are tried one by one.
 MOST = 8
-STEPS = 3
+STEPS_AFTER_MISUSE = 3
 #: By which part of themselves start values are moved: so that it shows, and parameters so little that no model minds.
 INPUT_MOVE, PARAMETER_MOVE = 0.01, 1e-9
 #: Lines of details.
@@ -29,10 +29,10 @@ TRIED: dict[int, dict[str, Any]] = {
 }
 
 
-def unknown_references(subject: Subject) -> Verdict:
+def unknown_references(subject: FmuUnderTest) -> Verdict:
     """Get and set references that do not exist, then use the instance as if nothing had been."""
     untouched = subject.start()
-    expected = untouched.steps(STEPS)
+    expected = untouched.steps(STEPS_AFTER_MISUSE)
     untouched.finish()
     highest = max((variable.reference for variable in subject.variables.values()), default=0)
     run = subject.start()
@@ -42,7 +42,7 @@ def unknown_references(subject: Subject) -> Verdict:
         return finding(said, *wrong[:-1][:LINES])
     subject.keep(finding("after unknown references the instance does not go on", *wrong[:LINES]))
     try:
-        differs = difference(run.observed.labels, expected, run.steps(STEPS))
+        differs = difference(run.observed.labels, expected, run.steps(STEPS_AFTER_MISUSE))
     except FmiError as error:
         said = f"after unknown references were refused, the instance no longer works: {error}"
         return finding(said, *wrong[:LINES], *subject.log.last())
@@ -70,7 +70,7 @@ def _misuse(run: Run, unused: int) -> tuple[list[str], bool]:
     return wrong, False
 
 
-def not_a_number(subject: Subject) -> Verdict:
+def not_a_number(subject: FmuUnderTest) -> Verdict:
     """Set nan and inf; they must not come out again under the name of success."""
     inputs = subject.inputs[:MOST]
     parameters = [
@@ -97,7 +97,7 @@ def not_a_number(subject: Subject) -> Verdict:
     return passed(f"nan and inf in {len(inputs or parameters)} {what}: {counted}")
 
 
-def first_outputs(subject: Subject) -> Verdict:
+def first_outputs(subject: FmuUnderTest) -> Verdict:
     """Look at outputs between initialisation and the first step."""
     run = subject.start()
     labels, first = run.observed.labels, run.row()
@@ -121,7 +121,7 @@ def first_outputs(subject: Subject) -> Verdict:
     return passed(f"{len(first)} values are finite, and the same after a step of zero")
 
 
-def set_values(subject: Subject) -> Verdict:
+def set_values(subject: FmuUnderTest) -> Verdict:
     """Set what may be set before, during and after initialisation, and read it back."""
     instance = subject.load()
     first = {
@@ -153,7 +153,7 @@ def set_values(subject: Subject) -> Verdict:
     return passed(f"{len(values)} before and {len(later)} after initialisation are taken and read back{note}")
 
 
-def _with_bad_value(subject: Subject, variable: Variable, bad: float, before: bool) -> str:
+def _with_bad_value(subject: FmuUnderTest, variable: Variable, bad: float, before: bool) -> str:
     """Set a value that is no number, before initialisation or after some steps; return what came of it."""
     instance = subject.load()
     values = [bad] * variable.elements

@@ -6,13 +6,16 @@ import argparse
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kingpost.base.errors import KingpostError
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json
-from kingpost.fmu.checks import CheckOptions, Report, Result, check_fmu
-from kingpost.fmu.commands.kinds import KINDS, add_kind_argument
-from kingpost.registry.pluginset import PluginSet
+from kingpost.fmu.commands.options import add_kind_argument, chosen_kind
+
+if TYPE_CHECKING:
+    from kingpost.fmu.checks import Report, Result
+    from kingpost.registry.pluginset import PluginSet
 
 #: Exit status if something is wrong with the FMU.
 FINDINGS = 8
@@ -49,13 +52,15 @@ class FmuCheck(Command):
         parser.set_defaults(refuse=parser.error)
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.fmu.checks import CheckOptions, check_fmu
+
         if arguments.list:
             return _list_checks(arguments.json)
         if arguments.fmu is None:
             arguments.refuse("the following arguments are required: FILE.fmu")
         report = check_fmu(
             arguments.fmu,
-            CheckOptions(arguments.timeout, arguments.stop_time, arguments.step, arguments.instances, KINDS[arguments.kind]),
+            CheckOptions(arguments.timeout, arguments.stop_time, arguments.step, arguments.instances, chosen_kind(arguments)),
             only=arguments.only,
             skip=arguments.skip,
             progress=(lambda result: None) if arguments.json else show,

@@ -5,20 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import MechanismError, listed
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
 from kingpost.cli.result_options import add_result_options, result_options
 from kingpost.cli.results import carried_out, channel_rows, file_row, tell
-from kingpost.fmu.cosim.description.ssp import open_ssp
-from kingpost.fmu.cosim.description.system_file import SystemFile, read_system_file
-from kingpost.fmu.cosim.picture import draw_system, save_picture
-from kingpost.fmu.cosim.run import Cosimulation, prepare_cosimulation
-from kingpost.fmu.cosim.wiring.wires import Wire
-from kingpost.registry.pluginset import PluginSet
-from kingpost.results.history import History
+
+if TYPE_CHECKING:
+    from kingpost.fmu.cosim.description.system_file import SystemFile
+    from kingpost.fmu.cosim.run import Cosimulation
+    from kingpost.fmu.cosim.wiring.wires import Wire
+    from kingpost.registry.pluginset import PluginSet
+    from kingpost.results.history import History
 
 #: More connections between two components than this are told by their number.
 MANY = 12
@@ -56,12 +56,18 @@ class Cosim(Command):
         add_result_options(parser, subject="SYSTEM", report="plots", json="run.json, or what --check finds,")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.fmu.cosim.description.ssp import open_ssp
+        from kingpost.fmu.cosim.description.system_file import SystemFile, read_system_file
+
         if arguments.system.suffix.lower() == ".ssp":
             with open_ssp(arguments.system) as system:
                 return self._carry_out(SystemFile(arguments.system, system, plugins), arguments)
         return self._carry_out(read_system_file(arguments.system, plugins), arguments)
 
     def _carry_out(self, file: SystemFile, arguments: argparse.Namespace) -> int:
+        from kingpost.fmu.cosim.picture import draw_system, save_picture
+        from kingpost.fmu.cosim.run import prepare_cosimulation
+
         try:
             plan = prepare_cosimulation(file.system.with_changes(**_changes(arguments)), file.plugins)
         except MechanismError as error:
@@ -115,9 +121,7 @@ def describe(plan: Cosimulation) -> dict[str, Any]:
             }
             for name, described in plan.components.items()
         },
-        "connections": [
-            {"from": wire.names[0], "to": wire.names[1], "factor": wire.factor, "offset": wire.offset} for wire in plan.wires
-        ],
+        "connections": plan.connections(),
         "algebraic_loops": [{"chain": list(loop.chain), "certain": loop.certain} for loop in plan.loops],
         "warnings": list(plan.notes),
     }

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import ExportError, listed
+from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
+from kingpost.cli.how import OPTIONS, add_how_arguments, settings_from
 from kingpost.cli.output import print_json, print_table
-from kingpost.fmu.interface.setpoints import with_setpoint_inputs
-from kingpost.fmu.osp.model_description import write_osp_description
-from kingpost.mechanism.load_request import LoadsWanted
-from kingpost.mechanism.mechanism import Mechanism
-from kingpost.modelfiles.source import add_model_argument, open_source
-from kingpost.registry.pluginset import PluginSet
+from kingpost.cli.state import warn_of_fitted_start
 from kingpost.registry.selection import make, split_selection
-from kingpost.simulation.export_model import prepare_export
-from kingpost.simulation.exporter import ExportSelection
 
-#: Machines with at most this many joints show the loads of all of them unless the user says otherwise.
-FEW = 12
+if TYPE_CHECKING:
+    from kingpost.registry.pluginset import PluginSet
 
 
 class Export(Command):
@@ -44,19 +38,19 @@ class Export(Command):
         parser.add_argument(
             "--platforms", metavar="NAME+NAME", help="binaries to build, e.g. linux64+win64 (needs the 'cross' extra)"
         )
-        parser.add_argument("--formulation", metavar="NAME[:KEY=VALUE,...]", help="how the equations are written")
-        parser.add_argument(
-            "--integrator", default="rk4", metavar="NAME[:KEY=VALUE,...]", help="how time is advanced (default: rk4)"
+        add_how_arguments(
+            parser,
+            *(name for name in OPTIONS if name not in ("monitors", "backend", "output_step")),
+            t_end="suggested end time (default: the model's own)",
+            t_start="suggested start time (default: 0)",
+            step="longest internal step in s (default: the model's own)",
         )
-        parser.add_argument("--step", type=float, metavar="S", help="longest internal step in s (default: the model's own)")
         parser.add_argument("--communication-step", type=float, metavar="S", help="suggested to the user (default: ten steps)")
-        parser.add_argument("--t-end", type=float, metavar="S", help="suggested end time (default: the model's own)")
         parser.add_argument(
             "--outputs", action="append", metavar="PATTERN", help="variables to show, e.g. 'slew.*' (repeatable)"
         )
         parser.add_argument("--inputs", action="append", metavar="PATTERN", help="inputs to show; the others keep their values")
         parser.add_argument("--parameters", action="append", metavar="PATTERN", help="parameters to show (default: all)")
-        parser.add_argument("--loads", action="append", metavar="JOINT[:KEY=VALUE,...]", help="as in 'kingpost run'")
         parser.add_argument(
             "--setpoint-inputs", action="store_true", help="let inputs say where drives go, not the model's own paths"
         )
@@ -65,22 +59,27 @@ class Export(Command):
         parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
-        source = open_source(arguments.model, plugins, arguments.set)
-        mechanism = source.mechanism
+        from kingpost.fmu.interface.setpoints import with_setpoint_inputs
+        from kingpost.fmu.osp.model_description import write_osp_description
+        from kingpost.modelfiles.opened import open_model
+        from kingpost.simulation.export_model import prepare_export
+        from kingpost.simulation.exporter import ExportSelection
+
+        opened = open_model(arguments.model, plugins, arguments.set)
+        mechanism = opened.mechanism
         if arguments.setpoint_inputs:
-            mechanism = with_setpoint_inputs(mechanism, source.plugins, source.settings)
-        exporter = _exporter(arguments, source.plugins)
+            mechanism = with_setpoint_inputs(mechanism, opened.plugins, opened.settings)
+        exporter = _exporter(arguments, opened.plugins)
+        how = opened.how(settings_from(arguments))
+        how = how.with_usual_loads(how.with_cuts(mechanism, opened.plugins))
         model = prepare_export(
             mechanism,
-            settings=source.settings,
-            formulation=arguments.formulation,
-            integrator=arguments.integrator,
-            step=source.step if arguments.step is None else arguments.step,
+            settings=opened.settings,
             communication_step=arguments.communication_step,
-            t_end=source.t_end if arguments.t_end is None else arguments.t_end,
-            loads=_loads(arguments.loads, mechanism),
-            plugins=source.plugins,
+            how=how,
+            plugins=opened.plugins,
         )
+        warn_of_fitted_start(model.problem)
         selection = ExportSelection(arguments.outputs, arguments.inputs, arguments.parameters)
         path: Path = arguments.out or Path(f"{mechanism.name}{exporter.suffix}")
         done = exporter.export(model, selection, path)
@@ -96,7 +95,7 @@ class Export(Command):
 def _exporter(arguments: argparse.Namespace, plugins: PluginSet) -> Any:
     """Return the exporter with the options that the command line gives it."""
     name, options = split_selection(arguments.to)
-    cls = plugins.exporters.get(name)
+    cls = plugins.of("exporters").get(name)
     known = {field.name for field in fields(cls.Options)}
     for flag, option in (("fmi", "fmi"), ("kind", "fmu"), ("platforms", "platforms")):
         value = getattr(arguments, flag)
@@ -106,11 +105,3 @@ def _exporter(arguments: argparse.Namespace, plugins: PluginSet) -> Any:
             raise ExportError(f"exporter '{name}' has no choice of --{flag}; it takes: {listed(sorted(known))}")
         options[option] = value
     return make(cls, options)
-
-
-def _loads(chosen: Sequence[str] | None, mechanism: Mechanism) -> LoadsWanted | None:
-    if chosen is None:
-        return "all" if len(mechanism.joints) <= FEW else None
-    if list(chosen) in (["all"], ["none"]):
-        return "all" if chosen[0] == "all" else None
-    return [word for text in chosen for word in ([text] if ":" in text else text.split(","))]

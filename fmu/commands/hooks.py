@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from kingpost.cli.command import Command
+from typing import TYPE_CHECKING
+
 from kingpost.fmu.commands.check import FmuCheck
 from kingpost.fmu.commands.cosim import Cosim
 from kingpost.fmu.commands.export import Export
 from kingpost.fmu.commands.run import FmuRunner
 from kingpost.registry.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from kingpost.cli.command import Command
 
 
 @hookimpl

@@ -6,16 +6,19 @@ import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kingpost.cli.command import Command
-from kingpost.cli.output import ProgressBar
 from kingpost.cli.result_options import add_result_options, result_options
 from kingpost.cli.results import carried_out, channel_rows, file_row, tell
-from kingpost.fmu.commands.kinds import KINDS, add_kind_argument
-from kingpost.fmu.running import FmuError, FmuRun, Message, prepare_fmu
-from kingpost.fmu.running.job import SOLVERS
-from kingpost.registry.pluginset import PluginSet
-from kingpost.results.history import History
+from kingpost.fmu.commands.options import add_kind_argument, chosen_kind
+from kingpost.fmu.instance.solvers import SOLVERS
+
+if TYPE_CHECKING:
+    from kingpost.cli.output import ProgressBar
+    from kingpost.fmu.running import FmuRun, Message
+    from kingpost.registry.pluginset import PluginSet
+    from kingpost.results.history import History
 
 
 class FmuRunner(Command):
@@ -52,6 +55,8 @@ class FmuRunner(Command):
         parser.add_argument("--quiet", action="store_true", help="show warnings and errors of the FMU only")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.fmu.running import prepare_fmu
+
         run = prepare_fmu(
             arguments.fmu,
             arguments.t_end,
@@ -62,7 +67,7 @@ class FmuRunner(Command):
             outputs=[word for text in arguments.outputs for word in text.split(",")] if arguments.outputs else None,
             solver=arguments.solver,
             tolerance=arguments.tolerance,
-            interface=KINDS[arguments.kind],
+            interface=chosen_kind(arguments),
         )
         results = result_options(arguments, run.fmu.path.stem, plugins, arguments.write)
 
@@ -81,6 +86,8 @@ class FmuRunner(Command):
 
 def _settings(words: Iterable[str]) -> dict[str, str]:
     """Return ``{"mass": "2"}`` for ``["mass=2"]``; what a value may be depends on the variable."""
+    from kingpost.fmu.running import FmuError
+
     settings = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -91,6 +98,8 @@ def _settings(words: Iterable[str]) -> dict[str, str]:
 
 
 def _with_plugins(history: History, plugins: PluginSet) -> History:
+    from kingpost.results.history import History
+
     return History(history.time, history.channels, history.values, {**history.provenance, "plugins": plugins.sources()})
 
 

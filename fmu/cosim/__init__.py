@@ -1,20 +1,33 @@
 """Co-simulation: FMUs and Kingpost models side by side, advanced by a master."""
 
-from kingpost.fmu.cosim.description.ssp import open_ssp, read_ssp
-from kingpost.fmu.cosim.description.system import Component, Connection, CosimError, PowerBond, System
-from kingpost.fmu.cosim.description.system_file import read_system
-from kingpost.fmu.cosim.run import Cosimulation, cosimulate, prepare_cosimulation
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Component",
-    "Connection",
-    "CosimError",
-    "Cosimulation",
-    "PowerBond",
-    "System",
-    "cosimulate",
-    "open_ssp",
-    "prepare_cosimulation",
-    "read_ssp",
-    "read_system",
-]
+from kingpost.base.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from kingpost.fmu.cosim.description.ssp import open_ssp, read_ssp
+    from kingpost.fmu.cosim.description.system import Component, Connection, CosimError, PowerBond, System
+    from kingpost.fmu.cosim.description.system_file import read_system
+    from kingpost.fmu.cosim.run import Cosimulation, cosimulate, prepare_cosimulation
+
+    __all__ = [
+        "Component",
+        "Connection",
+        "CosimError",
+        "Cosimulation",
+        "PowerBond",
+        "System",
+        "cosimulate",
+        "open_ssp",
+        "prepare_cosimulation",
+        "read_ssp",
+        "read_system",
+    ]
+else:
+    PLACES = {
+        "description.ssp": ("open_ssp", "read_ssp"),
+        "description.system": ("Component", "Connection", "CosimError", "PowerBond", "System"),
+        "description.system_file": ("read_system",),
+        "run": ("Cosimulation", "cosimulate", "prepare_cosimulation"),
+    }
+    __getattr__, __dir__, __all__ = lazy_names(__name__, PLACES)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kingpost.base.errors import KingpostError, listed
 from kingpost.base.files import write_whole
-from kingpost.fmu.cosim.run import Cosimulation
+from kingpost.fmu.cosim.plan import Plan
 from kingpost.fmu.cosim.wiring.graph import layers
 from kingpost.fmu.cosim.wiring.wires import Wire
 from kingpost.results.figures import FORMATS, check_installed, save
@@ -24,7 +24,7 @@ WIDTH, HEIGHT = 1.5, 0.7
 ACROSS, DOWN = 4.6, 2.2
 
 
-def draw_system(plan: Cosimulation) -> Figure:
+def draw_system(plan: Plan) -> Figure:
     """Return a picture of a system; arrows to the left and within a layer are bent, so that none lies on another."""
     check_installed()
     from matplotlib.figure import Figure  # an extra, and slow to import
@@ -60,7 +60,7 @@ def save_picture(figure: Figure, path: Path) -> None:
     write_whole(path, lambda beside: save(figure, beside))
 
 
-def _subtitle(plan: Cosimulation, name: str) -> str:
+def _subtitle(plan: Plan, name: str) -> str:
     facts = plan.components[name].facts
     return str(facts["fmu"] if "fmu" in facts else facts["model"])
 

@@ -18,7 +18,7 @@ STRETCHES, OSCILLATING, STEADY = 4, 100.0, 1e10
 #: Turns in a stretch from which on a value counts as oscillating: slower motions are resolved by the communication step.
 TURNS = 6
 #: Values that are so much smaller than the largest one of their component are rounding errors, which may grow.
-ROUNDING = 1e-12
+ROUNDING_SHARE = 1e-12
 CURES = (
     "Such a coupling is unstable where one side's inertia outweighs the other's, and shorter steps do not cure it. Use a "
     "smaller mass ratio, let one side take the interface inertia of the other (docs/cosim.md; then shorter steps help), or "
@@ -63,7 +63,7 @@ class Watch:
         rows = np.abs(self._ring[[(self._count - steps + i) % STRETCH for i in range(steps)]])
         before, after = rows[: steps // 2].max(axis=0), rows[steps // 2 :].max(axis=0)
         for part in self._parts:
-            before[part & (after < ROUNDING * after[part].max())] = 0.0
+            before[part & (after < ROUNDING_SHARE * after[part].max())] = 0.0
         times = np.divide(after, before, out=np.ones(len(after)), where=before > 0)
         worst = int(np.argmax(times)) if len(times) else 0
         if not len(times) or times[worst] < OSCILLATING:
@@ -89,7 +89,7 @@ class Watch:
     def _compare(self, t: float) -> None:
         largest = np.abs(self._ring).max(axis=0)
         for part in self._parts:
-            largest[part & (largest < ROUNDING * largest[part].max())] = 0.0
+            largest[part & (largest < ROUNDING_SHARE * largest[part].max())] = 0.0
         grown = (largest > self._growth * self._largest) & (self._largest > 0)
         ratio = np.divide(largest, self._largest, out=np.ones(len(largest)), where=grown)
         self._stretches = np.where(grown, self._stretches + 1, 0)

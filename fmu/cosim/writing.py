@@ -16,9 +16,9 @@ from kingpost.fmu.cosim.components.fmu import FmuComponent
 from kingpost.fmu.cosim.components.model import ModelComponent
 from kingpost.fmu.cosim.description.ssp import ANNOTATION, FMU_TYPE, STRUCTURE
 from kingpost.fmu.cosim.description.system import System
-from kingpost.fmu.cosim.run import Cosimulation, prepare_cosimulation
+from kingpost.fmu.cosim.plan import Plan
 from kingpost.fmu.export.native.exporter import NativeFmu
-from kingpost.fmu.osp.model_description import write_osp_system
+from kingpost.fmu.osp.system_structure import write_osp_system
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.exporter import ExportSelection
 
@@ -33,7 +33,7 @@ TYPES = {"real": "Real", "integer": "Integer", "boolean": "Boolean"}
 def write_ssp(system: System, path: str | Path, plugins: PluginSet | None = None) -> Path:
     """Write a system with its FMUs as an SSP 1.0 archive; models become native FMUs (FMI 2). Return its path."""
     path = Path(path)
-    plan = prepare_cosimulation(system, plugins)
+    plan = Plan.of(system, plugins)
     with tempfile.TemporaryDirectory(prefix="kingpost-ssp-") as place:
         fmus = _gathered(plan, Path(place))
         text = "\n".join(_structure(plan, fmus)) + "\n"
@@ -54,7 +54,7 @@ def write_osp(system: System, folder: str | Path, plugins: PluginSet | None = No
     libcosim's fixed-step algorithm then does what master 'jacobi' does here.
     """
     folder = Path(folder)
-    plan = prepare_cosimulation(system, plugins)
+    plan = Plan.of(system, plugins)
     changed = [f"{wire.names[0]} -> {wire.names[1]}" for wire in plan.wires if wire.factor != 1 or wire.offset]
     if changed:
         raise ExportError(
@@ -75,7 +75,7 @@ def write_osp(system: System, folder: str | Path, plugins: PluginSet | None = No
     return target
 
 
-def _gathered(plan: Cosimulation, folder: Path) -> dict[str, Path]:
+def _gathered(plan: Plan, folder: Path) -> dict[str, Path]:
     """Put the FMU of every component into a folder: copies, and exports of models; FMUs of one content share a file."""
     fmus: dict[str, Path] = {}
     for name, described in plan.components.items():
@@ -90,7 +90,7 @@ def _gathered(plan: Cosimulation, folder: Path) -> dict[str, Path]:
     return fmus
 
 
-def _structure(plan: Cosimulation, fmus: Mapping[str, Path]) -> Iterator[str]:
+def _structure(plan: Plan, fmus: Mapping[str, Path]) -> Iterator[str]:
     system = plan.system
     spaces = " ".join(f'xmlns:{prefix}="{address}"' for prefix, address in SPACES.items())
     yield '<?xml version="1.0" encoding="UTF-8"?>'
@@ -123,7 +123,7 @@ def _structure(plan: Cosimulation, fmus: Mapping[str, Path]) -> Iterator[str]:
     yield "</ssd:SystemStructureDescription>"
 
 
-def _master(plan: Cosimulation) -> str:
+def _master(plan: Plan) -> str:
     """Return the master with its options, as a user would write it."""
     options = ",".join(f"{key}={_word(value)}" for key, value in vars(plan.master.options).items() if value is not None)
     return f"{plan.master.name}:{options}" if options else plan.master.name
@@ -133,7 +133,7 @@ def _word(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, float) else str(value)
 
 
-def _element(plan: Cosimulation, name: str, described: Described, fmu: Path) -> Iterator[str]:
+def _element(plan: Plan, name: str, described: Described, fmu: Path) -> Iterator[str]:
     yield f'      <ssd:Component name={quoteattr(name)} type="{FMU_TYPE}" source={quoteattr(f"resources/{fmu.name}")}>'
     yield "        <ssd:Connectors>"
     used = {wire.output for wire in plan.wires if wire.source == name} | {

@@ -13,12 +13,12 @@ from xml.etree import ElementTree
 
 from kingpost.base.errors import FileError, KingpostError, MechanismError, listed
 
-Interface: TypeAlias = Literal["co-simulation", "model-exchange"]
+FmiKind: TypeAlias = Literal["co-simulation", "model-exchange"]
 DESCRIPTION = "modelDescription.xml"
 #: What Kingpost's own FMUs say about the machine inside: loads, geometry and channels, as in the provenance of a run.
 ANNOTATION = "resources/kingpost.json"
 #: The element of the model description for each interface.
-ELEMENTS: dict[Interface, str] = {"co-simulation": "CoSimulation", "model-exchange": "ModelExchange"}
+ELEMENTS: dict[FmiKind, str] = {"co-simulation": "CoSimulation", "model-exchange": "ModelExchange"}
 
 
 class FmuError(KingpostError):
@@ -38,8 +38,8 @@ class Fmu:
     sha256: str
     description: Any
     #: What the description says of each interface, as texts.
-    capabilities: Mapping[Interface, Mapping[str, str]]
-    interface: Interface
+    capabilities: Mapping[FmiKind, Mapping[str, str]]
+    interface: FmiKind
     members: tuple[str, ...]
     #: The content of resources/kingpost.json; its channels by name.
     annotation: Mapping[str, Any]
@@ -74,11 +74,7 @@ class Fmu:
     def default(self, name: Literal["startTime", "stopTime", "stepSize", "tolerance"]) -> float | None:
         """Return a number of the default experiment, if the description gives one that can be used."""
         experiment = self.description.defaultExperiment
-        text = None if experiment is None else getattr(experiment, name)
-        try:
-            return None if text is None else float(text)
-        except ValueError:
-            return None
+        return None if experiment is None else number_in(getattr(experiment, name))
 
     def library(self) -> str:
         """Return where the binary for this platform must be inside the archive."""
@@ -86,6 +82,13 @@ class Fmu:
 
         folder = fmpy.platform if self.major == 2 else fmpy.platform_tuple
         return f"binaries/{folder}/{self.identifier}{fmpy.sharedLibraryExtension}"
+
+    def missing_binary(self) -> str:
+        """Return that there is no binary for this platform, and which there are, or an empty text."""
+        if self.library() in self.members:
+            return ""
+        there = sorted({name.split("/")[1] for name in self.members if name.startswith("binaries/") and name.count("/") > 1})
+        return f"'{self.path.name}' has no binary for this platform ({self.library()}); it has {listed(there)}"
 
     def unpack(self, folder: Path) -> Path:
         """Unpack what can be unpacked safely into ``folder`` and return it."""
@@ -97,7 +100,7 @@ class Fmu:
         return folder
 
 
-def open_fmu(path: str | Path, interface: Interface | None = None) -> Fmu:
+def open_fmu(path: str | Path, interface: FmiKind | None = None) -> Fmu:
     """Read an FMU file, running nothing of it.
 
     Raises
@@ -116,7 +119,7 @@ def open_fmu(path: str | Path, interface: Interface | None = None) -> Fmu:
         raise FileError(
             f"'{path}' is an FMU of version '{version}'; FMI 2.0 and 3.0 are understood. Export it anew from its tool"
         )
-    capabilities: dict[Interface, Mapping[str, str]] = {}
+    capabilities: dict[FmiKind, Mapping[str, str]] = {}
     for kind, element in ELEMENTS.items():
         found = root.find(element)
         if found is not None:
@@ -132,7 +135,7 @@ def open_fmu(path: str | Path, interface: Interface | None = None) -> Fmu:
             record = _annotation(annotation)
         except ValueError as error:
             notes = (f"{ANNOTATION} in the FMU is not used: {error}",)
-    chosen: Interface = next(iter(capabilities)) if interface is None else interface
+    chosen: FmiKind = next(iter(capabilities)) if interface is None else interface
     return Fmu(
         path.resolve(),
         hashlib.sha256(path.read_bytes()).hexdigest(),
@@ -143,6 +146,14 @@ def open_fmu(path: str | Path, interface: Interface | None = None) -> Fmu:
         record,
         notes,
     )
+
+
+def number_in(text: str | None) -> float | None:
+    """Return the number that an attribute of the description gives, if it does."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None
 
 
 def path_fault(name: str) -> str:

@@ -179,9 +179,9 @@ class Instance(ABC):
         sizes = () if self.fmu.major == 2 else (variable.elements,)
         return list(self.call(f"getting '{variable.name}'", getter, [variable.reference], *sizes))
 
-    def feed(self, port: Port, values: FloatArray) -> None:
+    def feed(self, inputs: Feed, values: FloatArray) -> None:
         """Give inputs the values that they have from now on."""
-        port.write(values)
+        inputs.write(values)
 
     def reset(self) -> None:
         """Go back to what an instance is before its initialisation."""
@@ -195,6 +195,16 @@ class Instance(ABC):
         """Free the instance; its library stays loaded."""
         function = self.raw.fmi2FreeInstance if self.fmu.major == 2 else self.raw.fmi3FreeInstance
         self.call("freeing the instance", function, self.raw.component)
+
+    def finish(self) -> str:
+        """Terminate and free the instance, as masters do even after an error; return what the FMU says against it."""
+        said = ""
+        try:
+            self.terminate()
+        except FmiError as error:
+            said = str(error)
+        self.free()
+        return said
 
     def unload(self) -> None:
         """Unload the library, once for each instance that was made."""
@@ -266,7 +276,7 @@ class CoSimulation(Instance):
             return False
 
 
-class Port:
+class Feed:
     """Numeric variables that are read or written together, as one row of numbers; values are laid out once."""
 
     def __init__(self, instance: Instance, variables: Sequence[Variable]) -> None:

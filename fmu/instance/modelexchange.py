@@ -14,8 +14,8 @@ from fmpy.simulation import ForwardEuler
 
 from kingpost.base.arrays import FloatArray
 from kingpost.fmu.file.opened import Fmu
-from kingpost.fmu.instance.instance import CoSimulation, FmiError, FmuEndedError, Instance, Port
-from kingpost.fmu.running.job import SolverName
+from kingpost.fmu.instance.instance import CoSimulation, Feed, FmiError, FmuEndedError, Instance
+from kingpost.fmu.instance.solvers import SolverName
 
 #: Relative tolerance of CVode, if neither the user nor the FMU has another.
 TOLERANCE = 1e-6
@@ -83,11 +83,11 @@ class ModelExchange(Instance):
                 self._event(t)
         self.time = t
 
-    def feed(self, port: Port, values: FloatArray) -> None:
+    def feed(self, inputs: Feed, values: FloatArray) -> None:
         """Give inputs new values; a jump is an event, for the FMU and for the solver."""
-        if len(port) and not np.array_equal(port.read(), values):
+        if len(inputs) and not np.array_equal(inputs.read(), values):
             self.call("entering event mode", self.raw.enterEventMode)
-            port.write(values)
+            inputs.write(values)
             self._leave_event_mode(self.time)
 
     def save(self) -> Any:

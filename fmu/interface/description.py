@@ -41,104 +41,73 @@ def describe_model(
     The token is a hash of the description and of ``salt``, which stands for everything else that the FMU holds, so that it is
     the same for the same FMU and different for any other.
     """
-    writer = _describe_2 if version == 2 else _describe_3
-    text = "\n".join(writer(interface, kind, capabilities)) + "\n"
+    text = "\n".join(_describe(interface, version, kind, capabilities)) + "\n"
     digest = hashlib.sha256(f"{text}{salt}".encode()).hexdigest()
     token = f"{{{digest[:8]}-{digest[8:12]}-{digest[12:16]}-{digest[16:20]}-{digest[20:32]}}}"
     return text.replace(TOKEN, token), token
 
 
-def _describe_2(interface: Interface, kind: Kind, capabilities: Capabilities) -> Iterable[str]:
-    model = interface.model
-    index = {variable.reference: i for i, variable in enumerate(interface.variables, start=1)}
-    yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield _opened(
-        "fmiModelDescription",
-        fmiVersion="2.0", modelName=model.mechanism.name, guid=TOKEN, description=model.mechanism.description or None,
-        generationTool=capabilities.generation_tool, variableNamingConvention="flat",
-        numberOfEventIndicators="0" if kind == "me" else None,
-    )  # fmt: skip
-    common: dict[str, str | None] = {
-        "modelIdentifier": model_identifier(model.mechanism.name),
-        "needsExecutionTool": _true(capabilities.needs_execution_tool),
-        "canNotUseMemoryManagementFunctions": "true",
-        "canGetAndSetFMUstate": "true",
-        "canSerializeFMUstate": "true",
-        "providesDirectionalDerivative": _true(capabilities.directional_derivatives),
+def _describe(interface: Interface, version: Version, kind: Kind, capabilities: Capabilities) -> Iterable[str]:
+    mechanism = interface.model.mechanism
+    header = {
+        "fmiVersion": f"{version}.0",
+        "modelName": mechanism.name,
+        "guid" if version == 2 else "instantiationToken": TOKEN,
+        "description": mechanism.description or None,
+        "generationTool": capabilities.generation_tool,
+        "variableNamingConvention": "flat",
+        "numberOfEventIndicators": "0" if (version, kind) == (2, "me") else None,
     }
-    if kind == "cs":
-        common |= {
-            "canHandleVariableCommunicationStepSize": "true",
-            "canInterpolateInputs": _true(capabilities.input_interpolation),
-            "maxOutputDerivativeOrder": "0",
-        }
-    element = "CoSimulation" if kind == "cs" else "ModelExchange"
-    yield f"  {(_opened if capabilities.source_files else _tag)(element, **common)}"
-    if capabilities.source_files:
-        yield "    <SourceFiles>"
-        yield from (f"      {_tag('File', name=name)}" for name in capabilities.source_files)
-        yield "    </SourceFiles>"
-        yield f"  </{element}>"
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield _opened("fmiModelDescription", **header)
+    yield from _kind_element(interface, version, kind, capabilities)
     yield from _units(interface)
     yield "  <LogCategories>"
     yield from (f"    {_tag('Category', name=name, description=text)}" for name, text in LOG_CATEGORIES.items())
     yield "  </LogCategories>"
     yield f"  {_tag('DefaultExperiment', **_experiment(interface, kind))}"
-    yield "  <ModelVariables>"
-    for variable in interface.variables:
-        attributes = {
-            "name": variable.name,
-            "valueReference": str(variable.reference),
-            "causality": variable.causality,
-            "variability": variable.variability,
-            "initial": None if variable.causality == "input" else variable.initial,
-            "description": variable.description,
-        }
-        real = {**_bounds(variable), "derivative": _index(index, variable.derivative_of), "start": _number(variable.start)}
-        yield f"    {_opened('ScalarVariable', **attributes)}{_tag('Real', **real)}</ScalarVariable>"
-    yield "  </ModelVariables>"
-    yield "  <ModelStructure>"
-    groups = [("Outputs", interface.outputs, "tux" if kind == "me" else "tu")]
-    groups += [("Derivatives", interface.derivatives, "tux")]
-    groups += [("InitialUnknowns", interface.initial_unknowns, "tuxp")]
-    for group, variables, sources in groups:
-        if variables:
-            yield f"    <{group}>"
-            for variable in variables:
-                known = [str(index[reference]) for reference in _known(interface, variable, sources) if reference in index]
-                kinds = " ".join(["dependent"] * len(known))
-                place = str(index[variable.reference])
-                yield f"      {_tag('Unknown', index=place, dependencies=' '.join(known), dependenciesKind=kinds)}"
-            yield f"    </{group}>"
-    yield "  </ModelStructure>"
+    # How variables are named in the rest: FMI 2 counts them, FMI 3 uses their references.
+    names = {variable.reference: str(variable.reference) for variable in interface.variables}
+    if version == 2:
+        names = {reference: str(i) for i, reference in enumerate(names, start=1)}
+    yield from _variables(interface, version, names)
+    yield from _structure(interface, version, kind, names)
     yield "</fmiModelDescription>"
 
 
-def _describe_3(interface: Interface, kind: Kind, capabilities: Capabilities) -> Iterable[str]:
+def _kind_element(interface: Interface, version: Version, kind: Kind, capabilities: Capabilities) -> Iterable[str]:
+    """Yield the element for co-simulation or model exchange, which says what the FMU can do."""
+    state = "FMUstate" if version == 2 else "FMUState"
+    derivatives = "providesDirectionalDerivative" if version == 2 else "providesDirectionalDerivatives"
     model = interface.model
-    shown = {variable.reference for variable in interface.variables}
-    yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield _opened(
-        "fmiModelDescription",
-        fmiVersion="3.0", modelName=model.mechanism.name, instantiationToken=TOKEN,
-        description=model.mechanism.description or None, generationTool=capabilities.generation_tool,
-        variableNamingConvention="flat",
-    )  # fmt: skip
-    common: dict[str, str | None] = {
+    attributes: dict[str, str | None] = {
         "modelIdentifier": model_identifier(model.mechanism.name),
         "needsExecutionTool": _true(capabilities.needs_execution_tool),
-        "canGetAndSetFMUState": "true",
-        "canSerializeFMUState": "true",
-        "providesDirectionalDerivatives": _true(capabilities.directional_derivatives),
+        "canNotUseMemoryManagementFunctions": "true" if version == 2 else None,
+        f"canGetAndSet{state}": "true",
+        f"canSerialize{state}": "true",
+        derivatives: _true(capabilities.directional_derivatives),
     }
     if kind == "cs":
-        common |= {"canHandleVariableCommunicationStepSize": "true", "fixedInternalStepSize": _number(model.step)}
-    yield f"  {_tag('CoSimulation' if kind == 'cs' else 'ModelExchange', **common)}"
-    yield from _units(interface)
-    yield "  <LogCategories>"
-    yield from (f"    {_tag('Category', name=name, description=text)}" for name, text in LOG_CATEGORIES.items())
-    yield "  </LogCategories>"
-    yield f"  {_tag('DefaultExperiment', **_experiment(interface, kind))}"
+        attributes["canHandleVariableCommunicationStepSize"] = "true"
+        if version == 2:
+            attributes["canInterpolateInputs"] = _true(capabilities.input_interpolation)
+            attributes["maxOutputDerivativeOrder"] = "0"
+        else:
+            attributes["fixedInternalStepSize"] = _number(model.step)
+    element = "CoSimulation" if kind == "cs" else "ModelExchange"
+    # FMI 3 lists them in a file of their own.
+    if version == 3 or not capabilities.source_files:
+        yield f"  {_tag(element, **attributes)}"
+        return
+    yield f"  {_opened(element, **attributes)}"
+    yield "    <SourceFiles>"
+    yield from (f"      {_tag('File', name=name)}" for name in capabilities.source_files)
+    yield "    </SourceFiles>"
+    yield f"  </{element}>"
+
+
+def _variables(interface: Interface, version: Version, names: Mapping[int, str]) -> Iterable[str]:
     yield "  <ModelVariables>"
     for variable in interface.variables:
         attributes = {
@@ -148,24 +117,47 @@ def _describe_3(interface: Interface, kind: Kind, capabilities: Capabilities) ->
             "variability": variable.variability,
             "initial": None if variable.causality == "input" else variable.initial,
             "description": variable.description,
-            **_bounds(variable),
-            "derivative": None if variable.derivative_of is None else str(variable.derivative_of),
+        }
+        numbers = {
+            "unit": variable.unit,
+            "min": _number(variable.minimum),
+            "max": _number(variable.maximum),
+            "nominal": _number(variable.nominal),
+            "derivative": None if variable.derivative_of is None else names[variable.derivative_of],
             "start": _number(variable.start),
         }
-        yield f"    {_tag('Float64', **attributes)}"
+        if version == 2:
+            yield f"    {_opened('ScalarVariable', **attributes)}{_tag('Real', **numbers)}</ScalarVariable>"
+        else:
+            yield f"    {_tag('Float64', **attributes, **numbers)}"
     yield "  </ModelVariables>"
+
+
+def _structure(interface: Interface, version: Version, kind: Kind, names: Mapping[int, str]) -> Iterable[str]:
+    """Yield what depends on what; FMI 2 has a group around each kind of unknown."""
+    groups = (
+        (interface.outputs, "tux" if kind == "me" else "tu", "Outputs", "Output"),
+        (interface.derivatives, "tux", "Derivatives", "ContinuousStateDerivative"),
+        (interface.initial_unknowns, "tuxp", "InitialUnknowns", "InitialUnknown"),
+    )
     yield "  <ModelStructure>"
-    groups = [("Output", interface.outputs, "tux" if kind == "me" else "tu")]
-    groups += [("ContinuousStateDerivative", interface.derivatives, "tux")]
-    groups += [("InitialUnknown", interface.initial_unknowns, "tuxp")]
-    for element, variables, sources in groups:
+    for variables, sources, group, element in groups:
+        lines = []
         for variable in variables:
-            known = [str(reference) for reference in _known(interface, variable, sources) if reference in shown]
-            kinds = " ".join(["dependent"] * len(known))
-            tag = _tag(element, valueReference=str(variable.reference), dependencies=" ".join(known), dependenciesKind=kinds)
-            yield f"    {tag}"
+            known = [names[reference] for reference in _known(interface, variable, sources) if reference in names]
+            attributes = {
+                "index" if version == 2 else "valueReference": names[variable.reference],
+                "dependencies": " ".join(known),
+                "dependenciesKind": " ".join(["dependent"] * len(known)),
+            }
+            lines.append(_tag("Unknown" if version == 2 else element, **attributes))
+        if version == 3:
+            yield from (f"    {line}" for line in lines)
+        elif lines:
+            yield f"    <{group}>"
+            yield from (f"      {line}" for line in lines)
+            yield f"    </{group}>"
     yield "  </ModelStructure>"
-    yield "</fmiModelDescription>"
 
 
 LOG_CATEGORIES = {
@@ -213,19 +205,6 @@ def _experiment(interface: Interface, kind: Kind) -> dict[str, str | None]:
         "tolerance": "1e-8" if kind == "me" else None,
         "stepSize": step,
     }
-
-
-def _bounds(variable: Variable) -> Mapping[str, str | None]:
-    return {
-        "unit": variable.unit,
-        "min": _number(variable.minimum),
-        "max": _number(variable.maximum),
-        "nominal": _number(variable.nominal),
-    }
-
-
-def _index(index: Mapping[int, int], reference: int | None) -> str | None:
-    return None if reference is None else str(index[reference])
 
 
 def _number(value: float | None) -> str | None:

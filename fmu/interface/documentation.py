@@ -11,6 +11,7 @@ import casadi as ca
 from kingpost.base.version import __version__
 from kingpost.equations.integrator import StepMap
 from kingpost.fmu.interface.interface import Interface, Variable
+from kingpost.simulation.provenance import problem_record
 
 STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}"
@@ -28,17 +29,17 @@ def documentation_files(interface: Interface, version: int, exporter: str) -> di
 def record(interface: Interface, exporter: str) -> dict[str, Any]:
     """Return what was exported and with what, as plain data; the same for the same model, whenever it is exported."""
     model = interface.model
-    loads = model.equations.loads
+    posed = problem_record(model.problem)
     return {
         "kingpost": __version__,
         "exporter": exporter,
         "casadi": ca.CasadiMeta.version(),
-        "model": {"name": model.mechanism.name, "digest": model.mechanism.digest(), "definition": model.mechanism.to_dict()},
-        "formulation": model.equations.formulation,
-        "integrator": {"name": model.integrator.name, "options": dict(vars(model.integrator.options)), "step_s": model.step},
+        **posed,
+        "model": {**posed["model"], "definition": model.mechanism.to_dict()},
+        "integrator": {**posed["integrator"], "step_s": model.step},
         "plugins": [{key: source[key] for key in ("distribution", "version", "origin")} for source in model.plugins.sources()],
         "geometry": model.geometry,
-        "loads": {} if loads is None else dict(loads.record),
+        "loads": posed.get("loads", {}),
         "channels": {channel.name: vars(channel) for channel in model.equations.channels},
         "references": {variable.name: variable.reference for variable in interface.variables},
     }

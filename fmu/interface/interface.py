@@ -18,7 +18,7 @@ import numpy as np
 
 from kingpost.base.channels import Channel
 from kingpost.base.errors import ExportError, closest, listed
-from kingpost.base.formulas import Expression, Scalar, evaluate
+from kingpost.base.formulas import Expression, evaluate
 from kingpost.fmu.interface.units import Unit, parse_unit
 from kingpost.kernel.kernel import Evaluator
 from kingpost.simulation.export_model import ExportModel
@@ -191,20 +191,8 @@ def _state_variables(
 def _formula_starts(model: ExportModel) -> set[int]:
     """Return the rows of states whose start values follow from parameters, unless the user has fixed them."""
     names = [channel.name for channel in model.equations.channels[: len(model.x0)]]
-    starts = _declared_starts(model)
+    starts = model.problem.declared_starts
     return {i for i, value in enumerate(starts) if isinstance(value, Expression) and names[i] not in model.settings}
-
-
-def _declared_starts(model: ExportModel) -> list[Scalar]:
-    """Return the start values of the state as the mechanism declares them: coordinates, then speeds.
-
-    Those of closed loops, and of coordinates that are not the joints', have been fitted and are numbers.
-    """
-    if model.equations.lam.numel() or model.equations.initial is not None:
-        return [float(value) for value in model.x0]
-    joints = model.mechanism.joints
-    positions = [value for joint in joints for value in joint.start_values[: len(joint.positions)]]
-    return positions + [value for joint in joints for value in joint.start_values[len(joint.positions) :]]
 
 
 def start_function(model: ExportModel) -> ca.Function:
@@ -214,7 +202,7 @@ def start_function(model: ExportModel) -> ca.Function:
     scope = {parameter.name: p[i] for i, parameter in enumerate(model.mechanism.parameters)}
     rows = [
         ca.SX(evaluate(value, scope)) if i in formulas else ca.SX(float(model.x0[i]))
-        for i, value in enumerate(_declared_starts(model))
+        for i, value in enumerate(model.problem.declared_starts)
     ]
     return ca.Function("kp_start", [p], [ca.densify(ca.vertcat(ca.SX(0, 1), *rows))])
 

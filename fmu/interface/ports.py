@@ -7,7 +7,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from kingpost.base.load_frames import COMPONENTS
-from kingpost.loads.ports import MOTION, TRIANGLE, TWIST
+from kingpost.mechanism.port_names import MOTION, TRIANGLE, TWIST
 
 #: Kind of our terminals in FMI 3: motion one way, wrench and interface inertia the other.
 TERMINAL_KIND = "kingpost.mechanical6"

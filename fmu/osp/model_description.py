@@ -7,7 +7,6 @@ It is made from the model description and the record in the FMU, so it fits what
 from __future__ import annotations
 
 import json
-import os
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,15 +16,14 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
 
-from kingpost.base.errors import FileError, closest, listed
+from kingpost.base.errors import FileError
 from kingpost.base.files import write_whole
 from kingpost.fmu.interface.ports import port_members
 from kingpost.fmu.interface.units import parse_unit
 
-SYSTEM_NAMESPACE = "http://opensimulationplatform.com/MSMI/OSPSystemStructure"
 NAMESPACE = "https://open-simulation-platform.com/OspModelDescription/1.0.0"
 #: Kinds of groups by the unit of their variables.
-KINDS = {
+KIND_OF_UNIT = {
     "N": "Force",
     "N.m": "Torque",
     "m": "LinearDisplacement",
@@ -49,7 +47,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Port:
+class OspPort:
     """An effort and the flow that it works on."""
 
     name: str
@@ -79,7 +77,7 @@ def write_osp_description(fmu: Path) -> Path:
     return path
 
 
-def find_ports(units: Mapping[str, str], record: Mapping[str, Any]) -> Iterator[Port]:
+def find_ports(units: Mapping[str, str], record: Mapping[str, Any]) -> Iterator[OspPort]:
     """Yield the ports of the model, and one for each input that is an effort on a joint coordinate whose rate is shown."""
     definition = record["model"]["definition"]
     for name, members in port_members(definition, set(units)).items():
@@ -88,9 +86,9 @@ def find_ports(units: Mapping[str, str], record: Mapping[str, Any]) -> Iterator[
         for letter, flow in (("F", "v"), ("M", "w")):
             efforts, flows = ([members.get(f"{stem}{axis}", "") for axis in "xyz"] for stem in (f"{free}{letter}", flow))
             if all(efforts) and all(flows):
-                kinds = KINDS[units[efforts[0]]], KINDS[units[flows[0]]]
+                kinds = KIND_OF_UNIT[units[efforts[0]]], KIND_OF_UNIT[units[flows[0]]]
                 label = f"{name} {free.replace('.', ' ')}{'linear' if letter == 'F' else 'angular'}"
-                yield Port(
+                yield OspPort(
                     label,
                     PORTS[kinds],
                     Group(f"{label} effort", kinds[0], tuple(efforts)),
@@ -101,10 +99,10 @@ def find_ports(units: Mapping[str, str], record: Mapping[str, Any]) -> Iterator[
         if effort not in units or f"{coordinate}.rate" not in units:
             continue
         flow = f"{coordinate}.rate"
-        kinds = KINDS.get(units[effort], ""), KINDS.get(units[flow], "")
+        kinds = KIND_OF_UNIT.get(units[effort], ""), KIND_OF_UNIT.get(units[flow], "")
         if kinds in PORTS:
             name = f"{coordinate} port"
-            yield Port(
+            yield OspPort(
                 name, PORTS[kinds], Group(f"{name} effort", kinds[0], (effort,)), Group(f"{name} rate", kinds[1], (flow,))
             )
 
@@ -118,14 +116,14 @@ def find_groups(units: Mapping[str, str]) -> Iterator[Group]:
             triples.setdefault(stem, []).append(name)
     used: set[str] = set()
     for stem, names in triples.items():
-        kinds = {KINDS.get(units[name]) for name in names}
+        kinds = {KIND_OF_UNIT.get(units[name]) for name in names}
         kind = kinds.pop()
         if len(names) == 3 and kind is not None and not kinds:
             used |= set(names)
             yield Group(_label(stem, kind), kind, tuple(sorted(names)))
     for name, unit in units.items():
-        if name not in used and unit in KINDS:
-            yield Group(name, KINDS[unit], (name,))
+        if name not in used and unit in KIND_OF_UNIT:
+            yield Group(name, KIND_OF_UNIT[unit], (name,))
 
 
 def _label(stem: str, kind: str) -> str:
@@ -135,71 +133,7 @@ def _label(stem: str, kind: str) -> str:
     return owner if owner.endswith(word) else f"{owner} {word}"
 
 
-def write_osp_system(
-    path: Path,
-    step: float,
-    simulators: Mapping[str, Path],
-    connections: Sequence[tuple[str, str]],
-    initial: Mapping[str, float] | None = None,
-) -> None:
-    """Write an OspSystemStructure.xml: simulators and their FMUs, connections and start values.
-
-    Parameters
-    ----------
-    path
-        The file; FMUs are named relative to its folder.
-    step
-        Communication step in s.
-    simulators
-        FMUs by the names that they get.
-    connections
-        Pairs ``("crane.slew.angle.rate", "controller.measured")``: from an output to an input, simulator first.
-    initial
-        Start values of variables, named in the same way.
-
-    """
-
-    def endpoint(text: str) -> tuple[str, str]:
-        simulator, dot, variable = text.partition(".")
-        if not dot or simulator not in simulators:
-            raise FileError(f"'{text}' names no simulator{closest(simulator, simulators)} Simulators: {listed(simulators)}.")
-        return simulator, variable
-
-    starts: dict[str, list[str]] = {name: [] for name in simulators}
-    for name, value in (initial or {}).items():
-        simulator, variable = endpoint(name)
-        starts[simulator].append(
-            f'        <InitialValue variable={quoteattr(variable)}><Real value="{float(value)!r}"/></InitialValue>'
-        )
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<OspSystemStructure xmlns="{SYSTEM_NAMESPACE}" version="0.1">',
-        "  <StartTime>0.0</StartTime>",
-        f"  <BaseStepSize>{step!r}</BaseStepSize>",
-        "  <Algorithm>fixedStep</Algorithm>",
-        "  <Simulators>",
-    ]
-    for name, fmu in simulators.items():
-        source = Path(os.path.relpath(fmu, path.parent)).as_posix()
-        lines.append(f"    <Simulator name={quoteattr(name)} source={quoteattr(source)}>")
-        if starts[name]:
-            lines += ["      <InitialValues>", *starts[name], "      </InitialValues>"]
-        lines.append("    </Simulator>")
-    lines += ["  </Simulators>", "  <Connections>"]
-    for pair in connections:
-        lines.append("    <VariableConnection>")
-        for simulator, variable in map(endpoint, pair):
-            lines.append(f"      <Variable simulator={quoteattr(simulator)} name={quoteattr(variable)}/>")
-        lines.append("    </VariableConnection>")
-    lines += ["  </Connections>", "</OspSystemStructure>", ""]
-
-    def write(beside: Path) -> None:
-        beside.write_text("\n".join(lines), encoding="utf-8")
-
-    write_whole(path, write)
-
-
-def _lines(units: Mapping[str, str], ports: Sequence[Port], groups: Sequence[Group]) -> Iterator[str]:
+def _lines(units: Mapping[str, str], ports: Sequence[OspPort], groups: Sequence[Group]) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield f'<OspModelDescription xmlns="{NAMESPACE}" version="1.0">'
     yield "  <UnitDefinitions>"

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
-from kingpost.fmu.cosim.components.described import Port, Signal
 from kingpost.fmu.osp.model_description import osp_path
 
 
-def osp_ports(fmu: Path, signals: Mapping[str, Signal]) -> dict[str, Port]:
+def osp_ports(fmu: Path, variables: Container[str]) -> dict[str, dict[str, str]]:
     """Return the variable groups beside an FMU, by name; a member is the kind of its innermost group and its place in it.
 
     Two groups of one kind thus match place by place, whatever their variables are called, as they do in tools of the Open
@@ -23,12 +22,12 @@ def osp_ports(fmu: Path, signals: Mapping[str, Signal]) -> dict[str, Port]:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError:
         return {}
-    ports: dict[str, Port] = {}
+    ports = {}
     for groups in root:
         if _plain(groups.tag) != "VariableGroups":
             continue
         for group in groups:
-            members = {member: name for member, name in _members(group) if name in signals}
+            members = {member: name for member, name in _members(group) if name in variables}
             if members and group.get("name"):
                 ports[str(group.get("name"))] = members
     return ports

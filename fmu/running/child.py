@@ -19,6 +19,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.files import write_json
 from kingpost.fmu.file.opened import open_fmu
 from kingpost.fmu.instance.log import Log, Message
+from kingpost.fmu.process.program import handed_over, leave
 from kingpost.fmu.process.trail import Trail
 from kingpost.fmu.running.job import Job
 from kingpost.fmu.running.march import finish, march
@@ -26,7 +27,7 @@ from kingpost.fmu.running.march import finish, march
 
 def main(place: Path) -> None:
     """Run the job in a folder."""
-    request = json.loads((place / "job.json").read_text(encoding="utf-8"))
+    request = handed_over(place / "job.json")
     job = Job(**{**request["job"], "outputs": tuple(request["job"]["outputs"]), "inputs": tuple(request["job"]["inputs"])})
     messages = os.open(place / "messages", os.O_WRONLY | os.O_APPEND)
 
@@ -57,6 +58,4 @@ if __name__ == "__main__":
     except Exception as error:
         write_json(folder / "ending.json", {"fault": f"{type(error).__name__}: {error}"})
         raise
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)  # whatever the FMU has planned for the end of a process is not our business here
+    leave()

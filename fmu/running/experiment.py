@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 
 from kingpost.base.errors import SolverError
-from kingpost.fmu.file.opened import Fmu, FmuError
+from kingpost.fmu.file.opened import Fmu, FmuError, number_in
 
 #: Steps of a run if nobody says how long a step is.
-STEPS = 1000
+DEFAULT_STEPS = 1000
 #: A ratio of two times is taken as whole if it is so to this relative precision.
-WHOLE = 1e-9
+WHOLE_RATIO = 1e-9
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ def experiment(
     if step is None:
         step = _own_step(fmu)
         if step is None or step > end - begin:
-            step = (end - begin) / STEPS
+            step = (end - begin) / DEFAULT_STEPS
         elif not fixed_steps(fmu):
             count = (end - begin) / step
-            if abs(count - round(count)) > WHOLE * count:
+            if abs(count - round(count)) > WHOLE_RATIO * count:
                 step = (end - begin) / math.ceil(count)
     return Experiment(begin, end, step)
 
@@ -58,14 +58,7 @@ def fixed_steps(fmu: Fmu) -> bool:
 
 def _own_step(fmu: Fmu) -> float | None:
     texts = fmu.capabilities[fmu.interface]
-    for number in (fmu.default("stepSize"), _number(texts.get("fixedInternalStepSize"))):
+    for number in (fmu.default("stepSize"), number_in(texts.get("fixedInternalStepSize"))):
         if number is not None and math.isfinite(number) and number > 0:
             return number
     return None
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        return None if text is None else float(text)
-    except ValueError:
-        return None

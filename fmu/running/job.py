@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
-SolverName: TypeAlias = Literal["CVode", "Euler"]
-SOLVERS: tuple[SolverName, ...] = ("CVode", "Euler")
+from kingpost.fmu.instance.solvers import SolverName
 
 
 @dataclass(frozen=True)

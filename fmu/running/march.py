@@ -13,7 +13,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.fmu.file.opened import Fmu
 from kingpost.fmu.file.variables import Variable, variables_of
-from kingpost.fmu.instance.instance import FmiError, FmuEndedError, Instance, Port
+from kingpost.fmu.instance.instance import Feed, FmiError, FmuEndedError, Instance
 from kingpost.fmu.instance.log import Log
 from kingpost.fmu.instance.modelexchange import make_instance
 from kingpost.fmu.running.job import Job
@@ -63,9 +63,9 @@ def march(
         settings: dict[Variable, Sequence[Any]] = {known[name]: values for name, values in job.settings.items()}
         settings |= _first_inputs(fed, inputs[0])
         instance.initialize(job.t_start, job.t_end, job.tolerance, settings)
-        port, feed = Port(instance, recorded), Port(instance, fed)
-        row = port.read()
-        fault = not_finite(port.labels, row)
+        shown, inlet = Feed(instance, recorded), Feed(instance, fed)
+        row = shown.read()
+        fault = not_finite(shown.labels, row)
         if fault:
             return _failed(f"before the first step {fault}, though the FMU reports success", log), instance
         keep(0, row)
@@ -73,10 +73,10 @@ def march(
         for k in range(job.steps):
             what = f"the step from t = {job.time(k):.9g} s by {job.step:g} s"
             instance.step(job.time(k), job.step)
-            if len(feed):
-                instance.feed(feed, inputs[k + 1])
-            row = port.read()
-            fault = not_finite(port.labels, row)
+            if len(inlet):
+                instance.feed(inlet, inputs[k + 1])
+            row = shown.read()
+            fault = not_finite(shown.labels, row)
             if fault:
                 advice = f"try a step smaller than {job.step:g} s, or leave it out of the outputs"
                 return _failed(f"after {what} {fault}, though the FMU reports success; {advice}", log), instance
@@ -91,13 +91,8 @@ def march(
 
 def finish(instance: Instance) -> str:
     """End an instance; return what it says against that."""
-    said = ""
-    try:
-        instance.terminate()
-    except FmiError as error:
-        said = f"the FMU could not be terminated: {error}"
-    instance.free()
-    return said
+    said = instance.finish()
+    return f"the FMU could not be terminated: {said}" if said else ""
 
 
 def not_finite(labels: Sequence[str], row: FloatArray) -> str:

@@ -89,6 +89,13 @@ def _record(
         "time": {"start_s": job.t_start, "end_s": job.t_end, "step_s": job.step, "output_step_s": job.step},
         **_machine(fmu.annotation, {channel.name for channel in channels}),
         "channels": [asdict(channel) for channel in channels],
+        **software(),
+    }
+
+
+def software() -> dict[str, str]:
+    """Return the versions of what FMUs are run by."""
+    return {
         "python": platform.python_version(),
         "fmpy": version("fmpy"),
         "numpy": np.__version__,

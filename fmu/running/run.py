@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,22 +15,22 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import Interrupted, KingpostError, SolverError, closest, listed
-from kingpost.fmu.file.opened import Fmu, FmuError, Interface, open_fmu
+from kingpost.fmu.file.opened import FmiKind, Fmu, FmuError, open_fmu
 from kingpost.fmu.file.variables import Variable, recorded, start_settings, variables_of
 from kingpost.fmu.instance.log import Log, Message
+from kingpost.fmu.instance.solvers import SOLVERS, SolverName
 from kingpost.fmu.process.endings import describe_ending
+from kingpost.fmu.process.program import PRINTED, hand_over, last_printed, start_program
 from kingpost.fmu.process.trail import read_trail
 from kingpost.fmu.running.experiment import experiment
 from kingpost.fmu.running.inputs import InputSource, InputTable, input_table
-from kingpost.fmu.running.job import SOLVERS, Job, SolverName
+from kingpost.fmu.running.job import Job
 from kingpost.fmu.running.record import make_history
 from kingpost.results.history import History
 from kingpost.simulation.grid import fixed_step_grid
 
 #: Time between two looks at the process of the FMU, in s.
 LOOK = 0.02
-#: Lines of what it printed that go with an error.
-PRINTED = 5
 
 
 @dataclass(frozen=True)
@@ -86,12 +84,17 @@ class FmuRun:
             raise SolverError(f"'{self.fmu.path.name}': {ended.message}", history=history)
         return history
 
+    @property
+    def _shape(self) -> tuple[int, int]:
+        """How many samples there will be, and how many numbers in each."""
+        return self.job.steps + 1, sum(self.variables[name].elements for name in self.job.outputs)
+
     def _here(
         self, folder: Path, place: Path, on_message: Callable[[Message], None], progress: Callable[[float], None]
     ) -> Ended:
         from kingpost.fmu.running.march import finish, march
 
-        rows = np.empty((self.job.steps + 1, sum(self.variables[name].elements for name in self.job.outputs)))
+        rows = np.empty(self._shape)
         count = 0
 
         def keep(k: int, row: FloatArray) -> None:
@@ -111,23 +114,17 @@ class FmuRun:
         self, folder: Path, place: Path, on_message: Callable[[Message], None], progress: Callable[[float], None]
     ) -> Ended:
         """Run in another process; whatever happens there, the samples so far are in a file."""
-        width = sum(self.variables[name].elements for name in self.job.outputs)
-        rows = np.memmap(place / "rows", dtype=float, mode="w+", shape=(self.job.steps + 1, width))
+        rows = np.memmap(place / "rows", dtype=float, mode="w+", shape=self._shape)
         count = np.memmap(place / "count", dtype=np.int64, mode="w+", shape=(1,))
         np.save(place / "inputs.npy", self.table.values)
         request = {"fmu": str(self.fmu.path), "interface": self.fmu.interface, "folder": str(folder), "job": asdict(self.job)}
-        (place / "job.json").write_text(json.dumps(request), encoding="utf-8")
+        hand_over(request, place / "job.json")
         messages = place / "messages"
         messages.touch()
         interrupted = False
         with (place / "printed").open("wb") as printed, messages.open(encoding="utf-8") as told:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "kingpost.fmu.running.child", str(place)],
-                stdin=subprocess.DEVNULL,
-                stdout=printed,
-                stderr=printed,
-                start_new_session=True,  # an interrupt from the keyboard is handled here
-                env=os.environ | {"PYTHONSAFEPATH": "1"},  # modules of the current folder must not stand in for others
+            process = start_program(
+                "kingpost.fmu.running.child", str(place), stdin=subprocess.DEVNULL, stdout=printed, stderr=printed
             )
             try:
                 while process.poll() is None:
@@ -158,15 +155,14 @@ def prepare_fmu(
     outputs: Sequence[str] | None = None,
     solver: SolverName = "CVode",
     tolerance: float | None = None,
-    interface: Interface | None = None,
+    interface: FmiKind | None = None,
 ) -> FmuRun:
     """Read an FMU and check everything that is asked of it, without running any of its code."""
     if solver not in SOLVERS:
         raise FmuError(f"there is no solver '{solver}'{closest(solver, SOLVERS)} Solvers: {listed(SOLVERS)}.")
     fmu = open_fmu(path, interface)
-    if fmu.library() not in fmu.members:
-        there = sorted({name.split("/")[1] for name in fmu.members if name.startswith("binaries/") and name.count("/") > 1})
-        raise FmuError(f"'{fmu.path.name}' has no binary for this platform ({fmu.library()}); it has {listed(there)}")
+    if fmu.missing_binary():
+        raise FmuError(fmu.missing_binary())
     times = experiment(fmu, t_end, step, t_start)
     grid = fixed_step_grid(times.t_start, times.t_stop, times.step, times.step)
     variables = variables_of(fmu)
@@ -196,7 +192,7 @@ def run_fmu(
     outputs: Sequence[str] | None = None,
     solver: SolverName = "CVode",
     tolerance: float | None = None,
-    interface: Interface | None = None,
+    interface: FmiKind | None = None,
     isolated: bool = True,
     on_message: Callable[[Message], None] = lambda message: None,
     progress: Callable[[float], None] = lambda fraction: None,
@@ -277,6 +273,6 @@ def _understood(rows: FloatArray, code: int, place: Path) -> Ended:
         raise KingpostError(f"the process that runs the FMU failed itself: {left['fault']}")
     said = [json.loads(line) for line in (place / "messages").read_text(encoding="utf-8").splitlines()[-PRINTED:]]
     told = "; ".join(str(Message(**entry)) for entry in said)
-    printed = (place / "printed").read_text(encoding="utf-8", errors="replace").strip().splitlines()[-PRINTED:]
+    printed = last_printed(place / "printed")
     words = [crash, *([f"It said: {told}"] if told else []), *([f"It printed: {' | '.join(printed)}"] if printed else [])]
     return Ended(rows, "failed", ". ".join(words), {})

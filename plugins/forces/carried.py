@@ -9,7 +9,7 @@ import casadi as ca
 from kingpost.base.errors import MechanismError
 from kingpost.base.fields import BodyName
 from kingpost.base.formulas import ZERO_VECTOR, Scalar, Vector3
-from kingpost.loads.ports import TRIANGLE
+from kingpost.mechanism.port_names import TRIANGLE
 from kingpost.multibody.force import Force, Kinematics, Loads
 from kingpost.symbols.screws import Pose, rotation_rpy, twist_to
 

@@ -10,8 +10,9 @@ import casadi as ca
 from kingpost.base.errors import MechanismError
 from kingpost.base.fields import CoordinateName
 from kingpost.base.formulas import Scalar, Scalars, as_scalar
+from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.trajectories import Constant, Trajectory
-from kingpost.multibody.force import Force, Kinematics, Loads
+from kingpost.multibody.force import Force, ForceState, Kinematics, Loads
 from kingpost.plugins.forces.laws import damping_law, spring_law
 
 
@@ -65,7 +66,8 @@ class JointEffort(Force):
 class JointActuatorOptions:
     """Gains (N m/rad and N m s/rad, or N/m and N s/m), the set-point, and an effort added to it all.
 
-    ``target`` is a number, a formula in parameters, inputs and t, or a trajectory (docs/model-files.md).
+    ``target`` is a number, a formula in parameters, inputs and t, or a trajectory (docs/model-files.md). With a
+    ``time_constant`` (s) the effort follows what the law asks for with a lag of first order, from ``start`` (N m or N) on.
     """
 
     coordinate: CoordinateName
@@ -73,12 +75,29 @@ class JointActuatorOptions:
     damping: Scalar
     target: Trajectory = field(default_factory=lambda: Constant(0.0))
     effort: Scalar = 0.0
+    time_constant: Scalar | None = None
+    start: Scalar = 0.0
+
+    def __post_init__(self) -> None:
+        given = None if self.time_constant is None else as_scalar(self.time_constant)
+        if isinstance(given, float) and not given > 0:
+            raise MechanismError(
+                f"joint-actuator on '{self.coordinate}': time_constant is {given:g} s; it must be positive. Leave it out for an "
+                "effort without lag",
+                path=("time_constant",),
+            )
+        if given is None and as_scalar(self.start) != 0.0:
+            raise MechanismError(
+                f"joint-actuator on '{self.coordinate}': without a time_constant its effort follows at once and has no start",
+                path=("start",),
+            )
 
 
 class JointActuator(Force):
-    """PD actuator: effort = -stiffness (q - target) - damping (qdot - target rate) + effort.
+    """PD actuator: effort = -stiffness (q - target) - damping (qdot - target rate) + effort, at once or with a lag.
 
-    The paper's control law, eq. (63), regulates to zero; this one follows a set-point and its rate.
+    The paper's control law, eq. (63), regulates to zero; this one follows a set-point and its rate. With a time constant T the
+    effort e is a state, T e' + e = what the law asks for.
     """
 
     name = "joint-actuator"
@@ -89,8 +108,20 @@ class JointActuator(Force):
         target, rate = kinematics.target(options.target)
         error = kinematics.coordinate(options.coordinate) - target
         error_rate = kinematics.rate(options.coordinate) - rate
-        effort = -kinematics.value(options.stiffness) * error - kinematics.value(options.damping) * error_rate
-        return Loads(efforts={options.coordinate: effort + kinematics.value(options.effort)})
+        asked = -kinematics.value(options.stiffness) * error - kinematics.value(options.damping) * error_rate
+        asked = asked + kinematics.value(options.effort)
+        if options.time_constant is None:
+            return Loads(efforts={options.coordinate: asked})
+        effort = kinematics.state("effort")
+        rate_of_effort = (asked - effort) / kinematics.value(options.time_constant)
+        return Loads(efforts={options.coordinate: effort}, rates={"effort": rate_of_effort})
+
+    def states(self, mechanism: Mechanism) -> tuple[ForceState, ...]:
+        if self.options.time_constant is None:
+            return ()
+        units = {quantity.name: quantity.unit for quantity in mechanism.coordinates}
+        unit = "N" if units[self.options.coordinate] == "m" else "N.m"
+        return (ForceState("effort", unit, self.options.start),)
 
 
 @dataclass(frozen=True)

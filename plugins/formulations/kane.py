@@ -11,7 +11,7 @@ from kingpost.equations.formulation import Formulation
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.constraints import tree_constraints
 from kingpost.multibody.tree import TreeKinematics
-from kingpost.plugins.formulations.loops import LoopOptions, loop_equations
+from kingpost.plugins.formulations.loops import LoopOptions, loop_treatment
 from kingpost.symbols.screws import hat, shift_twist, shift_wrench, twist_cross
 
 
@@ -62,9 +62,7 @@ class Kane(Formulation):
                 f -= P_B.T @ (inertias[name] @ link.bias_B)
 
         outputs = assembly.mechanism.outputs
-        closures = tree_constraints(kinematics, assembly.mechanism.closures)
-        return loop_equations(
-            self.options,
+        equations = Equations(
             mechanism=assembly.mechanism,
             formulation=self.name,
             t=assembly.t,
@@ -78,13 +76,7 @@ class Kane(Formulation):
             kinetic=kinetic,
             potential=potential,
             externals=tuple(kinematics.externals),
-            lam=closures.lam,
-            phi=closures.phi,
-            A=closures.A,
-            b=closures.b,
-            owners=closures.owners,
-            reactions=closures.reactions,
-            baumgarte=self.options.baumgarte,
+            constraints=tree_constraints(kinematics, assembly.mechanism.closures),
             outputs=ca.vertcat(
                 ca.SX(0, 1),
                 *(kinematics.output(output) for output in outputs),
@@ -92,6 +84,7 @@ class Kane(Formulation):
             ),
             output_channels=output_channels(assembly.mechanism, kinematics.signals),
         )
+        return loop_treatment(self.options, equations)
 
 
 def _symmetric_product(A: ca.SX, B: ca.SX) -> ca.SX:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from kingpost.base.errors import MechanismError
-from kingpost.equations.consistency import DriftingEquations
 from kingpost.equations.equations import Equations
-from kingpost.equations.partition import PartitionedEquations, wanted_names
+from kingpost.equations.partition import AUTO, Partition, wanted_names
+from kingpost.equations.treatment import Drift, Treatment
 
 
 @dataclass(frozen=True)
@@ -33,19 +32,16 @@ class LoopOptions:
             )
 
 
-def loop_equations(options: LoopOptions, **parts: Any) -> Equations:
-    """Return the equations that ``parts`` make, of the kind that the options ask for."""
-    if not options.projection:
-        return DriftingEquations(**parts)
-    equations = Equations(**parts)
+def loop_treatment(options: LoopOptions, equations: Equations) -> Equations:
+    """Return the equations with the treatment of constraint errors that the options ask for."""
     if not options.independent:
+        treatment = Treatment if options.projection else Drift
+        return replace(equations, treatment=treatment(options.baumgarte))
+    if equations.mechanism.closures:
+        return replace(equations, treatment=Partition(wanted=wanted_names(equations, options.independent)))
+    if options.independent == AUTO:
         return equations
-    if not equations.mechanism.closures:
-        if options.independent == "auto":
-            return equations
-        raise MechanismError(
-            f"independent={options.independent}: '{equations.mechanism.name}' has no closures, so that all of its coordinates "
-            "are independent"
-        )
-    given = {item.name: getattr(equations, item.name) for item in fields(equations)}
-    return replace(PartitionedEquations(**given), wanted=wanted_names(equations, options.independent))
+    raise MechanismError(
+        f"independent={options.independent}: '{equations.mechanism.name}' has no closures, so that all of its coordinates "
+        "are independent"
+    )

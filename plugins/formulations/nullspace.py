@@ -11,10 +11,13 @@ from typing import Any
 
 import casadi as ca
 
-from kingpost.equations.equations import PROJECTIONS, Equations
+from kingpost.equations.equations import Equations
 from kingpost.equations.formulation import Formulation
+from kingpost.equations.parts import Coordinates, Structure
+from kingpost.equations.treatment import Treatment
 from kingpost.mechanism.elements import WORLD, Joint
 from kingpost.multibody.assembly import Assembly
+from kingpost.multibody.constraints import Constraints
 from kingpost.plugins.formulations.directors.constraints import director_constraints
 from kingpost.plugins.formulations.directors.discrete_null_space import DirectorNullSpace
 from kingpost.plugins.formulations.directors.formulation import DirectorModel
@@ -23,20 +26,22 @@ from kingpost.symbols.externals import External
 from kingpost.symbols.joints import JOINT_KINDS
 
 
-class NullspaceEquations(Equations):
-    """Equations whose natural coordinates are brought back to what the joints allow after every step.
+class RebuiltFromJoints(Treatment):
+    """Natural coordinates are brought back to what the joints allow after every step, and errors of closures projected away.
 
     Exactly q' = P nu keeps all joints, a step of an integrator up to its error. So the joint coordinates are read off, and the
     natural coordinates built anew from them: the reparametrisation q = F(mu) of document 000, eqs. (2.30)-(2.32).
     """
 
-    def projected(self, t: Any, x: Any, p: Any, iterations: int = PROJECTIONS) -> Any:
+    def projected(self, equations: Equations, t: Any, x: Any, p: Any, iterations: int) -> Any:
         """Return the state without errors of joints and closures."""
-        q, v = self.split(x)
-        assert self.joint_state is not None
-        assert self.initial is not None
-        joints = self.joint_state(q, v, ca.DM.zeros(self.nv), p)[0]
-        return super().projected(t, self.initial(joints, v, p), p, iterations)
+        q, v = equations.split(x)
+        joint_state, initial = equations.coordinates.joint_state, equations.coordinates.initial
+        assert joint_state is not None
+        assert initial is not None
+        joints = joint_state(q, v, ca.DM.zeros(equations.nv), p)[0]
+        rebuilt = ca.vertcat(initial(joints, v, p), equations.states_of(x))
+        return super().projected(equations, t, rebuilt, p, iterations)
 
 
 class Nullspace(Formulation):
@@ -68,7 +73,7 @@ class Nullspace(Formulation):
             every[rows] = lam
         reactions = {name: wrench for name, wrench in held.reactions.items() if name.removesuffix(".efforts") in names}
         outputs, channels = model.outputs()
-        return NullspaceEquations(
+        return Equations(
             mechanism=mechanism,
             formulation=self.name,
             t=assembly.t,
@@ -85,18 +90,19 @@ class Nullspace(Formulation):
                 External(item.owner, item.symbols, item.function, tuple(reduced(argument) for argument in item.arguments))
                 for item in model.at.externals
             ),
-            lam=lam,
-            phi=held.phi[positions],
-            A=held.A[rows, :] @ motions,
-            b=held.b[rows],
-            owners=tuple(held.owners[i] for i in rows),
-            reactions={name: reduced(ca.substitute(wrench, held.lam, every)) for name, wrench in reactions.items()},
+            constraints=Constraints(
+                held.phi[positions],
+                held.A[rows, :] @ motions,
+                held.b[rows],
+                lam,
+                tuple(held.owners[i] for i in rows),
+                {name: reduced(ca.substitute(wrench, held.lam, every)) for name, wrench in reactions.items()},
+            ),
+            treatment=RebuiltFromJoints(),
             outputs=reduced(outputs[: outputs.numel() - nu.numel()]),
             output_channels=channels[: len(channels) - nu.numel()],
-            coordinates=model.quantities,
-            initial=_initial(model),
-            joint_state=_joint_state(model),
-            discrete=DirectorNullSpace(model, self.name),
+            coordinates=Coordinates(positions=model.quantities, initial=_initial(model), joint_state=_joint_state(model)),
+            structure=Structure(discrete=DirectorNullSpace(model, self.name)),
         )
 
 

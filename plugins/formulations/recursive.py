@@ -16,12 +16,12 @@ from kingpost.equations.equations import Equations, output_channels
 from kingpost.equations.formulation import Formulation
 from kingpost.mechanism.elements import WORLD
 from kingpost.multibody.assembly import Assembly
-from kingpost.multibody.constraints import tree_constraints
-from kingpost.multibody.cut import CutKinematics, pack_pose
-from kingpost.multibody.links import Link, make_link, pack_symmetric
+from kingpost.multibody.constraints import Constraints, tree_constraints
+from kingpost.multibody.cut import CutKinematics
+from kingpost.multibody.links import LinkFunctions, make_link, pack_symmetric
 from kingpost.multibody.tree import TreeKinematics
-from kingpost.plugins.formulations.loops import LoopOptions, loop_equations
-from kingpost.symbols.screws import Pose
+from kingpost.plugins.formulations.loops import LoopOptions, loop_treatment
+from kingpost.symbols.screws import Pose, pack_pose
 from kingpost.symbols.straightline import FUSED
 
 
@@ -48,16 +48,15 @@ class Recursive(Formulation):
             ),
         }
         symbols: dict[str, Any] = dict(space.symbols)
-        closed: dict[str, Any] = {"lam": ca.MX(0, 1), "vdot": tree.accelerations()}
+        closed: dict[str, Any] = {"vdot": tree.accelerations()}
         if assembly.mechanism.closures:
             if not space.traced and len(assembly.mechanism.speeds) <= FUSED:
                 # Small systems of equations are solved in straight-line code, which has to be made of SX.
                 functions = ca.Function("parts", list(symbols.values()), list(parts.values())).expand()
                 symbols = {name: ca.SX.sym(name, symbol.numel()) for name, symbol in symbols.items()}
                 parts = dict(zip(parts, functions.call(list(symbols.values())), strict=True))
-            closed = _constraints(assembly, symbols) | {"baumgarte": self.options.baumgarte}
-        return loop_equations(
-            self.options,
+            closed = {"constraints": _constraints(assembly, symbols)}
+        equations = Equations(
             mechanism=assembly.mechanism,
             formulation=self.name,
             **symbols,
@@ -66,10 +65,11 @@ class Recursive(Formulation):
             output_channels=output_channels(assembly.mechanism, space.signals),
             traced=space.traced,
         )
+        return loop_treatment(self.options, equations)
 
 
-def _constraints(assembly: Assembly, symbols: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of the equations that closures make, in the given symbols."""
+def _constraints(assembly: Assembly, symbols: Mapping[str, Any]) -> Constraints:
+    """Return the equations of closures in the given symbols."""
     tree = TreeKinematics(assembly)
     closures = tree_constraints(tree, assembly.mechanism.closures)
     lam = type(symbols["q"]).sym("lam", closures.lam.numel())
@@ -77,14 +77,7 @@ def _constraints(assembly: Assembly, symbols: Mapping[str, Any]) -> dict[str, An
     reactions = ca.Function("reactions", [tree.t, tree.q, tree.v, closures.lam, assembly.p], list(closures.reactions.values()))
     phi, A, b = equations(symbols["t"], symbols["q"], symbols["p"])
     values = reactions.call([symbols["t"], symbols["q"], symbols["v"], lam, symbols["p"]])
-    return {
-        "lam": lam,
-        "phi": phi,
-        "A": A,
-        "b": b,
-        "owners": closures.owners,
-        "reactions": dict(zip(closures.reactions, values, strict=True)),
-    }
+    return Constraints(phi, A, b, lam, closures.owners, dict(zip(closures.reactions, values, strict=True)))
 
 
 #: Links that are put into one function: longer ones save copying, but a C compiler's time grows faster than their length.
@@ -95,14 +88,14 @@ Vectors: TypeAlias = dict[str, ca.MX]
 class _Block:
     """A few successive links, and where their parts are in vectors."""
 
-    def __init__(self, space: CutKinematics, links: Sequence[Link]) -> None:
+    def __init__(self, space: CutKinematics, links: Sequence[LinkFunctions]) -> None:
         self.links = {link.joint.child: link for link in links}
         self.q_rows, self.v_rows = ([row for link in links for row in _range(space.rows(link.joint)[k])] for k in (0, 1))
         parents = dict.fromkeys(link.joint.parent for link in links)
         #: Parents that are neither in the block nor the world.
         self.outside = [parent for parent in parents if parent != WORLD and parent not in self.links]
 
-    def per_link(self, vector: ca.MX, size: Callable[[Link], int]) -> Vectors:
+    def per_link(self, vector: ca.MX, size: Callable[[LinkFunctions], int]) -> Vectors:
         """Split a vector that holds ``size(link)`` numbers for each link."""
         parts, row = {}, 0
         for body, link in self.links.items():
@@ -122,16 +115,16 @@ def _taken(vector: ca.MX, rows: list[int]) -> ca.MX:
     return vector[rows[0] : rows[-1] + 1, :] if in_a_row else vector[rows, :]
 
 
-def _freedom(link: Link) -> int:
+def _freedom(link: LinkFunctions) -> int:
     return len(link.joint.speeds)
 
 
-def _motion_size(link: Link) -> int:
+def _motion_size(link: LinkFunctions) -> int:
     """Numbers of a link that the first pass leaves for the others: x, c and the bias wrench."""
     return int(link.move.numel_out(0)) + 12
 
 
-def _gathered_size(link: Link) -> int:
+def _gathered_size(link: LinkFunctions) -> int:
     """Numbers of a link that the second pass leaves for the third: U, the inverse of D, and u."""
     n = _freedom(link)
     return 6 * n + n * n + n

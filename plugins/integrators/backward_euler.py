@@ -22,3 +22,6 @@ class BackwardEuler(DescriptorStep):
     def balance(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
         force = parts.f(s, s.end, q1, v1) - parts.A(s, s.end, q1).T @ lam
         return parts.M(s, q1) @ (v1 - s.v) - s.h * force
+
+    def carried(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
+        return s.z1 - s.z - s.h * parts.state_rates(s, s.end, q1, v1)

@@ -20,30 +20,37 @@ class BDF2(DescriptorStep):
     order = 2
 
     def memory(self, equations: Equations) -> int:
-        return equations.nq + equations.nv + 1 + equations.nu
+        return equations.nx + 1 + equations.nu
 
     def start_memory(self, equations: Equations, t: ca.MX, x: ca.MX, u: ca.MX, p: ca.MX, h: ca.MX) -> ca.MX:
         return ca.vertcat(x, 0, u)
 
-    def _memory(self, parts: Parts, s: Interval) -> tuple[ca.MX, ca.MX, ca.MX, ca.MX]:
-        """Return coordinates and speeds before, c, and the inputs before."""
-        edges = [0, parts.nq, parts.nq + parts.nv, parts.nq + parts.nv + 1, s.memory.numel()]
-        q, v, c, u = ca.vertsplit(s.memory, edges)
-        return q, v, c, u
+    def _memory(self, parts: Parts, s: Interval) -> tuple[ca.MX, ca.MX, ca.MX, ca.MX, ca.MX]:
+        """Return coordinates, speeds and states before, c, and the inputs before."""
+        e = parts.equations
+        edges = [0, e.nq, e.nq + e.nv, e.nx, e.nx + 1, s.memory.numel()]
+        q, v, z, c, u = ca.vertsplit(s.memory, edges)
+        return q, v, z, c, u
 
     def refreshed(self, parts: Parts, s: Interval) -> ca.MX:
-        q, v, c, before = self._memory(parts, s)
+        q, v, z, c, before = self._memory(parts, s)
         jump = parts.jump(s, before)
-        return ca.vertcat(q + s.h**2 / 2 * parts.N(s, s.q) @ jump, v - s.h * jump, c, s.u)
+        q, v = q + s.h**2 / 2 * parts.N(s, s.q) @ jump, v - s.h * jump
+        return ca.vertcat(q, v, z - s.h * parts.state_jump(s, before), c, s.inputs)
 
     def displacement(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
-        q, _, c, _ = self._memory(parts, s)
+        q, _, _, c, _ = self._memory(parts, s)
         return (c / 2 * (s.q - q) + s.h * parts.N(s, q1) @ v1) / (1 + c / 2)
 
     def balance(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
-        _, v, c, _ = self._memory(parts, s)
+        _, v, _, c, _ = self._memory(parts, s)
         change = (1 + c / 2) * (v1 - s.v) - c / 2 * (s.v - v)
         return parts.M(s, q1) @ change - s.h * (parts.f(s, s.end, q1, v1) - parts.A(s, s.end, q1).T @ lam)
 
-    def after(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
-        return ca.vertcat(q1, v1, s.q, s.v, 1, s.u)
+    def carried(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
+        _, _, z, c, _ = self._memory(parts, s)
+        change = (1 + c / 2) * (s.z1 - s.z) - c / 2 * (s.z - z)
+        return change - s.h * parts.state_rates(s, s.end, q1, v1)
+
+    def after(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> tuple[ca.MX, ca.MX, ca.MX]:
+        return q1, v1, ca.vertcat(s.q, s.v, s.z, 1, s.inputs)

@@ -36,11 +36,11 @@ class EnergyMomentum(DescriptorStep):
     order = 2
 
     def memory(self, equations: Equations) -> int:
-        return 0 if equations.discrete is None else equations.discrete.natural.nv
+        return 0 if equations.structure.discrete is None else equations.structure.discrete.natural.nv
 
     def start_memory(self, equations: Equations, t: ca.MX, x: ca.MX, u: ca.MX, p: ca.MX, h: ca.MX) -> ca.MX:
-        assert equations.discrete is not None
-        return equations.discrete.rates(*equations.split(x), p)
+        assert equations.structure.discrete is not None
+        return equations.structure.discrete.rates(*equations.split(x), p)
 
     def problem(self, equations: Equations) -> StepProblem:
         reduced = self._reduced(equations)
@@ -51,7 +51,7 @@ class EnergyMomentum(DescriptorStep):
         return super().observe(equations) if reduced is None else reduced.observe()
 
     def _reduced(self, equations: Equations) -> ReducedStep | None:
-        return None if equations.discrete is None else ReducedStep(self, equations, equations.discrete)
+        return None if equations.structure.discrete is None else ReducedStep(self, equations, equations.structure.discrete)
 
     def displacement(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
         return s.h * parts.N(s, (s.q + q1) / 2) @ ((s.v + v1) / 2)
@@ -74,8 +74,8 @@ class EnergyMomentum(DescriptorStep):
             weight = inertia * (np.ones(parts.nv) if parts.hidden else depends(shape, e.q)[: parts.nv])
             missing = energy(q1) - energy(s.q) - s.h * ca.dot(slope, v)
             slope = slope + missing * _direction(s.h * v, weight)
-        own = e.midpoint_forces
-        other = parts.unconservative(s, s.middle, q, v) if own is None else own(s.middle, s.q, q1, v, s.u, s.p)
+        own = e.structure.midpoint_forces
+        other = parts.unconservative(s, s.middle, q, v) if own is None else own(s.middle.t, s.q, q1, v, s.middle.u, s.p)
         return parts.M(s, q1) @ v1 - parts.M(s, s.q) @ s.v - s.h * (slope + other - held)
 
     def rolling(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
@@ -86,14 +86,14 @@ class EnergyMomentum(DescriptorStep):
         q = (s.q + q1) / 2
         A = parts.A(s, s.middle, q)
         e = parts.equations
-        if not parts.holonomic or (parts.rates and quadratic(e.phi, e.q)):
+        if not parts.holonomic or (parts.rates and quadratic(e.constraints.phi, e.q)):
             return A
         change = parts.phi(s, s.middle, q1) - parts.phi(s, s.middle, s.q)
         moved, rows = s.h * v, []
         for j in range(parts.m):
             row = A[j, :]
-            if j < parts.holonomic and not (parts.rates and quadratic(e.phi[j], e.q)):
-                weight = inertia * (depends(e.phi[j], e.q)[: parts.nv] if parts.rates else np.ones(parts.nv))
+            if j < parts.holonomic and not (parts.rates and quadratic(e.constraints.phi[j], e.q)):
+                weight = inertia * (depends(e.constraints.phi[j], e.q)[: parts.nv] if parts.rates else np.ones(parts.nv))
                 row = row + (change[j] - row @ moved) * _direction(moved, weight).T
             rows.append(row)
         return ca.vertcat(*rows)

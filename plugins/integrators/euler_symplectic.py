@@ -22,5 +22,9 @@ class EulerSymplectic(StepMap):
 
     def step(self, equations: Equations, t: ca.MX, x: ca.MX, u: ca.MX, p: ca.MX, h: ca.MX) -> ca.MX:
         q, v = equations.split(x)
-        v = v + h * equations.accelerations(t, q, v, u, p)
-        return ca.vertcat(q + h * equations.kinematics(q, v, p), v)
+        acting = equations.acting(u, x)
+        v = v + h * equations.accelerations(t, q, v, acting, p)
+        q = q + h * equations.kinematics(q, v, p)
+        if not equations.nz:
+            return ca.vertcat(q, v)
+        return ca.vertcat(q, v, equations.states_of(x) + h * equations.state_rates(t, q, v, acting, p))

@@ -50,20 +50,22 @@ class GeneralizedAlpha(DescriptorStep):
         return am, af, (gamma + 0.5) ** 2 / 4, gamma
 
     def memory(self, equations: Equations) -> int:
-        return 2 * equations.nv + equations.nu
+        return 2 * equations.nv + equations.nu + equations.nz
 
     def start_memory(self, equations: Equations, t: ca.MX, x: ca.MX, u: ca.MX, p: ca.MX, h: ca.MX) -> ca.MX:
         """Return accelerations at the start; a belongs to the time (am - af) h later, else multipliers begin with order 1."""
         am, af, _, _ = self.coefficients
         q, v = equations.split(x)
-        w = equations.accelerations(t, q, v, u, p)
+        acting = equations.acting(u, x)
+        w = equations.accelerations(t, q, v, acting, p)
         change = ca.jtimes(w, x, equations.rhs(t, x, u, p)) + ca.jacobian(w, t)
-        return ca.vertcat(w + (am - af) * h * change, w, u)
+        return ca.vertcat(w + (am - af) * h * change, w, u, equations.state_rates(t, q, v, acting, p))
 
     def refreshed(self, parts: Parts, s: Interval) -> ca.MX:
-        a, w, before = ca.vertsplit(s.memory, [0, parts.nv, 2 * parts.nv, s.memory.numel()])
+        edges = [0, parts.nv, 2 * parts.nv, 2 * parts.nv + parts.equations.nu, s.memory.numel()]
+        a, w, before, rates = ca.vertsplit(s.memory, edges)
         jump = parts.jump(s, before)
-        return ca.vertcat(a + jump, w + jump, s.u)
+        return ca.vertcat(a + jump, w + jump, s.inputs, rates + parts.state_jump(s, before))
 
     def _accelerations(self, parts: Parts, s: Interval, v1: ca.MX) -> tuple[ca.MX, ca.MX, ca.MX]:
         """Return a0, a1 and w1."""
@@ -81,8 +83,21 @@ class GeneralizedAlpha(DescriptorStep):
         w1 = self._accelerations(parts, s, v1)[2]
         return s.h * (parts.M(s, q1) @ w1 - parts.f(s, s.end, q1, v1) + parts.A(s, s.end, q1).T @ lam)
 
-    def after(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
+    def _state_rates(self, s: Interval) -> tuple[ca.MX, ca.MX, float, float]:
+        """Return the rates of states at both ends, and the numbers am and af of first-order equations (Jansen et al. 2000)."""
+        radius = self.options.spectral_radius
+        am, af = (3 - radius) / (2 * (1 + radius)), 1 / (1 + radius)
+        gamma = 0.5 + am - af
+        before = s.memory[s.memory.numel() - s.z.numel() :, :]
+        return before, (s.z1 - s.z - s.h * (1 - gamma) * before) / (s.h * gamma), am, af
+
+    def carried(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
+        before, after, am, af = self._state_rates(s)
+        q, v = (1 - af) * s.q + af * q1, (1 - af) * s.v + af * v1
+        return s.h * ((1 - am) * before + am * after - parts.state_rates(s, s.at(af), q, v))
+
+    def after(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> tuple[ca.MX, ca.MX, ca.MX]:
         _, a1, w1 = self._accelerations(parts, s, v1)
         if parts.m:
-            v1 = v1 + parts.equations.corrections(s.end, q1, v1, s.p)[1]
-        return ca.vertcat(q1, v1, a1, w1, s.u)
+            v1 = v1 + parts.equations.corrections(s.end.t, q1, v1, s.p)[1]
+        return q1, v1, ca.vertcat(a1, w1, s.inputs, self._state_rates(s)[1])

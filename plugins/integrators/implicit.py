@@ -21,16 +21,20 @@ class Parts:
 
     def __init__(self, equations: Equations) -> None:
         self.equations = equations
-        self.nq, self.nv, self.m = equations.nq, equations.nv, int(equations.lam.numel())
+        self.nq, self.nv, self.m = equations.nq, equations.nv, equations.constraints.count
         #: Rows of constraints on positions; the others are on speeds alone.
-        self.holonomic = int(equations.phi.numel())
+        self.holonomic = equations.constraints.holonomic
         self.mass = self._function("mass", equations.M)
         self.force = self._function("force", equations.f)
         self.potential = self._function("potential", equations.potential)
         self._rate_map = self._function("rate_map", equations.N)
         self.positions, self.jacobian, self.drift = (
             self._function(name, item) if self.m else None
-            for name, item in (("positions", equations.phi), ("jacobian", equations.A), ("drift", equations.b))
+            for name, item in (
+                ("positions", equations.constraints.phi),
+                ("jacobian", equations.constraints.A),
+                ("drift", equations.constraints.b),
+            )
         )
 
     def _function(self, name: str, expression: Any) -> ca.Function:
@@ -49,86 +53,97 @@ class Parts:
     @cached_property
     def rates(self) -> bool:
         """Whether the speeds are the rates of the coordinates, N = I, but for coordinates that nothing changes with."""
-        if self.nq != self.nv + self.equations.followers:
+        if self.nq != self.nv + self.equations.coordinates.followers:
             return False
         rng = np.random.default_rng(0)
         samples = [rng.uniform(0.1, 1.0, self.nq) for _ in range(3)]
-        v, u, p = np.zeros(self.nv), np.zeros(self.equations.nu), np.ones(self.equations.np)
+        v, u, p = np.zeros(self.nv), np.zeros(self.equations.u.numel()), np.ones(self.equations.np)
         maps = [np.asarray(self._rate_map(0.0, q, v, u, p))[: self.nv] for q in samples]
         return all(np.array_equal(N, np.eye(self.nv)) for N in maps)
 
     def M(self, s: Interval, q: ca.MX) -> ca.MX:
         """Return the mass matrix."""
-        return self.mass(s.t, q, s.v, s.u, s.p)
+        return self.mass(s.t, q, s.v, s.start.u, s.p)
 
     def inertia(self, s: Interval) -> ca.MX:
         """Return the size of the inertia of every speed, positive also where M has none."""
-        if self.equations.augmentation is not None:
-            return ca.MX(ca.DM(self.equations.augmentation.inertia))
+        if self.equations.structure.augmentation is not None:
+            return ca.MX(ca.DM(self.equations.structure.augmentation.inertia))
         diagonal = ca.densify(ca.diag(self.M(s, s.q)))
         return diagonal + (diagonal == 0)
 
     def N(self, s: Interval, q: ca.MX) -> ca.MX:
         """Return the map from speeds to rates."""
-        plain = self.rates and not self.equations.followers
-        return ca.MX.eye(self.nq) if plain else self._rate_map(s.t, q, s.v, s.u, s.p)
+        plain = self.rates and not self.equations.coordinates.followers
+        return ca.MX.eye(self.nq) if plain else self._rate_map(s.t, q, s.v, s.start.u, s.p)
 
-    def f(self, s: Interval, t: ca.MX, q: ca.MX, v: ca.MX) -> ca.MX:
+    def f(self, s: Interval, at: Moment, q: ca.MX, v: ca.MX) -> ca.MX:
         """Return the generalized forces, gyroscopic ones among them."""
-        return self.force(t, q, v, s.u, s.p)
+        return self.force(at.t, q, v, at.u, s.p)
 
-    def V(self, s: Interval, t: ca.MX, q: ca.MX) -> ca.MX:
+    def state_rates(self, s: Interval, at: Moment, q: ca.MX, v: ca.MX) -> ca.MX:
+        """Return the rates of the states of forces."""
+        return self.equations.state_rates(at.t, q, v, at.u, s.p)
+
+    def V(self, s: Interval, at: Moment, q: ca.MX) -> ca.MX:
         """Return the potential energy."""
-        return self.potential(t, q, s.v, s.u, s.p)
+        return self.potential(at.t, q, s.v, at.u, s.p)
 
-    def phi(self, s: Interval, t: ca.MX, q: ca.MX) -> ca.MX:
+    def phi(self, s: Interval, at: Moment, q: ca.MX) -> ca.MX:
         """Return the constraints on positions."""
-        return ca.MX(0, 1) if self.positions is None else self.positions(t, q, s.v, s.u, s.p)
+        return ca.MX(0, 1) if self.positions is None else self.positions(at.t, q, s.v, at.u, s.p)
 
-    def A(self, s: Interval, t: ca.MX, q: ca.MX) -> ca.MX:
+    def A(self, s: Interval, at: Moment, q: ca.MX) -> ca.MX:
         """Return the matrix of the constraints on speeds."""
-        return ca.MX(0, self.nv) if self.jacobian is None else self.jacobian(t, q, s.v, s.u, s.p)
+        return ca.MX(0, self.nv) if self.jacobian is None else self.jacobian(at.t, q, s.v, at.u, s.p)
 
-    def b(self, s: Interval, t: ca.MX, q: ca.MX) -> ca.MX:
+    def b(self, s: Interval, at: Moment, q: ca.MX) -> ca.MX:
         """Return the part of the constraints on speeds that is free of them."""
-        return ca.MX(0, 1) if self.drift is None else self.drift(t, q, s.v, s.u, s.p)
+        return ca.MX(0, 1) if self.drift is None else self.drift(at.t, q, s.v, at.u, s.p)
 
-    def rolling(self, s: Interval, t: ca.MX, q: ca.MX, v: ca.MX) -> ca.MX:
+    def rolling(self, s: Interval, at: Moment, q: ca.MX, v: ca.MX) -> ca.MX:
         """Return the constraints on speeds that do not follow from positions."""
         rows = slice(self.holonomic, self.m)
-        return self.A(s, t, q)[rows, :] @ v + self.b(s, t, q)[rows, :]
+        return self.A(s, at, q)[rows, :] @ v + self.b(s, at, q)[rows, :]
 
     def solve(self, s: Interval, q: ca.MX, right: ca.MX) -> ca.MX:
         """Return M(q)^-1 right; where M is singular, with the matrix that constraints make regular."""
         e = self.equations
         symbol = type(e.q).sym("right", self.nv)
         function = ca.Function("kp_solve", [e.t, e.q, e.v, e.u, e.p, symbol], [solve_symmetric(e.regular_mass, symbol)])
-        return function(s.t, q, s.v, s.u, s.p, right)
+        return function(s.t, q, s.v, s.start.u, s.p, right)
 
     def jump(self, s: Interval, before: ca.MX) -> ca.MX:
         """Return by how much the accelerations at the start of a step change with inputs that were ``before`` until then."""
         if not self.equations.nu:
             return ca.MX.zeros(self.nv)
-        now, then = (self.equations.accelerations(s.t, s.q, s.v, u, s.p) for u in (s.u, before))
+        now, then = (self.equations.accelerations(s.t, s.q, s.v, u, s.p) for u in (s.start.u, ca.vertcat(before, s.z)))
         return now - then
 
-    def unconservative(self, s: Interval, t: ca.MX, q: ca.MX, v: ca.MX) -> ca.MX:
+    def state_jump(self, s: Interval, before: ca.MX) -> ca.MX:
+        """Return the same of the rates of states."""
+        if not (self.equations.nu and self.equations.nz):
+            return ca.MX.zeros(self.equations.nz)
+        now, then = (self.equations.state_rates(s.t, s.q, s.v, u, s.p) for u in (s.start.u, ca.vertcat(before, s.z)))
+        return now - then
+
+    def unconservative(self, s: Interval, at: Moment, q: ca.MX, v: ca.MX) -> ca.MX:
         """Return the forces without potential, where N = I: f + dM/dt v - dT/dq + dV/dq."""
         place, speed = ca.MX.sym("q", self.nq), ca.MX.sym("v", self.nv)
-        known = [s.t, s.u, s.p]
+        known = [s.t, s.start.u, s.p]
         symbols = [ca.MX.sym("i", item.numel()) for item in known]
         momentum = self.mass(symbols[0], place, speed, *symbols[1:]) @ speed
-        moved = ca.vertcat(speed, ca.MX(self.equations.followers, 1))
+        moved = ca.vertcat(speed, ca.MX(self.equations.coordinates.followers, 1))
         change = ca.Function("kp_change", [place, speed, *symbols], [ca.jtimes(momentum, place, moved)])(q, v, *known)
-        return self.f(s, t, q, v) + change - self.kinetic_slope(s, q, v, v) + self.potential_slope(s, t, q)
+        return self.f(s, at, q, v) + change - self.kinetic_slope(s, q, v, v) + self.potential_slope(s, at, q)
 
     def kinetic_slope(self, s: Interval, q: ca.MX, left: ca.MX, right: ca.MX) -> ca.MX:
         """Return the derivative of left . M(q) right / 2 with respect to q, but for those that nothing changes with."""
-        return self._kinetic_slope(q, left, right, s.t, s.u, s.p)[: self.nq - self.equations.followers, :]
+        return self._kinetic_slope(q, left, right, s.t, s.start.u, s.p)[: self.nq - self.equations.coordinates.followers, :]
 
-    def potential_slope(self, s: Interval, t: ca.MX, q: ca.MX) -> ca.MX:
+    def potential_slope(self, s: Interval, at: Moment, q: ca.MX) -> ca.MX:
         """Return dV/dq, but for coordinates that nothing changes with."""
-        return self._potential_slope(q, t, s.u, s.p)[: self.nq - self.equations.followers, :]
+        return self._potential_slope(q, at.t, at.u, s.p)[: self.nq - self.equations.coordinates.followers, :]
 
     @cached_property
     def _kinetic_slope(self) -> ca.Function:
@@ -145,8 +160,16 @@ class Parts:
 
     def _symbols(self, speeds: int) -> list[ca.MX]:
         e = self.equations
-        sizes = [self.nq, *([self.nv] * speeds), 1, e.nu, e.np]
+        sizes = [self.nq, *([self.nv] * speeds), 1, e.u.numel(), e.np]
         return [ca.MX.sym(f"i{k}", size) for k, size in enumerate(sizes)]
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """A time, and what acts at it: inputs, and states of forces."""
+
+    t: ca.MX
+    u: ca.MX
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,17 +180,32 @@ class Interval:
     h: ca.MX
     q: ca.MX
     v: ca.MX
-    u: ca.MX
+    #: The states of forces at both ends.
+    z: ca.MX
+    z1: ca.MX
+    inputs: ca.MX
     p: ca.MX
     memory: ca.MX
 
-    @property
-    def end(self) -> ca.MX:
-        return self.t + self.h
+    def at(self, part: float) -> Moment:
+        """Return the moment after a part of the step."""
+        acting = self.inputs
+        if self.z.numel():
+            acting = ca.vertcat(self.inputs, (1 - part) * self.z + part * self.z1)
+        return Moment(self.t + part * self.h, acting)
 
     @property
-    def middle(self) -> ca.MX:
-        return self.t + self.h / 2
+    def start(self) -> Moment:
+        return Moment(self.t, ca.vertcat(self.inputs, self.z) if self.z.numel() else self.inputs)
+
+    @property
+    def middle(self) -> Moment:
+        acting = ca.vertcat(self.inputs, (self.z + self.z1) / 2) if self.z.numel() else self.inputs
+        return Moment(self.t + self.h / 2, acting)
+
+    @property
+    def end(self) -> Moment:
+        return Moment(self.t + self.h, ca.vertcat(self.inputs, self.z1) if self.z.numel() else self.inputs)
 
 
 class DescriptorStep(ImplicitStepMap):
@@ -190,9 +228,13 @@ class DescriptorStep(ImplicitStepMap):
         """Return the constraints that are on speeds alone, as the method imposes them."""
         return parts.rolling(s, s.end, q1, v1)
 
-    def after(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
-        """Return the state after the step, and what is remembered."""
-        return ca.vertcat(q1, v1)
+    def carried(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
+        """Return the change of the states of forces less what their rates make it: what must vanish; here at the middle."""
+        return s.z1 - s.z - s.h * parts.state_rates(s, s.middle, (s.q + q1) / 2, (s.v + v1) / 2)
+
+    def after(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> tuple[ca.MX, ca.MX, ca.MX]:
+        """Return coordinates and speeds after the step, and what is remembered."""
+        return q1, v1, ca.MX(0, 1)
 
     def refreshed(self, parts: Parts, s: Interval) -> ca.MX:
         """Return what is remembered as the step needs it; found once for each step."""
@@ -206,24 +248,28 @@ class DescriptorStep(ImplicitStepMap):
         self.check(parts)
         sizes = {
             "t": 1,
-            "x": equations.nq + equations.nv + self.memory(equations),
+            "x": equations.nx + self.memory(equations),
             "u": equations.nu,
             "p": equations.np,
             "h": 1,
         }
         t, x, u, p, h = known = [ca.MX.sym(name, size) for name, size in sizes.items()]
-        nq, nv, m = parts.nq, parts.nv, parts.m
-        s = Interval(t, h, x[:nq, :], x[nq : nq + nv, :], u, p, x[nq + nv :, :])
+        nq, nv, nz, m = parts.nq, parts.nv, equations.nz, parts.m
+        q, v = equations.split(x)
+        z = equations.states_of(x)
+        s = Interval(t, h, q, v, z, z, u, p, x[equations.nx :, :])
         guess = self._guess(parts, s, known)
         factors = ca.MX.sym("factors", guess.numel_out(1))
-        size, inertia, share, memory = ca.vertsplit(factors, [0, 1, 1 + nv, 1 + nv + m, factors.numel()])
-        s = replace(s, memory=memory)
+        edges = [0, 1, 1 + nv, 1 + nv + m, 1 + nv + m + nz, factors.numel()]
+        size, inertia, share, load, memory = ca.vertsplit(factors, edges)
         extra = 0 if parts.rates else nq
-        z = ca.MX.sym("z", extra + nv + m)
-        v1 = z[extra : extra + nv, :] * size / h
-        lam = z[extra + nv :, :] * share * size / h**2
-        q1 = s.q + (z[:nq, :] * size if extra else self.displacement(parts, s, s.q, v1))
-        if equations.followers and not extra:
+        unknowns = ca.MX.sym("unknowns", extra + nv + m + nz)
+        place, speed, held, led = ca.vertsplit(unknowns, [0, extra, extra + nv, extra + nv + m, unknowns.numel()])
+        s = replace(s, memory=memory, z1=s.z + led * load)
+        v1 = speed * size / h
+        lam = held * share * size / h**2
+        q1 = s.q + (place * size if extra else self.displacement(parts, s, s.q, v1))
+        if equations.coordinates.followers and not extra:
             # Their rates depend on the other coordinates, which are known now.
             q1 = s.q + self.displacement(parts, s, q1, v1)
         rows = [
@@ -233,16 +279,20 @@ class DescriptorStep(ImplicitStepMap):
         ]
         if extra:
             rows.insert(0, q1 - s.q - self.displacement(parts, s, q1, v1))
-        residual = ca.Function("kp_equations", [z, *known, factors], [ca.densify(ca.vertcat(*rows) / size)])
-        if equations.follow is not None and not extra:
+        scaled = [ca.vertcat(*rows) / size, *([self.carried(parts, s, q1, v1) / load] if nz else [])]
+        residual = ca.Function("kp_equations", [unknowns, *known, factors], [ca.densify(ca.vertcat(*scaled))])
+        if equations.coordinates.follow is not None and not extra:
             # Exactly, since a turn in a step is not h times a mean rate: errors would add up.
-            q1 = ca.vertcat(q1[:nv, :], equations.follow(q1, p))
-        following = ca.Function("kp_following", [z, *known, factors], [ca.densify(self.after(parts, s, q1, v1, lam))])
+            q1 = ca.vertcat(q1[:nv, :], equations.coordinates.follow(q1, p))
+        q1, v1, remembered = self.after(parts, s, q1, v1, lam)
+        result = ca.densify(ca.vertcat(q1, v1, s.z1, remembered))
+        following = ca.Function("kp_following", [unknowns, *known, factors], [result])
         names = [f"the rate of '{item.name}'" for item in equations.position_quantities] if extra else []
         names += [f"the balance of '{item.name}'" for item in equations.speed_quantities]
-        names += [f"closure '{owner}'" for owner in equations.owners]
+        names += [f"closure '{owner}'" for owner in equations.constraints.owners]
+        names += [f"the rate of '{item.name}'" for item in equations.states.quantities]
         # A factorisation that is no straight-line code itself may be in the first and the last.
-        whole = equations.augmentation is not None and not equations.augmentation.straight
+        whole = equations.structure.augmentation is not None and not equations.structure.augmentation.straight
         return StepProblem(
             guess if whole else straightened(guess, equations),
             straightened(residual, equations),
@@ -252,12 +302,15 @@ class DescriptorStep(ImplicitStepMap):
 
     def _guess(self, parts: Parts, s: Interval, known: list[ca.MX]) -> ca.Function:
         """Return the function that gives the first guess, constant speeds without multipliers, and the factors."""
-        size = 1 + ca.norm_inf(s.q)
+        size = 1 + ca.norm_inf(s.q) if parts.nq else ca.MX(1)
         inertia = parts.inertia(s)
-        A = ca.densify(parts.A(s, s.t, s.q))
+        A = ca.densify(parts.A(s, s.start, s.q))
         share = 1 / (ca.sum2(A**2 / ca.repmat(inertia.T, parts.m, 1)) + 1e-300) if parts.m else ca.MX(0, 1)
         guess = s.h * s.v / size
         if not parts.rates:
             guess = ca.vertcat(s.h * parts.N(s, s.q) @ s.v / size, guess)
-        factors = ca.vertcat(size, inertia, share, self.refreshed(parts, s))
-        return ca.Function("kp_guess", known, [ca.vertcat(guess, ca.MX.zeros(parts.m)), ca.densify(factors)])
+        change = s.h * parts.state_rates(s, s.start, s.q, s.v)
+        load = 1 + ca.fabs(s.z) + ca.fabs(change)
+        factors = ca.vertcat(size, inertia, share, load, self.refreshed(parts, s))
+        guess = ca.vertcat(guess, ca.MX.zeros(parts.m), change / load)
+        return ca.Function("kp_guess", known, [ca.densify(guess), ca.densify(factors)])

@@ -23,31 +23,40 @@ class LieMidpoint(ImplicitStepMap):
 
     def problem(self, equations: Equations) -> StepProblem:
         rotations = Rotations(equations)
-        nq, nv = equations.nq, equations.nv
-        sizes = {"t": 1, "x": nq + nv, "u": equations.nu, "p": equations.np, "h": 1}
+        nq, nv, nz = equations.nq, equations.nv, equations.nz
+        sizes = {"t": 1, "x": equations.nx, "u": equations.nu, "p": equations.np, "h": 1}
         t, x, u, p, h = known = [ca.MX.sym(name, size) for name, size in sizes.items()]
         q, v = equations.split(x)
-        size = 1 + ca.norm_inf(q)
-        guess = ca.Function("kp_guess", known, [h * v / size, size])
-        z, factor = ca.MX.sym("z", nv), ca.MX.sym("factor")
-        v1 = z * factor / h
-        mean = (v + v1) / 2
+        z = equations.states_of(x)
+        size = 1 + ca.norm_inf(q) if nq else ca.MX(1)
+        ahead = h * equations.state_rates(t, q, v, equations.acting(u, x), p)
+        load = 1 + ca.fabs(z) + ca.fabs(ahead)
+        first = ca.vertcat(h * v / size, ahead / load)
+        guess = ca.Function("kp_guess", known, [ca.densify(first), ca.densify(ca.vertcat(size, load))])
+        unknowns, factor = ca.MX.sym("unknowns", nv + nz), ca.MX.sym("factor", 1 + nz)
+        v1, z1 = unknowns[:nv, :] * factor[0] / h, z + unknowns[nv:, :] * factor[1:, :]
+        mean, between = (v + v1) / 2, (z + z1) / 2
         turn = h * rotations.angular(ca.vertcat(q, mean))
 
-        def moved(change: ca.MX, speeds: ca.MX, turns: ca.MX) -> ca.MX:
-            return rotations.state(x, rotations.flat(ca.vertcat(q + change, speeds)), turns)
+        def moved(change: ca.MX, speeds: ca.MX, states: ca.MX, turns: ca.MX) -> ca.MX:
+            return rotations.state(x, rotations.flat(ca.vertcat(q + change, speeds, states)), turns)
 
         # Of the coordinates only the place of a free joint has rates that depend on more than speeds: on its own rotation.
-        ahead = moved(ca.MX.zeros(nq), v1, cayley(turn))
-        change = h * (equations.kinematics(q, v, p) + equations.kinematics(ahead[:nq, :], v1, p)) / 2
-        end = moved(change, v1, cayley(turn))
-        place, speed = equations.split(moved(change / 2, mean, half_cayley(turn)))
-        residual = (v1 - v - h * equations.accelerations(t + h / 2, place, speed, u, p)) * h / factor
-        given = [z, *known, factor]
+        turned = moved(ca.MX.zeros(nq), v1, z1, cayley(turn))
+        change = h * (equations.kinematics(q, v, p) + equations.kinematics(turned[:nq, :], v1, p)) / 2
+        end = moved(change, v1, z1, cayley(turn))
+        middle = moved(change / 2, mean, between, half_cayley(turn))
+        place, speed = equations.split(middle)
+        acting = equations.acting(u, middle)
+        residual = [(v1 - v - h * equations.accelerations(t + h / 2, place, speed, acting, p)) * h / factor[0]]
         names = [f"the balance of '{item.name}'" for item in equations.speed_quantities]
+        if nz:
+            residual.append((z1 - z - h * equations.state_rates(t + h / 2, place, speed, acting, p)) / factor[1:, :])
+            names += [f"the rate of '{item.name}'" for item in equations.states.quantities]
+        given = [unknowns, *known, factor]
         return StepProblem(
             guess,
-            straightened(ca.Function("kp_equations", given, [residual]), equations),
+            straightened(ca.Function("kp_equations", given, [ca.densify(ca.vertcat(*residual))]), equations),
             ca.Function("kp_following", given, [end]),
             tuple(names),
         )

@@ -10,7 +10,6 @@ import numpy as np
 from kingpost.base.errors import SolverError
 from kingpost.equations.newton import NewtonOptions
 from kingpost.plugins.formulations.quaternions.bodies import left
-from kingpost.plugins.formulations.quaternions.formulation import QuaternionEquations
 from kingpost.plugins.integrators.energy_momentum import STILL, depends, quadratic
 from kingpost.plugins.integrators.implicit import DescriptorStep, Interval, Parts
 
@@ -45,7 +44,7 @@ class QuaternionEnergyMomentum(DescriptorStep):
 
     def check(self, parts: Parts) -> None:
         equations = parts.equations
-        if not isinstance(equations, QuaternionEquations):
+        if not equations.structure.unit_quaternions:
             raise SolverError(
                 f"integrator '{self.name}' is for equations in unit quaternions; those of '{equations.mechanism.name}' are of "
                 f"the formulation '{equations.formulation}'. Take the formulation 'quaternions' or the integrator "
@@ -63,7 +62,7 @@ class QuaternionEnergyMomentum(DescriptorStep):
 
     def balance(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
         e = parts.equations
-        assert e.midpoint_forces is not None
+        assert e.structure.midpoint_forces is not None
         q, v = (s.q + q1) / 2, (q1 - s.q) / s.h
         before, after = parts.M(s, s.q) @ s.v, parts.M(s, q1) @ v1
         gyroscopic = ca.vertsplit(ca.MX.zeros(parts.nv))
@@ -71,7 +70,7 @@ class QuaternionEnergyMomentum(DescriptorStep):
             spins = self._spins(s, q1, v1, rows)
             turned = spins if self.options.printed else CONJUGATE * spins
             gyroscopic[rows] = ca.vertsplit(left((before + after)[rows] / 2) @ turned / 2)
-        other = e.midpoint_forces(s.middle, s.q, q1, v, s.u, s.p)
+        other = e.structure.midpoint_forces(s.middle.t, s.q, q1, v, s.middle.u, s.p)
         force = other - self._potential_slope(parts, s, q1) - ca.vertcat(*gyroscopic) - parts.A(s, s.middle, q).T @ lam
         return after - before - s.h * force
 
@@ -110,6 +109,4 @@ class QuaternionEnergyMomentum(DescriptorStep):
 
 def quaternion_slices(parts: Parts) -> list[slice]:
     """Return the rows of all quaternions in q and in v."""
-    equations = parts.equations
-    assert isinstance(equations, QuaternionEquations)
-    return [slice(first, first + 4) for first in equations.first_rows]
+    return [slice(first, first + 4) for first in parts.equations.structure.unit_quaternions]

@@ -21,27 +21,30 @@ class Radau2(ImplicitStepMap):
     c = (1 / 3, 1.0)
 
     def problem(self, equations: Equations) -> StepProblem:
-        n = equations.nq + equations.nv
+        n = equations.nx
         sizes = {"t": 1, "x": n, "u": equations.nu, "p": equations.np, "h": 1}
         t, x, u, p, h = known = [ca.MX.sym(name, size) for name, size in sizes.items()]
         q, v = equations.split(x)
         # In the first guess speeds are constant.
-        moved = ca.vertcat(equations.kinematics(q, v, p), ca.MX.zeros(equations.nv))
-        size = 1 + ca.norm_inf(q)
-        guess = ca.Function("kp_guess", known, [ca.vertcat(*(ci * h * moved / size for ci in self.c)), size])
-        z, factor = ca.MX.sym("z", 2 * n), ca.MX.sym("factor")
-        scale = factor * ca.vertcat(ca.MX.ones(equations.nq), ca.MX.ones(equations.nv) / h)
-        changes = [z[:n, :] * scale, z[n:, :] * scale]
+        moved = ca.vertcat(equations.kinematics(q, v, p), ca.MX.zeros(equations.nv + equations.nz))
+        size = 1 + ca.norm_inf(q) if equations.nq else ca.MX(1)
+        led = equations.state_rates(t, q, v, equations.acting(u, x), p)
+        sizes_of_states = 1 + ca.fabs(equations.states_of(x)) + h * ca.fabs(led)
+        first = ca.vertcat(*(ci * h * moved / size for ci in self.c))
+        guess = ca.Function("kp_guess", known, [first, ca.densify(ca.vertcat(size, sizes_of_states))])
+        unknowns, factor = ca.MX.sym("unknowns", 2 * n), ca.MX.sym("factor", 1 + equations.nz)
+        scale = ca.vertcat(factor[0] * ca.vertcat(ca.MX.ones(equations.nq), ca.MX.ones(equations.nv) / h), factor[1:, :])
+        changes = [unknowns[:n, :] * scale, unknowns[n:, :] * scale]
         rates = [equations.rhs(t + ci * h, x + change, u, p) for ci, change in zip(self.c, changes, strict=True)]
         rows = [
             (change - h * (weights[0] * rates[0] + weights[1] * rates[1])) / scale
             for change, weights in zip(changes, self.A, strict=True)
         ]
-        given = [z, *known, factor]
+        given = [unknowns, *known, factor]
         residual = ca.Function("kp_equations", given, [ca.vertcat(*rows)])
         # The last stage is the end of the step.
         following = ca.Function("kp_following", given, [x + changes[1]])
-        names = [item.name for item in (*equations.position_quantities, *equations.speed_quantities)]
+        names = [item.name for item in equations.state_quantities]
         return StepProblem(
             guess,
             straightened(residual, equations),

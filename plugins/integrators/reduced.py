@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 
@@ -31,24 +31,26 @@ class ReducedStep:
 
     @property
     def unknowns(self) -> int:
-        """The number of unknowns of a step: increments of the joints, and multipliers of loops and threads."""
-        return self.equations.nv + int(self.space.natural.lam.numel())
+        """The number of unknowns of a step: increments of the joints, multipliers of loops and threads, states of forces."""
+        return self.equations.nv + self.space.natural.constraints.count + self.equations.nz
 
     def problem(self) -> StepProblem:
         e, space = self.equations, self.space
         parts = Parts(space.natural)
-        sizes = {"t": 1, "x": e.nq + e.nv + parts.nv, "u": e.nu, "p": e.np, "h": 1}
+        sizes = {"t": 1, "x": e.nx + parts.nv, "u": e.nu, "p": e.np, "h": 1}
         t, x, u, p, h = known = [ca.MX.sym(name, size) for name, size in sizes.items()]
-        q, nu, v = ca.vertsplit(x, [0, e.nq, e.nq + e.nv, x.numel()])
-        s = Interval(t, h, q, v, u, p, ca.MX(0, 1))
+        q, nu, z, v = ca.vertsplit(x, [0, e.nq, e.nq + e.nv, e.nx, x.numel()])
+        s = Interval(t, h, q, v, z, z, u, p, ca.MX(0, 1))
         guess = self._guess(parts, s, nu, known)
         factors = ca.MX.sym("factors", guess.numel_out(1))
         count = e.nv + space.kept
-        edges = [0, 1, 1 + count, 1 + count + parts.m, factors.numel()]
-        size, inertia, share, joints = ca.vertsplit(factors, edges)
-        z = ca.MX.sym("z", self.unknowns)
-        lam = z[e.nv :, :] * share * size / h**2
-        q1 = space.moved(joints, z[: e.nv, :] * size, p)
+        edges = [0, 1, 1 + count, 1 + count + parts.m, 1 + count + parts.m + e.nz, factors.numel()]
+        size, inertia, share, load, joints = ca.vertsplit(factors, edges)
+        unknowns = ca.MX.sym("unknowns", self.unknowns)
+        along, held, led = ca.vertsplit(unknowns, [0, e.nv, e.nv + parts.m, unknowns.numel()])
+        s = replace(s, z1=z + led * load)
+        lam = held * share * size / h**2
+        q1 = space.moved(joints, along * size, p)
         v1 = 2 * (q1 - q)[: parts.nv, :] / h - v
         P = space.motions((q + q1) / 2, p)
         rolling = h * self.method.rolling(parts, s, q1, v1) if parts.m > parts.holonomic else ca.MX(0, 1)
@@ -58,11 +60,17 @@ class ReducedStep:
             parts.phi(s, s.end, q1)[: parts.holonomic - space.kept, :],
             rolling,
         ]
-        residual = ca.Function("kp_equations", [z, *known, factors], [ca.densify(ca.vertcat(*rows) / size)])
-        after = ca.vertcat(q1, space.speeds(q1, v1, p), v1)
-        following = ca.Function("kp_following", [z, *known, factors], [ca.densify(after)])
+        nu1 = space.speeds(q1, v1, p)
+        scaled = [ca.vertcat(*rows) / size]
+        if e.nz:
+            change = h * e.state_rates(s.middle.t, (q + q1) / 2, (nu + nu1) / 2, s.middle.u, p)
+            scaled.append((s.z1 - z - change) / load)
+        residual = ca.Function("kp_equations", [unknowns, *known, factors], [ca.densify(ca.vertcat(*scaled))])
+        after = ca.vertcat(q1, nu1, s.z1, v1)
+        following = ca.Function("kp_following", [unknowns, *known, factors], [ca.densify(after)])
         names = [f"the balance along motion {i} of the joints" for i in range(count)]
-        names += [f"closure '{owner}'" for owner in e.owners]
+        names += [f"closure '{owner}'" for owner in e.constraints.owners]
+        names += [f"the rate of '{item.name}'" for item in e.states.quantities]
         guess, residual, following = (straightened(function, space.natural) for function in (guess, residual, following))
         return StepProblem(guess, residual, following, tuple(names))
 
@@ -71,10 +79,12 @@ class ReducedStep:
         size = 1 + ca.norm_inf(s.q)
         P = self.space.motions(s.q, s.p)
         inertia = ca.densify(ca.sum1(P**2 * ca.repmat(parts.inertia(s), 1, P.shape[1]))).T
-        along = ca.densify(parts.A(s, s.t, s.q) @ P)
+        along = ca.densify(parts.A(s, s.start, s.q) @ P)
         share = 1 / (ca.sum2(along**2 / ca.repmat(inertia.T, parts.m, 1)) + 1e-300) if parts.m else ca.MX(0, 1)
-        first = ca.vertcat(s.h * nu / size, ca.MX.zeros(parts.m))
-        factors = ca.vertcat(size, inertia, share, self.space.joints(s.q, s.p))
+        change = s.h * self.equations.state_rates(s.t, s.q, nu, s.start.u, s.p)
+        load = 1 + ca.fabs(s.z) + ca.fabs(change)
+        first = ca.vertcat(s.h * nu / size, ca.MX.zeros(parts.m), change / load)
+        factors = ca.vertcat(size, inertia, share, load, self.space.joints(s.q, s.p))
         return ca.Function("kp_guess", known, [ca.densify(first), ca.densify(factors)])
 
     def observe(self) -> ca.Function:
@@ -84,9 +94,9 @@ class ReducedStep:
         the rates that the joints forbid at nodes, which is of second order.
         """
         e, natural = self.equations, self.space.natural
-        sizes = {"t": 1, "x": e.nq + e.nv + natural.nv, "u": e.nu, "p": e.np}
+        sizes = {"t": 1, "x": e.nx + natural.nv, "u": e.nu, "p": e.np}
         t, x, u, p = (ca.MX.sym(name, size) for name, size in sizes.items())
-        state, v = x[: e.nq + e.nv, :], x[e.nq + e.nv :, :]
+        state, v = x[: e.nx, :], x[e.nx :, :]
         kinetic = ca.Function("kp_kinetic", [natural.q, natural.v, natural.p], [natural.kinetic])(state[: e.nq, :], v, p)
         values = e.observe(t, state, u, p)
         names = [channel.name for channel in e.channels]

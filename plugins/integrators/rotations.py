@@ -14,7 +14,7 @@ class Rotations:
     """Where the unit quaternions of joints are in a state [q; v], and their angular velocities in body axes."""
 
     def __init__(self, equations: Equations) -> None:
-        self.nx = equations.nq + equations.nv
+        self.nx = equations.nx
         #: Rows at which a quaternion and its angular velocity begin.
         self.rows: list[tuple[int, int]] = []
         row_q, row_v = 0, equations.nq

@@ -49,16 +49,20 @@ class Variational(DescriptorStep):
 
     def balance(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
         if self.options.rule == "trapezoidal":
-            force = parts.unconservative(s, s.t, s.q, v1)
+            force = parts.unconservative(s, s.start, s.q, v1)
         else:
             force = parts.unconservative(s, s.middle, (s.q + q1) / 2, v1)
-        held = parts.A(s, s.t, s.q).T @ lam
+        held = parts.A(s, s.start, s.q).T @ lam
         return -parts.M(s, s.q) @ s.v - self._action_slopes(parts, s, q1)[0] - s.h / 2 * (force - held)
 
     def rolling(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
         return parts.rolling(s, s.middle, (s.q + q1) / 2, v1)
 
-    def after(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
+    def carried(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
+        # The unknown in the place of v1 is the mean speed.
+        return s.z1 - s.z - s.h * parts.state_rates(s, s.middle, (s.q + q1) / 2, v1)
+
+    def after(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> tuple[ca.MX, ca.MX, ca.MX]:
         if self.options.rule == "trapezoidal":
             force = parts.unconservative(s, s.end, q1, v1)
         else:
@@ -66,8 +70,8 @@ class Variational(DescriptorStep):
         momentum = self._action_slopes(parts, s, q1)[1] + s.h / 2 * force
         v = parts.solve(s, q1, momentum)
         if parts.m:
-            v = v + parts.equations.corrections(s.end, q1, v, s.p)[1]
-        return ca.vertcat(q1, v)
+            v = v + parts.equations.corrections(s.end.t, q1, v, s.p)[1]
+        return q1, v, ca.MX(0, 1)
 
     def _action_slopes(self, parts: Parts, s: Interval, q1: ca.MX) -> tuple[ca.MX, ca.MX]:
         """Return the derivatives of Ld with respect to q0 and q1."""
@@ -76,8 +80,8 @@ class Variational(DescriptorStep):
         if trapezoidal:
             momentum = s.h / 2 * (parts.M(s, s.q) + parts.M(s, q1)) @ w / s.h
             first, last = (
-                s.h / 2 * (parts.kinetic_slope(s, q, w, w) - parts.potential_slope(s, t, q))
-                for t, q in ((s.t, s.q), (s.end, q1))
+                s.h / 2 * (parts.kinetic_slope(s, q, w, w) - parts.potential_slope(s, at, q))
+                for at, q in ((s.start, s.q), (s.end, q1))
             )
             return first - momentum, last + momentum
         q = (s.q + q1) / 2

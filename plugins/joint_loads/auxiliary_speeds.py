@@ -12,7 +12,7 @@ from kingpost.loads.method import JointLoads
 from kingpost.mechanism.elements import Joint
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.newton_euler import TreeDynamics
-from kingpost.multibody.tree import Link, TreeKinematics
+from kingpost.multibody.tree import TreeBody, TreeKinematics
 from kingpost.symbols.externals import External, with_externals
 from kingpost.symbols.joints import JOINT_KINDS
 from kingpost.symbols.screws import Pose, shift_twist, shift_wrench, twist_to, wrench_to
@@ -173,7 +173,7 @@ def _open(kinematics: TreeKinematics, joints: Sequence[Joint]) -> dict[str, Open
 
 
 def _updated(
-    kinematics: TreeKinematics, link: Link, opened: Mapping[str, Opened], moved: Mapping[str, ca.SX], size: int
+    kinematics: TreeKinematics, link: TreeBody, opened: Mapping[str, Opened], moved: Mapping[str, ca.SX], size: int
 ) -> ca.SX:
     """Return the twist of a body about its origin as a map of the auxiliary speeds, eqs. (66)-(70)."""
     parent = moved.get(link.joint.parent)

@@ -20,14 +20,14 @@ class MultiplierLoads(JointLoads):
     needs_multipliers = True
 
     def constraint_wrenches(self, dynamics: TreeDynamics, equations: Equations, joints: Sequence[Joint]) -> Mapping[str, ca.MX]:
-        missing = [joint.name for joint in joints if joint.name not in equations.reactions]
+        missing = [joint.name for joint in joints if joint.name not in equations.constraints.reactions]
         if missing:
             raise PluginError(
                 f"formulation '{equations.formulation}' does not say what its multipliers amount to in joint "
                 f"{listed(missing)}; use joint loads 'recursive'"
             )
-        given = [equations.t, equations.q, equations.v, equations.lam, equations.u, equations.p]
-        wrenches = [equations.reactions[joint.name] for joint in joints]
+        given = [equations.t, equations.q, equations.v, equations.constraints.lam, equations.u, equations.p]
+        wrenches = [equations.constraints.reactions[joint.name] for joint in joints]
         reactions = ca.Function("reactions", given, [ca.densify(wrench) for wrench in wrenches])
         values = reactions.call([dynamics.t, dynamics.q, dynamics.v, dynamics.lam, dynamics.u, dynamics.p])
         return {joint.name: value for joint, value in zip(joints, values, strict=True)}

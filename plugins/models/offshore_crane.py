@@ -6,11 +6,11 @@ from dataclasses import replace
 from math import atan2, cos, hypot, pi, sin
 from typing import Any
 
-from kingpost.loads.ports import TWIST
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter, Port
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.model import Model
+from kingpost.mechanism.port_names import TWIST
 from kingpost.mechanism.trajectories import Constant
 from kingpost.plugins.models.offshore_data import ALONG_KNUCKLE, LARGE, SMALL, Crane, Ship
 from kingpost.plugins.models.offshore_vessel import (

@@ -8,10 +8,10 @@ from typing import Any
 
 from kingpost.base.formulas import Scalar
 from kingpost.base.load_frames import COMPONENTS, UNITS
-from kingpost.loads.ports import TRIANGLE, inertia_unit
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Parameter, Port
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.model import Model
+from kingpost.mechanism.port_names import TRIANGLE, inertia_unit
 from kingpost.plugins.models.offshore_data import LARGE, SMALL, Ship
 
 GRAVITY = Parameter("gravity", 9.81, "m/s2", "acceleration of free fall")

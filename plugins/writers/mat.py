@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-import scipy.io
 
 from kingpost.plugins.writers.precision import Precision, in_precision
 from kingpost.results.history import History
@@ -50,6 +49,8 @@ class MatWriter(Writer):
     Options = Precision
 
     def write(self, history: History, path: Path) -> None:
+        import scipy.io  # slow to import
+
         history, dtype = in_precision(history, self.options)
         variables = unique_names(history.names, matlab_name, taken=("time", ENTRY), limit=LONGEST_NAME)
         columns = history.values.astype(dtype)
@@ -62,6 +63,8 @@ class MatWriter(Writer):
             scipy.io.savemat(file, content, do_compression=True, oned_as="column")
 
     def read(self, path: Path) -> History:
+        import scipy.io
+
         with path.open("rb") as file:
             content = scipy.io.loadmat(file)
         if ENTRY not in content:

@@ -18,7 +18,7 @@ HOOKS = [KINDS_HOOK, *(kind.hook for kind in PluginSet(entry_points=False).kinds
 @pytest.mark.parametrize("hook", HOOKS)
 def test_every_hook_has_a_heading_with_its_signature_and_a_test(hook):
     assert f"\n### {hook}()\n" in (ROOT / "docs" / "plugins.md").read_text()
-    assert f"def test_hook_{hook}(" in (ROOT / "tests" / "plugins" / "test_pluginset.py").read_text()
+    assert f"def test_hook_{hook}(" in (ROOT / "tests" / "core" / "registry" / "test_hooks.py").read_text()
 
 
 def blocks(path, language):
@@ -43,6 +43,15 @@ def test_the_plugin_of_the_docs_is_one(tmp_path):
     path = tmp_path / "heun.py"
     path.write_text(blocks("docs/plugins.md", "python")[0])
     assert "heun" in PluginSet([path]).integrators
+
+
+def test_the_kind_of_the_docs_is_one(tmp_path):
+    (code,) = (block for block in blocks("docs/plugins.md", "python") if "kingpost_register_kinds" in block)
+    path = tmp_path / "samplers.py"
+    path.write_text(code)
+    plugins = PluginSet([path], entry_points=False)
+    assert plugins.of("samplers").get("ends")().values(1, 2) == [1, 2]
+    assert "sampler" in {row["kind"] for row in plugins.listing()}
 
 
 def test_the_readme_shows_what_the_command_prints(kingpost_cli):
@@ -90,7 +99,8 @@ def test_exit_statuses_are_the_same_in_help_and_docs():
 
 
 def test_links_lead_somewhere():
-    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*.md")]:
+    pages = [page for folder in ("docs", "examples", "core", "plugins", "fmu") for page in (ROOT / folder).rglob("*.md")]
+    for page in [*ROOT.glob("*.md"), *pages]:
         for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 

@@ -15,11 +15,15 @@ import fmpy
 import pytest
 
 from kingpost import Mechanism, PluginSet
+from kingpost.fmu.blocks.block import export_block
+from kingpost.fmu.cosim import Component, System
 from kingpost.fmu.export.native import building
 from kingpost.fmu.export.native.exporter import NativeFmu, NativeOptions
 from kingpost.kernel.compiler import find_compiler
 from kingpost.simulation.export_model import prepare_export
 from kingpost.simulation.exporter import ExportSelection
+from tests.fmu.building import COMPILER, oscillator
+from tests.fmu.cosim.coupled import CONNECTIONS, left, right
 
 C_MASTER = Path(__file__).parent / "c_master"
 #: The headers of both standards.
@@ -59,6 +63,12 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that is new in every test run and common to its processes."""
     own = tmp_path_factory.getbasetemp()
     return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "fmus"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that the tests of a file share, so that each small FMU is built once."""
+    return tmp_path_factory.mktemp("built")
 
 
 @pytest.fixture(scope="session")
@@ -119,3 +129,41 @@ def c_master(shared_folder: Path) -> Callable[..., subprocess.CompletedProcess[s
         return subprocess.run([program, *map(str, words)], capture_output=True, text=True, env=clean, timeout=300, check=check)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def masses(shared_folder: Path, plugins: PluginSet) -> Callable[[int], dict[str, Path]]:
+    """The two masses as native FMUs: ``masses(2)["a"]``."""
+    if find_compiler() is None:
+        pytest.skip("native FMUs need a C compiler")
+
+    def export(fmi: int) -> dict[str, Path]:
+        found = {}
+        for name, block in (("a", left()), ("b", right())):
+
+            def build(target: Path, block: Any = block) -> None:
+                export_block(block, target, to=f"native-fmu:fmi={fmi}", plugins=plugins)
+
+            found[name] = once(shared_folder / f"cosim-{block.name}-{fmi}.fmu", build)
+        return found
+
+    return export
+
+
+@pytest.fixture(scope="session")
+def as_fmus(masses: Callable[[int], dict[str, Path]]) -> Callable[..., System]:
+    """The system of the two masses, of FMUs: ``as_fmus(fmi=3, isolate=True, step=0.02)``."""
+
+    def make(fmi: int = 2, isolate: bool | None = None, **options: Any) -> System:
+        components = tuple(Component(name, fmu=path, isolate=isolate) for name, path in masses(fmi).items())
+        return System("two masses", components, CONNECTIONS, **{"t_end": 2.0, **options})
+
+    return make
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Callable[..., Path]:
+    """The C oscillator with defects: ``broken("CRASH_LATER")``."""
+    if COMPILER is None:
+        pytest.skip("needs a C compiler")
+    return lambda *defects, **options: oscillator(tmp_path, *defects, **options)

@@ -10,28 +10,15 @@ from scipy.optimize import minimize_scalar
 from kingpost import Body, ForceElement, Joint, Mechanism, SolverError, simulate
 from kingpost.equations.consistency import consistent_start
 from kingpost.mechanism.closures import Closure
-from kingpost.mechanism.values import resolve_values
-from kingpost.multibody.assembly import assemble
 from kingpost.plugins.formulations.directors.formulation import Directors
 from kingpost.plugins.formulations.kane import Kane
 from kingpost.plugins.formulations.recursive import Recursive
 from kingpost.plugins.models.four_bar import AXIS, coupler_and_rocker
 from kingpost.statics.equilibrium import find_equilibrium
 from kingpost.statics.linearize import linearize
+from tests.validation.machines import model, place
 
 G = 9.81
-
-
-def place(mechanism, plugins, formulation=Kane):
-    """Return the equations of a machine, its start and its numbers, all inputs being zero."""
-    equations = formulation().derive(assemble(mechanism, plugins))
-    values = resolve_values(mechanism, {})
-    p = np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
-    return equations, equations.start(values.parameters), np.zeros(equations.nu), p
-
-
-def model(plugins, name):
-    return plugins.models.get(name)().build()
 
 
 # --- four-bar

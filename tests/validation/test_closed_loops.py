@@ -9,12 +9,9 @@ from scipy.integrate import solve_ivp
 
 from kingpost import ForceElement, simulate
 from kingpost.plugins.models.four_bar import coupler_and_rocker
+from tests.validation.machines import model
 
 G = 9.81
-
-
-def model(plugins, name):
-    return plugins.models.get(name)().build()
 
 
 # --- four-bar

@@ -4,17 +4,10 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kingpost import Body, ForceElement, Joint, Mechanism, PluginSet, simulate
-from kingpost.multibody.assembly import assemble
+from kingpost import Body, ForceElement, Joint, Mechanism, simulate
 from kingpost.plugins.formulations.directors.bodies import angular_momentum, dual_basis
 from kingpost.plugins.integrators.energy_momentum import EnergyMomentum
-from kingpost.registry.selection import select
-
-PLUGINS = PluginSet(entry_points=False)
-
-
-def derive(mechanism, formulation="directors"):
-    return select(PLUGINS.formulations, formulation).derive(assemble(mechanism, PLUGINS))
+from tests.validation.natural import CASE_A, CASE_B, PLUGINS, SATELLITE, derive
 
 
 def momentum(equations):
@@ -32,11 +25,6 @@ def advance(mechanism, t_end, steps, settings=None, formulation="directors"):
     return history, np.array([np.asarray(row).ravel() for row in rows])
 
 
-SATELLITE = PLUGINS.models.get("satellite")().build()
-#: Eq. (4.77), and friction; the document's torque on the rotors is -u.
-CASE_A = {f"torque{i}": -200.0 for i in (1, 2, 3)}
-CASE_B = {"motion.wx": 0.2, "motion.wy": 0.3, "motion.wz": 0.4, "friction": 100.0}
-CASE_B |= {f"spin{i}.angle.rate": float(i) for i in (1, 2, 3)}
 #: Recomputed from the document's data; the third component is also printed, in Fig. 4.9: 1336.6779.
 MOMENTUM = (757.29836, 1116.57439, 1336.67786)
 

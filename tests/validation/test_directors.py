@@ -7,7 +7,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kingpost import Body, ForceElement, Joint, LoadRequest, Mechanism, PluginSet, simulate
+from kingpost import Body, ForceElement, Joint, LoadRequest, Mechanism, simulate
 from kingpost.equations.consistency import consistent_start, without_redundant_rows
 from kingpost.loads.joint_loads import derive_loads
 from kingpost.mechanism.closures import Closure
@@ -21,18 +21,12 @@ from kingpost.registry.selection import select
 from kingpost.symbols.closure_kinds import CLOSURE_KINDS
 from kingpost.symbols.joints import JOINT_KINDS
 from kingpost.testing.problems import random_tree
+from tests.validation.natural import PLUGINS, assert_close, derive, model, numbers, plane_loop
 
-PLUGINS = PluginSet(entry_points=False)
-#: Some 1e4 operations, and condition numbers of M and of G M^-1 G' up to 1e4.
-TOLERANCE = 1e-10
 SCALE = [1.3]
 #: Random trees of every run of the tests, which hold every joint kind; the others are slow.
 QUICK = (2, 3, 4, 5)
 SEEDS = [seed if seed in QUICK else pytest.param(seed, marks=pytest.mark.slow) for seed in range(12)]
-
-
-def derive(mechanism, formulation):
-    return select(PLUGINS.formulations, formulation).derive(assemble(mechanism, PLUGINS))
 
 
 @cache
@@ -40,20 +34,6 @@ def of_tree(seed, formulation):
     """Return a random tree and its equations, which the tests of one process share."""
     mechanism = random_tree(seed, bodies=2 + seed % 6)
     return mechanism, derive(mechanism, formulation)
-
-
-def model(name):
-    return PLUGINS.models.get(name)().build()
-
-
-def numbers(result):
-    return np.asarray(result).ravel()
-
-
-def assert_close(found, expected, what, tolerance=TOLERANCE):
-    scale = max(1.0, np.abs(expected).max(initial=0.0))
-    difference = np.abs(np.subtract(found, expected)).max(initial=0.0)
-    assert difference <= tolerance * scale, f"{what}: {difference:.2e} of {scale:.2e}"
 
 
 def tree_states(mechanism, equations, seed, count=3):
@@ -252,26 +232,6 @@ def test_closures_move_and_react_as_in_joint_coordinates(kind, formulation):
         names = ["tie"] * ("parent" in CLOSURE_KINDS[kind].needs) + [efforts_of("tie")] * bool(CLOSURE_KINDS[kind].coordinates)
         for name in names:
             assert_close(reaction(ours, Q, V, name), reaction(kane, q, v, name), f"{kind}: {name}", 1e-8)
-
-
-def plane_loop(kind):
-    """Return a four-bar linkage of bodies with volume; closed by a hinge it is held three times too often."""
-
-    def bar(name, length):
-        return Body(name, mass=2.0, com=(length / 2, 0, 0), inertia=(0.02, length**2 / 6, length**2 / 6 + 0.01))
-
-    crank, coupler, rocker = 1.0471975511965976, 0.33005263, 1.7
-    return Mechanism(
-        "plane-loop",
-        bodies=(bar("crank", 1.0), bar("coupler", 3.0), bar("rocker", 2.5)),
-        joints=(
-            Joint("a", "revolute", "world", "crank", axis=(0, -1, 0), start=crank, start_rate=2.0),
-            Joint("b", "revolute", "crank", "coupler", axis=(0, -1, 0), position=(1, 0, 0), start=coupler - crank),
-            Joint("d", "revolute", "world", "rocker", axis=(0, -1, 0), position=(3, 0, 0), start=rocker),
-        ),
-        closures=(Closure("c", kind, "coupler", "rocker", axis=(0, -1, 0), position=(3, 0, 0), child_position=(2.5, 0, 0)),),
-        forces=(ForceElement("gravity"),),
-    )
 
 
 @pytest.mark.parametrize(

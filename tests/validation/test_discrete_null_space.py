@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kingpost import Body, ForceElement, Joint, Mechanism, PluginSet, simulate
+from kingpost import Body, ForceElement, Joint, Mechanism, simulate
 from kingpost.mechanism.closures import Closure
 from kingpost.multibody.assembly import assemble
 from kingpost.plugins.formulations.directors.bodies import angular_momentum
@@ -15,26 +15,13 @@ from kingpost.plugins.formulations.directors.formulation import DirectorModel
 from kingpost.plugins.integrators.energy_momentum import EnergyMomentum
 from kingpost.plugins.integrators.implicit import Interval, Parts
 from kingpost.plugins.integrators.reduced import ReducedStep
-from kingpost.registry.selection import select
 from kingpost.symbols.joints import JOINT_KINDS
+from tests.validation.natural import CASE_A, CASE_B, PLUGINS, SATELLITE, derive, model, numbers, plane_loop
 
-PLUGINS = PluginSet(entry_points=False)
 #: Newton's method leaves some 1e-15 of the size of the unknowns in each of up to 50 steps, and machines may magnify it.
 SAME = 1e-10
 #: Kinds of joints between bodies; joints whose motion is given have no place in natural coordinates.
 KINDS = [kind for kind in JOINT_KINDS if kind not in ("free", "given")]
-
-
-def derive(mechanism, formulation):
-    return select(PLUGINS.formulations, formulation).derive(assemble(mechanism, PLUGINS))
-
-
-def model(name):
-    return PLUGINS.models.get(name)().build()
-
-
-def numbers(result):
-    return np.asarray(result).ravel()
 
 
 def advance(mechanism, t_end, steps, formulation, **options):
@@ -138,18 +125,12 @@ def test_every_joint_moves_as_with_multipliers(kind):
     assert np.ptp(other["energy.total"]) < 1e-12 * np.abs(other["energy.potential"]).max()
 
 
-SATELLITE = model("satellite")
-CASE_A = {f"torque{i}": -200.0 for i in (1, 2, 3)}
-CASE_B = {"motion.wx": 0.2, "motion.wy": 0.3, "motion.wz": 0.4, "friction": 100.0}
-CASE_B |= {f"spin{i}.angle.rate": float(i) for i in (1, 2, 3)}
-
-
 def rates_at_nodes(reduced, history, p):
     """Return all rates v of a run, from its places alone: v1 = 2 (q1 - q0)/h - v0 (document 001, eq. 3.33)."""
-    natural = reduced.discrete.natural
+    natural = reduced.structure.discrete.natural
     q = history.values[:, : natural.nq]
     nu = history.values[0, natural.nq : natural.nq + reduced.nv]
-    v = [numbers(reduced.discrete.rates(q[0], nu, p))]
+    v = [numbers(reduced.structure.discrete.rates(q[0], nu, p))]
     h = history.time[1] - history.time[0]
     for before, after in itertools.pairwise(q):
         v.append(2 * (after - before)[: natural.nv] / h - v[-1])
@@ -165,7 +146,7 @@ def test_the_satellite_keeps_its_momentum_with_nine_unknowns(settings, steps):
     reduced, full = derive(SATELLITE, "nullspace"), derive(SATELLITE, "directors")
     p = [settings.get(item.name, item.default) for item in SATELLITE.parameters]
     method = EnergyMomentum()
-    assert ReducedStep(method, reduced, reduced.discrete).unknowns == method.problem(reduced).guess.numel_out(0) == 9
+    assert ReducedStep(method, reduced, reduced.structure.discrete).unknowns == method.problem(reduced).guess.numel_out(0) == 9
     assert method.problem(full).guess.numel_out(0) == 48 + 39
     history = advance(SATELLITE, 5.0, steps, "nullspace", settings=settings)
     assert_same_motion(advance(SATELLITE, 5.0, steps, "directors", settings=settings), history)
@@ -205,24 +186,7 @@ def test_the_heavy_top_keeps_energy_and_has_the_multipliers_of_the_full_method()
 
 def four_bar():
     """Return a plane loop closed by a hinge: three of the closure's rows are redundant."""
-    crank, coupler, rocker = 1.0471975511965976, 0.33005263, 1.7
-
-    def bar(name, length):
-        return Body(name, mass=2.0, com=(length / 2, 0, 0), inertia=(0.02, length**2 / 6, length**2 / 6 + 0.01))
-
-    return Mechanism(
-        "plane-loop",
-        bodies=(bar("crank", 1.0), bar("coupler", 3.0), bar("rocker", 2.5)),
-        joints=(
-            Joint("a", "revolute", "world", "crank", axis=(0, -1, 0), start=crank, start_rate=2.0),
-            Joint("b", "revolute", "crank", "coupler", axis=(0, -1, 0), position=(1, 0, 0), start=coupler - crank),
-            Joint("d", "revolute", "world", "rocker", axis=(0, -1, 0), position=(3, 0, 0), start=rocker),
-        ),
-        closures=(
-            Closure("c", "revolute", "coupler", "rocker", axis=(0, -1, 0), position=(3, 0, 0), child_position=(2.5, 0, 0)),
-        ),
-        forces=(ForceElement("gravity"),),
-    )
+    return plane_loop("revolute")
 
 
 def rolling_ball():

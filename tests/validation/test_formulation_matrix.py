@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from kingpost import MechanismError, PluginError, PluginSet, SolverError, simulate
-from kingpost.equations.consistency import consistent_start, without_redundant_rows
+from kingpost.equations.consistency import consistent_start
+from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.loads.ports import metered_start
 from kingpost.mechanism.values import resolve_values
 from kingpost.multibody.assembly import assemble
@@ -54,14 +55,14 @@ class Machine:
 
     def state(self, q, v):
         """Return q and v of the formulation."""
-        if self.equations.initial is None:
+        if self.equations.coordinates.initial is None:
             return q, v
         return self.equations.split(np.asarray(self.equations.initial(q, v, self.p)).ravel())
 
     def joint_accelerations(self, q, v):
         own = self.state(q, v)
         vdot = self.equations.accelerations(0.0, *own, self.u, self.p)
-        if self.equations.joint_state is not None:
+        if self.equations.coordinates.joint_state is not None:
             vdot = self.equations.joint_state(*own, vdot, self.p)[2]
         return np.asarray(vdot).ravel()
 

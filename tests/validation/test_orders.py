@@ -44,10 +44,10 @@ def errors(name, mechanism, solution, step):
         mechanism, 1.0, step=step, output_step=0.1, integrator=name, formulation="kane", backend="vm", plugins=PLUGINS
     )
     history, equations = simulation.run(), simulation.equations
-    size = equations.nq + equations.nv
+    size = equations.nx
     difference = np.abs(history.values[:, :size] - solution(history.time)).max(axis=0)
     found = [difference[: equations.nq].max(), difference[equations.nq :].max()]
-    if equations.lam.numel():
+    if equations.constraints.count:
         lam = [
             np.asarray(equations.multipliers(t, *equations.split(row[:size]), [], simulation.p)).ravel()
             for t, row in zip(history.time, history.values, strict=True)

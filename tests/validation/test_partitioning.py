@@ -9,6 +9,7 @@ from kingpost import Body, ForceElement, Joint, KingpostError, Mechanism, Solver
 from kingpost.equations.partition import PartitionedEquations, _solver, chosen_columns
 from kingpost.mechanism.closures import Closure
 from kingpost.plugins.models.four_bar import coupler_and_rocker
+from tests.validation.machines import model
 
 #: Length of a run (s), step of rk4, and what is to be independent by itself.
 MACHINES = {
@@ -16,10 +17,6 @@ MACHINES = {
     "slider-crank": (0.1, 1e-4, ["shaft.angle"]),
     "luffing-crane": (0.1, 1e-3, ["slew.angle", "boom-foot.angle", "rope.across", "rope.along"]),
 }
-
-
-def model(plugins, name):
-    return plugins.models.get(name)().build()
 
 
 def run(machine, t_end, plugins, formulation="kane", **options):

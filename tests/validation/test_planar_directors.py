@@ -6,35 +6,15 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kingpost import Body, ForceElement, Joint, LoadRequest, Mechanism, MechanismError, PluginSet, simulate
+from kingpost import Body, ForceElement, Joint, LoadRequest, Mechanism, MechanismError, simulate
 from kingpost.equations.consistency import consistent_start, without_redundant_rows
 from kingpost.loads.joint_loads import derive_loads
 from kingpost.mechanism.closures import Closure
 from kingpost.multibody.assembly import assemble
 from kingpost.registry.selection import select
+from tests.validation.natural import PLUGINS, TOLERANCE, assert_close, derive, model, numbers
 
-PLUGINS = PluginSet(entry_points=False)
 PLANAR = "directors:planar=true"
-#: Some 1e4 operations with condition numbers up to 1e3.
-TOLERANCE = 1e-10
-
-
-def derive(mechanism, formulation):
-    return select(PLUGINS.formulations, formulation).derive(assemble(mechanism, PLUGINS))
-
-
-def model(name):
-    return PLUGINS.models.get(name)().build()
-
-
-def numbers(result):
-    return np.asarray(result).ravel()
-
-
-def assert_close(found, expected, what, tolerance=TOLERANCE):
-    scale = max(1.0, np.abs(expected).max(initial=0.0))
-    difference = np.abs(np.subtract(found, expected)).max(initial=0.0)
-    assert difference <= tolerance * scale, f"{what}: {difference:.2e} of {scale:.2e}"
 
 
 def assert_moves_and_carries_as_in_joint_coordinates(mechanism, count=2, tolerance=TOLERANCE):

@@ -27,7 +27,7 @@ class Run:
         J = angular_momentum(q[first : first + 4], p[first : first + 4])
         J = J + ca.cross(q[:3], p[:3]) if first else J
         function = ca.Function("momenta", [equations.q, equations.v, equations.p], [p[first:], J]).map(len(self.history.time))
-        self.q, self.v = equations.split(self.history.values[:, : equations.nq + equations.nv].T)
+        self.q, self.v = equations.split(self.history.values[:, : equations.nx].T)
         parameters = np.tile(simulation.p[:, None], len(self.history.time))
         self.p, self.J = (np.asarray(part) for part in function(self.q, self.v, parameters))
         self.q = self.q[first:]

@@ -27,13 +27,14 @@ from kingpost.mechanism.load_request import LoadRequest
 from kingpost.mechanism.mechanism import quaternion_rows
 from kingpost.multibody.assembly import assemble
 from kingpost.plugins.formulations.quaternions.bodies import convective, left, quaternion_mass_matrix, spatial
-from kingpost.registry.registry import Source
+from kingpost.registry.registry import Origin
 from kingpost.registry.selection import select
 from kingpost.symbols.screws import rotation_of_quaternion
 from kingpost.testing import FORMULATION_CHECKS
 from kingpost.testing import formulations as kit
 from kingpost.testing.formulations import check_no_degrees_of_freedom
 from kingpost.testing.problems import random_tree
+from tests.validation.natural import numbers
 
 
 class Drive(Force):
@@ -50,16 +51,12 @@ class Drive(Force):
 
 
 PLUGINS = PluginSet(entry_points=False)
-PLUGINS.forces.add(Drive, Source("file", __file__, "tests", "local"))
+PLUGINS.forces.add(Drive, Origin("file", __file__, "tests", "local"))
 SCALE = [1.0]
 
 
 def derive(mechanism, formulation="quaternions"):
     return select(PLUGINS.formulations, formulation).derive(assemble(mechanism, PLUGINS))
-
-
-def numbers(value):
-    return np.asarray(value).ravel()
 
 
 def random_bodies(seed, bodies=2):

@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kingpost import Body, ForceElement, Joint, LoadRequest, Mechanism, MechanismError, PluginSet, simulate
+from kingpost import Body, ForceElement, Joint, LoadRequest, Mechanism, MechanismError, simulate
 from kingpost.equations.augmentation import Augmentation
 from kingpost.equations.consistency import consistent_start
 from kingpost.loads.joint_loads import derive_loads
@@ -15,28 +15,7 @@ from kingpost.mechanism.mechanism import quaternion_rows
 from kingpost.multibody.assembly import assemble
 from kingpost.plugins.formulations.directors.augmentation import augmentation
 from kingpost.registry.selection import select
-
-PLUGINS = PluginSet(entry_points=False)
-#: Some 1e4 operations with condition numbers up to 1e3.
-TOLERANCE = 1e-10
-
-
-def derive(mechanism, formulation):
-    return select(PLUGINS.formulations, formulation).derive(assemble(mechanism, PLUGINS))
-
-
-def model(name):
-    return PLUGINS.models.get(name)().build()
-
-
-def numbers(result):
-    return np.asarray(result).ravel()
-
-
-def assert_close(found, expected, what, tolerance=TOLERANCE):
-    scale = max(1.0, np.abs(expected).max(initial=0.0))
-    difference = np.abs(np.subtract(found, expected)).max(initial=0.0)
-    assert difference <= tolerance * scale, f"{what}: {difference:.2e} of {scale:.2e}"
+from tests.validation.natural import PLUGINS, assert_close, derive, model, numbers
 
 
 def defaults(items):

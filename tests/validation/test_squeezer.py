@@ -6,6 +6,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from kingpost import simulate
+from tests.validation.machines import model
 
 #: Public test set for initial-value problems, problem Andrews, t = 0.03 s.
 REFERENCE = np.array([
@@ -15,10 +16,6 @@ REFERENCE = np.array([
 ])  # fmt: skip
 #: Joints whose angles are beta, Theta, gamma, Phi, delta, Omega, epsilon.
 ANGLES = ("O", "G", "B", "E", "A-K5", "F", "A-K7")
-
-
-def model(plugins, name):
-    return plugins.models.get(name)().build()
 
 
 def hairer_wanner():

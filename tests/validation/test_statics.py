@@ -7,20 +7,12 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Input, Joint, Mechanism, Output, SolverError, simulate
-from kingpost.mechanism.values import resolve_values
-from kingpost.multibody.assembly import assemble
 from kingpost.plugins.formulations.kane import Kane
 from kingpost.plugins.formulations.recursive import Recursive
 from kingpost.statics.equilibrium import find_equilibrium
 from kingpost.statics.linearize import linearize
 from kingpost.testing.problems import oscillator
-
-
-def place(mechanism, plugins, formulation=Kane, settings=None):
-    equations = formulation().derive(assemble(mechanism, plugins))
-    values = resolve_values(mechanism, settings or {})
-    p = np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
-    return equations, equations.start(values.parameters), np.zeros(equations.nu), p
+from tests.validation.machines import place
 
 
 @pytest.mark.parametrize("formulation", [Kane, Recursive])

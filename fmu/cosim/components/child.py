@@ -5,7 +5,6 @@ Commands come through standard input, answers go to what was standard output; wh
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -33,6 +32,7 @@ from kingpost.fmu.cosim.components.isolated import (
     map_numbers,
 )
 from kingpost.fmu.cosim.description.system import Component
+from kingpost.fmu.process.program import handed_over, leave, own_input, own_output
 
 
 def main(place: Path, commands: int, answers: int) -> None:
@@ -45,7 +45,7 @@ def main(place: Path, commands: int, answers: int) -> None:
         text = str(error).encode("utf-8")
         os.write(answers, ANSWER.pack(ENDED if isinstance(error, PartnerEnded) else FAILED, 0, len(text)) + text)
 
-    job = json.loads((place / "job.json").read_text(encoding="utf-8"))
+    job = handed_over(place / "job.json")
     shared: list[Any] = [
         map_numbers(place / name, len(job[key])) for name, key in (("u", "inputs"), ("y", "outputs"), ("r", "recorded"))
     ]
@@ -97,14 +97,5 @@ def main(place: Path, commands: int, answers: int) -> None:
 
 
 if __name__ == "__main__":
-    asked, told = os.dup(0), os.dup(1)
-    os.dup2(2, 1)
-    if sys.platform == "win32":
-        import msvcrt
-
-        for pipe in (asked, told):
-            msvcrt.setmode(pipe, os.O_BINARY)
-    main(Path(sys.argv[1]), asked, told)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)  # whatever the FMU has planned for the end of a process is not our business here
+    main(Path(sys.argv[1]), own_input(), own_output())
+    leave()

@@ -81,6 +81,15 @@ class Running(Partner):
         """End, free what is held, and return what was said against that."""
 
 
+def held(values: FloatArray, slopes: FloatArray, a: float, b: float) -> FloatArray:
+    """Return the mean, from ``a`` to ``b`` s after a time, of inputs with these values and first and second derivatives there.
+
+    An input that holds at its mean moves a state by as much, up to the third power of the step, as one that changes.
+    """
+    result: FloatArray = values + slopes[0] * ((a + b) / 2) + slopes[1] * ((a * a + a * b + b * b) / 6)
+    return result
+
+
 @dataclass(frozen=True, eq=False)
 class Described(ABC):
     """A component that was read and checked, of which no code was run."""

@@ -14,9 +14,16 @@ from typing import Any, Literal
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.base.errors import listed
-from kingpost.fmu.cosim.components.described import Described, PartnerEnded, PartnerError, Places, Running, Signal, signal_unit
-from kingpost.fmu.cosim.components.holding import held
+from kingpost.fmu.cosim.components.described import (
+    Described,
+    PartnerEnded,
+    PartnerError,
+    Places,
+    Running,
+    Signal,
+    held,
+    signal_unit,
+)
 from kingpost.fmu.cosim.description.system import Component, CosimError
 from kingpost.fmu.file.opened import Fmu, FmuError, open_fmu
 from kingpost.fmu.file.variables import Variable, start_settings, variables_of
@@ -27,7 +34,7 @@ from kingpost.fmu.interface.units import BASE, Unit
 from kingpost.fmu.osp.ports import osp_ports
 
 #: A communication step is a whole number of a component's own steps if it is so to this relative precision.
-WHOLE = 1e-9
+WHOLE_OWN_STEPS = 1e-9
 #: Messages of the FMU that go with an error.
 LAST = 3
 
@@ -79,11 +86,8 @@ def open_component(component: Component) -> FmuComponent:
     """Read the FMU of a component, running nothing of it."""
     where = f"component '{component.name}'"
     fmu = open_fmu(component.fmu, "co-simulation")
-    if fmu.library() not in fmu.members:
-        there = sorted({name.split("/")[1] for name in fmu.members if name.startswith("binaries/") and name.count("/") > 1})
-        raise CosimError(
-            f"{where}: '{fmu.path.name}' has no binary for this platform ({fmu.library()}); it has {listed(there)}"
-        )
+    if fmu.missing_binary():
+        raise CosimError(f"{where}: {fmu.missing_binary()}")
     variables = variables_of(fmu)
     try:
         starts = start_settings(variables, component.settings)
@@ -300,7 +304,7 @@ class RunningFmu(Running):
 
     def _send_parts(self, t: float, h: float, slopes: FloatArray | None) -> None:
         """Advance in steps of the component's own length, and let the inputs follow their slopes as well as the FMU can."""
-        n = 1 if self._own_step is None else max(1, math.ceil(h / self._own_step * (1 - WHOLE)))
+        n = 1 if self._own_step is None else max(1, math.ceil(h / self._own_step * (1 - WHOLE_OWN_STEPS)))
         if slopes is None:
             self._input_row.write()
         first = self.inputs.copy()
@@ -349,11 +353,8 @@ class RunningFmu(Running):
     def close(self) -> str:
         said = ""
         if not self._failed:
-            try:
-                self.instance.terminate()
-            except FmiError as error:
-                said = f"'{self.name}' could not be terminated: {error}"
-            self.instance.free()
+            refused = self.instance.finish()
+            said = f"'{self.name}' could not be terminated: {refused}" if refused else ""
         shutil.rmtree(self._folder, ignore_errors=True)
         return said
 

@@ -5,13 +5,11 @@ If the process dies, the master goes on living, and says who died, when, and whi
 
 from __future__ import annotations
 
-import json
 import mmap
 import os
 import shutil
 import struct
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,6 +20,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.fmu.cosim.components.described import PartnerEnded, PartnerError, Places, Running
 from kingpost.fmu.cosim.components.fmu import FmuComponent
 from kingpost.fmu.process.endings import describe_ending
+from kingpost.fmu.process.program import end_program, hand_over, last_printed, start_program
 
 #: A command: its letter, two numbers, and the identity of a state. An answer: its letter, a whole number, a length of text.
 COMMAND, ANSWER = struct.Struct("<cddq"), struct.Struct("<cqi")
@@ -38,8 +37,6 @@ WORDS = {
     RESTORE: "going back",
     FORGET: "freeing a state",
 }
-#: Lines of what the process printed that go with an error.
-PRINTED = 5
 #: Seconds that a process has to end by itself.
 PATIENCE = 5.0
 
@@ -70,16 +67,15 @@ class IsolatedFmu(Running):
             "inputs": list(places.inputs), "outputs": list(places.outputs), "recorded": list(places.recorded),
             "going_back": places.going_back, "t_start": t_start, "t_end": t_end,
         }  # fmt: skip
-        (self._place / "job.json").write_text(json.dumps(job), encoding="utf-8")
+        hand_over(job, self._place / "job.json")
         with (self._place / "printed").open("wb") as printed:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "kingpost.fmu.cosim.components.child", str(self._place)],
+            self._process = start_program(
+                "kingpost.fmu.cosim.components.child",
+                str(self._place),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=printed,
                 bufsize=0,
-                start_new_session=True,  # an interrupt from the keyboard is handled here
-                env=os.environ | {"PYTHONSAFEPATH": "1"},  # modules of the current folder must not stand in for others
             )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -129,12 +125,8 @@ class IsolatedFmu(Running):
     def _lost(self) -> NoReturn:
         """Say how the process ended."""
         self._alive = False
-        try:
-            code = self._process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            code = self._process.wait()
-        printed = (self._place / "printed").read_text(encoding="utf-8", errors="replace").strip().splitlines()[-PRINTED:]
+        code = end_program(self._process, PATIENCE)
+        printed = last_printed(self._place / "printed")
         said = f". It printed: {' | '.join(printed)}" if printed else ""
         raise PartnerError(self.name, f"its process {describe_ending(code)} while {self._under_way}{said}")
 
@@ -193,11 +185,7 @@ class IsolatedFmu(Running):
             for pipe in (self._process.stdin, self._process.stdout):
                 if pipe is not None:
                     pipe.close()
-            try:
-                self._process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+            end_program(self._process, PATIENCE)
             del self._u, self._y, self._r, self._slopes
             self._maps.clear()
             shutil.rmtree(self._place, ignore_errors=True)

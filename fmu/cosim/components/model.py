@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.base.errors import KingpostError, SolverError, closest, listed
-from kingpost.equations.integrator import StepMap
+from kingpost.base.errors import KingpostError, SolverError
 from kingpost.fmu.blocks.block import Block, block_model
-from kingpost.fmu.cosim.components.described import Described, PartnerError, Places, Running, Signal, signal_unit
-from kingpost.fmu.cosim.components.holding import held
+from kingpost.fmu.cosim.components.described import Described, PartnerError, Places, Running, Signal, held, signal_unit
 from kingpost.fmu.cosim.description.system import Component, CosimError
 from kingpost.fmu.interface.ports import continuing_inputs, port_members, unfelt_inputs
-from kingpost.kernel.kernel import NOT_FINITE, OK, OUTPUT_NOT_FINITE, SINGULAR, Kernel
+from kingpost.kernel.kernel import Evaluator, Kernel, Status
 from kingpost.mechanism.mechanism import Mechanism
-from kingpost.modelfiles.source import open_source
+from kingpost.modelfiles.opened import open_model as open_machine
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.export_model import ExportModel, prepare_export
-from kingpost.simulation.simulate import DEFAULT_STEP, step_function
+from kingpost.simulation.provenance import problem_record
+from kingpost.simulation.settings import DEFAULT_STEP, RunSettings
 from kingpost.symbols.externals import python_error
 
 #: Times that are whole numbers of internal steps up to this part of one are taken as just that, as in our FMUs.
-WHOLE = 1e-6
+WHOLE_STEPS = 1e-6
+#: Internal steps whose lengths differ by less than this part are the same to an integrator that remembers.
+SAME_STEP = 1e-6
 #: What the endings of a march mean.
 FAULTS = {
-    NOT_FINITE: "its state is not finite any more",
-    OUTPUT_NOT_FINITE: "an output is not finite",
-    SINGULAR: "a joint is about to lock: its coordinates become singular",
+    Status.NOT_FINITE: "its state is not finite any more",
+    Status.OUTPUT_NOT_FINITE: "an output is not finite",
+    Status.SINGULAR: "a joint is about to lock: its coordinates become singular",
 }
 
 
@@ -58,15 +59,10 @@ def open_model(component: Component, plugins: PluginSet) -> ModelComponent:
     except KingpostError as error:
         raise CosimError(f"component '{component.name}': {error}") from None
     equations, mechanism = model.equations, model.mechanism
-    if not isinstance(model.integrator, StepMap):
+    if not model.problem.stepper.fixed:
         raise CosimError(
             f"component '{component.name}': integrator '{model.integrator.name}' chooses its own steps; a component in this "
             "process needs one with fixed steps, such as rk4, or export the model as an FMU"
-        )
-    if model.integrator.memory(equations):
-        raise CosimError(
-            f"component '{component.name}': integrator '{model.integrator.name}' carries numbers from step to step beside the "
-            "state; take one that does not, such as rk4 or midpoint"
         )
     signals = {
         parameter.name: Signal(parameter.name, "parameter", "real", parameter.unit, signal_unit(parameter.unit))
@@ -88,6 +84,7 @@ def open_model(component: Component, plugins: PluginSet) -> ModelComponent:
             "formulation": equations.formulation,
             "integrator": model.integrator.name,
             "step_s": model.step,
+            "posed": problem_record(model.problem),
         },
         settings=dict(component.settings),
         ports=port_members(definition, set(signals)),
@@ -98,40 +95,19 @@ def open_model(component: Component, plugins: PluginSet) -> ModelComponent:
 
 
 def _export_model(component: Component, plugins: PluginSet) -> ExportModel:
-    given = component.model
+    given, own = component.model, RunSettings.of(_how(component))
     if isinstance(given, Block):
-        model = block_model(given, component.step or DEFAULT_STEP, component.integrator, plugins)
-        return _with_settings(model, component)
-    step, settings = component.step, dict(component.settings)
+        return block_model(given, component.step or DEFAULT_STEP, component.integrator, plugins, component.settings)
     if isinstance(given, Mechanism):
-        mechanism = given
-    else:
-        source = open_source(str(given), plugins)
-        mechanism, plugins = source.mechanism, source.plugins
-        settings = {**source.settings, **settings}
-        step = source.step if step is None else step
-    return prepare_export(
-        mechanism, settings=settings, formulation=component.formulation, integrator=component.integrator, step=step,
-        loads=component.loads, plugins=plugins,
-    )  # fmt: skip
+        return prepare_export(given, settings=component.settings, how=own, plugins=plugins)
+    opened = open_machine(str(given), plugins, component.settings)
+    return prepare_export(opened.mechanism, settings=opened.settings, how=opened.how(own), plugins=opened.plugins)
 
 
-def _with_settings(model: ExportModel, component: Component) -> ExportModel:
-    """Return a block's model with start values changed."""
-    rows = {"p0": model.p0.copy(), "u0": model.u0.copy(), "x0": model.x0.copy()}
-    mechanism = model.mechanism
-    groups: dict[str, Sequence[Any]] = {
-        "p0": mechanism.parameters, "u0": mechanism.inputs, "x0": model.equations.channels[: len(model.x0)]
-    }  # fmt: skip
-    known = {entry.name: (group, i) for group, entries in groups.items() for i, entry in enumerate(entries)}
-    for name, value in component.settings.items():
-        if name not in known:
-            raise CosimError(
-                f"'{mechanism.name}' has nothing called '{name}'{closest(name, known)} Can be set: {listed(known)}."
-            )
-        group, i = known[name]
-        rows[group][i] = float(value)
-    return replace(model, p0=rows["p0"], u0=rows["u0"], x0=rows["x0"])
+def _how(component: Component) -> dict[str, Any]:
+    """Return what a component says about solving its model."""
+    names = {field.name for field in fields(RunSettings)} & {field.name for field in fields(component)}
+    return {name: value for name in names if (value := getattr(component, name)) is not None}
 
 
 def _dependencies(model: ExportModel, unfelt: Mapping[str, frozenset[str]]) -> tuple[tuple[str, ...], ...]:
@@ -153,16 +129,17 @@ class RunningModel(Running):
     def __init__(self, component: ModelComponent, places: Places, t_start: float) -> None:
         self.name = component.name
         self.inputs, self.outputs = places.u, places.y
-        model = component.model
-        equations, mechanism = model.equations, model.mechanism
-        self._model, self._equations = model, equations
-        assert isinstance(model.integrator, StepMap)
-        guard = [] if equations.guard is None else [equations.guard]
-        functions = [step_function(equations, model.integrator), equations.observe, *guard]
-        self._kernel = Kernel(functions, "auto", equations.python_forces)
+        model, problem = component.model, component.model.problem
+        equations, mechanism = problem.equations, problem.mechanism
+        self._model, self._equations, self._stepper = model, equations, problem.stepper
+        self._kernel = Kernel(self._stepper.running, problem.how.backend or "auto", equations.python_forces)
         self._observe = self._kernel.evaluator("kp_observe")
-        self._t, self._x = t_start, model.x0.copy()
-        self._p = model.p0
+        self._t = t_start
+        #: The state, followed by what the integrator remembers, and the step that this is for; 0: begin anew.
+        self._x = np.concatenate([model.x0, np.zeros(self._stepper.remembered)])
+        self._memory_step = 0.0
+        self._begin = Evaluator(self._stepper.memory) if self._stepper.remembered else None
+        self._p = np.ascontiguousarray(model.p0, dtype=float)
         self._names = [channel.name for channel in equations.channels]
         inputs = [signal.name for signal in mechanism.inputs]
         parameters = [parameter.name for parameter in mechanism.parameters]
@@ -177,6 +154,7 @@ class RunningModel(Running):
         self._u = np.vstack([model.u0, model.u0])
         self._y = np.empty((1, len(self._names)))
         places.u[:] = model.u0[self._places]
+        self._loop = self._kernel.loop(self._x, self._u, self._p, self._y)
 
     def begin(self) -> None:
         pass
@@ -201,43 +179,59 @@ class RunningModel(Running):
 
     def send(self, t: float, h: float, slopes: FloatArray | None = None) -> None:
         n, first, own = self._division(t, h)
+        if self._begin is not None:
+            self._remember(first, own)
         if slopes is None:
             self._u[:, self._places] = self.inputs
-            u, y, substeps = self._u, self._y, n
+            status = self._loop.go(first, own, n, n)
         else:
-            u = np.repeat(self._u[:1], n + 1, axis=0)
-            for k in range(n):
-                u[k, self._places] = held(self.inputs, slopes, k * h / n, (k + 1) * h / n)
-            self.inputs += h * slopes[0] + h * h / 2 * slopes[1]
-            u[n, self._places] = self.inputs
-            y, substeps = np.empty((n, len(self._names))), 1
-            self._u[:] = u[n]
-        stop = self._kernel.march(y, substeps, first, own, self._x, u, self._p, at_once=True)
-        if stop.status != OK:
-            raise PartnerError(self.name, self._fault(stop.status, stop.t, y))
-        self._t, self._x = t + h, stop.x
-        if slopes is not None:
-            self._y[0] = y[-1]
+            status = self._follow(slopes, n, first, own, h)
+        if status != Status.OK:
+            raise PartnerError(self.name, self._fault(status, self._loop.t_stop))
+        self._t = t + h
         self._show()
+
+    def _follow(self, slopes: FloatArray, n: int, first: float, own: float, h: float) -> Status:
+        """Take the internal steps with the mean of each input over each of them, and the outputs with what they are then."""
+        begin = self.inputs.copy()
+        self.inputs += h * slopes[0] + h * h / 2 * slopes[1]
+        self._u[1, self._places] = self.inputs
+        status = Status.OK
+        for k in range(n):
+            self._u[0, self._places] = held(begin, slopes, k * h / n, (k + 1) * h / n)
+            status = self._loop.go(first, own, 1, n, k)
+            if status != Status.OK:
+                break
+        self._u[0] = self._u[1]
+        return status
+
+    def _remember(self, t: float, h: float) -> None:
+        """Let the integrator begin anew where its memory is not for steps of this length."""
+        if self._memory_step > 0 and abs(h - self._memory_step) <= SAME_STEP * h:
+            return
+        assert self._begin is not None
+        nx = self._equations.nx
+        self._x[nx:] = self._begin(t, self._x[:nx], self._u[1], self._p, h)
+        self._memory_step = h
 
     def _division(self, t: float, h: float) -> tuple[int, float, float]:
         """Return number, start and length of the internal steps: whole multiples of the model's own where they fit."""
         own = self._model.step
         first, last = round(t / own), round((t + h) / own)
-        if 0 <= first < last and max(abs(t - first * own), abs(t + h - last * own)) <= WHOLE * own:
+        if 0 <= first < last and max(abs(t - first * own), abs(t + h - last * own)) <= WHOLE_STEPS * own:
             return last - first, first * own, own
         n = max(1, math.ceil(h / own * (1 - 1e-9)))
         return n, t, h / n
 
-    def _fault(self, status: int, t: float, y: FloatArray) -> str:
+    def _fault(self, status: Status, t: float) -> str:
         raised = python_error(self._equations.all_externals)
         if raised is not None:
             if isinstance(raised[1], KeyboardInterrupt):
                 raise raised[1]
             return f"force '{raised[0]}' raised {type(raised[1]).__name__}: {raised[1]}"
         what = FAULTS.get(status, "a step could not be solved")
-        if status == OUTPUT_NOT_FINITE:
-            bad = ~np.isfinite(y).all(axis=0)
+        if status == Status.OUTPUT_NOT_FINITE:
+            bad = ~np.isfinite(self._y[0])
             what = f"output '{self._names[int(np.argmax(bad))]}' is not finite" if bad.any() else what
         state = ", ".join(f"{name} = {value:.6g}" for name, value in zip(self._names, self._x[:8], strict=False))
         return f"{what}, at t = {t:.9g} s inside the step (internal step {self._model.step:g} s); state before it: {state}"
@@ -246,11 +240,11 @@ class RunningModel(Running):
         pass
 
     def save(self) -> Any:
-        return self._t, self._x.copy(), self._u.copy(), self._y.copy()
+        return self._t, self._x.copy(), self._u.copy(), self._y.copy(), self._memory_step
 
     def restore(self, state: Any) -> None:
-        self._t, self._x = state[0], state[1].copy()
-        self._u[:], self._y[:] = state[2], state[3]
+        self._t, self._memory_step = state[0], state[4]
+        self._x[:], self._u[:], self._y[:] = state[1:4]
 
     def forget(self, state: Any) -> None:
         pass

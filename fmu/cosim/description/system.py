@@ -35,8 +35,8 @@ class Component:
     step
         Of a model: the longest internal step in s. Of an FMU: the step it is advanced with, a whole part of the communication
         step.
-    integrator, formulation, loads
-        Of a model: as in :func:`kingpost.simulate`.
+    integrator, formulation, loads, load_method, cut, start, close_loops, backend
+        Of a model: as in :class:`kingpost.RunSettings`; they come before what a model file says under ``[run]``.
     isolate
         Of an FMU: whether it runs in a process of its own. By default only FMUs that Kingpost did not make do.
     ports
@@ -50,9 +50,14 @@ class Component:
     model: Any = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     step: float | None = None
-    integrator: str = "rk4"
-    formulation: str | None = None
+    integrator: Any = None
+    formulation: Any = None
     loads: Any = None
+    load_method: Any = None
+    cut: tuple[str, ...] | None = None
+    start: Literal["start", "equilibrium"] | None = None
+    close_loops: bool | None = None
+    backend: Literal["auto", "c", "vm"] | None = None
     isolate: bool | None = None
     ports: Mapping[str, Any] = field(default_factory=dict)
 

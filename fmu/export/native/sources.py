@@ -11,11 +11,10 @@ from typing import Literal
 import casadi as ca
 
 from kingpost.base.errors import ExportError
-from kingpost.equations.integrator import StepMap
+from kingpost.equations.guard import guarded_joints
 from kingpost.fmu.interface.interface import Interface, start_function
 from kingpost.kernel.codegen import generated
 from kingpost.kernel.compiler import CompilerError
-from kingpost.simulation.simulate import memory_function, step_function
 from kingpost.symbols.straightline import FUSED, fused
 
 #: The functions that the sources in native/ call.
@@ -34,14 +33,11 @@ class NativeSources:
 def motion_functions(interface: Interface) -> list[ca.Function]:
     """Return the functions of a model that its steps and outputs need, by the names that c/core.c knows."""
     model = interface.model
-    equations = model.equations
-    assert isinstance(model.integrator, StepMap)
-    guard = equations.guard
+    stepper, guard = model.problem.stepper, model.equations.guard
     if guard is None:
         x = ca.SX.sym("x", len(model.x0))
         guard = ca.Function("kp_guard", [x], [ca.SX(0, 1)])
-    step, memory = step_function(equations, model.integrator), memory_function(equations, model.integrator)
-    return [step, interface.outputs_function, equations.rhs, start_function(model), memory, guard]
+    return [stepper.step, interface.outputs_function, stepper.rhs, start_function(model), stepper.memory, guard]
 
 
 def tangent_functions(interface: Interface) -> list[ca.Function]:
@@ -100,7 +96,7 @@ _HIDDEN = """#include <math.h>
 
 def _header(interface: Interface, token: str) -> str:
     model, counts = interface.model, interface.counts
-    guarded = len(model.equations.guarded_joints) if model.equations.guard is not None else 0
+    guarded = len(guarded_joints(model.mechanism)) if model.equations.guard is not None else 0
     declarations = "\n".join(
         f"KP_HIDDEN int {name}(const double **arg, double **res, kp_int *iw, double *w, int mem);\n"
         f"KP_HIDDEN int {name}_work(kp_int *arg, kp_int *res, kp_int *iw, kp_int *w);"
@@ -124,7 +120,7 @@ def _header(interface: Interface, token: str) -> str:
 #define KP_NU {counts["u"]}
 #define KP_NX {counts["x"]}
 #define KP_NY {counts["y"]}
-#define KP_NM {_memory(interface)}
+#define KP_NM {model.problem.stepper.remembered}
 #define KP_NG {guarded}
 #define KP_NE {len(model.equations.quaternions)}
 
@@ -145,18 +141,13 @@ KP_HIDDEN extern const int kp_quaternions[];
 """
 
 
-def _memory(interface: Interface) -> int:
-    model = interface.model
-    return model.integrator.memory(model.equations) if isinstance(model.integrator, StepMap) else 0
-
-
 def _tables(interface: Interface) -> str:
     model, first = interface.model, interface.first
     by_reference = {variable.reference: variable for variable in interface.variables}
     states = range(first["x"], first["dx"])
     nominal = [by_reference[r].nominal or 1.0 if r in by_reference else 1.0 for r in states]
     calculated = [r in interface.start_dependencies for r in states]
-    guarded = model.equations.guarded_joints if model.equations.guard is not None else ()
+    guarded = guarded_joints(model.mechanism) if model.equations.guard is not None else ()
     return "\n".join(
         [
             "/* Names and start values of one model, written by Kingpost. */",

@@ -25,6 +25,8 @@ PACKAGE = "kingpost"
 ROOT = f"{PACKAGE}.fmu.export.python.runtime.rebuilding"
 #: The built-in plugins that a model can be made of; commands, models and file formats do not travel along.
 PLUGINS = tuple(f"{PACKAGE}.plugins.{kind}.hooks" for kind in ("formulations", "integrators", "joint_loads", "forces"))
+#: What else a plugin file that travels along may bring: the kinds that this package declares, and what they derive from.
+KINDS = (f"{PACKAGE}.fmu.hooks", f"{PACKAGE}.fmu.cosim.masters.interface")
 #: The oldest Python that can run the package.
 PYTHON = "3.10"
 
@@ -53,9 +55,10 @@ class PluginCopies:
 def copy_package() -> PackageCopy:
     """Return the part of Kingpost that runs inside FMUs; its name is unique to its content."""
     sources: dict[str, tuple[str, bool]] = {}
-    needed: set[str] = set()
+    # SciPy is imported where samples are interpolated, and by solvers.
+    needed = {"scipy"}
     # Plugin files that travel along may use any public name.
-    waiting = [PACKAGE, ROOT, *PLUGINS, *(f"{PACKAGE}.{place}" for place in PLACES)]
+    waiting = [PACKAGE, ROOT, *PLUGINS, *KINDS, *(f"{PACKAGE}.{place}" for place in PLACES)]
     # What it imports beyond the engine has no place in an FMU.
     instead = {f"{PACKAGE}.fmu": '"""The part of this package that runs inside FMUs."""\n'}
     while waiting:
@@ -110,7 +113,7 @@ def copy_plugins(model: ExportModel, package: str) -> PluginCopies:
 
 def used_plugins(model: ExportModel) -> list[tuple[Origin, str]]:
     """Return who supplied each plugin that a model uses, and what it is; refuse one that nobody has registered."""
-    plugins, loads = model.plugins, model.equations.loads
+    plugins, loads = model.plugins, model.equations.observed.loads
     wanted: list[tuple[Registry[Any], str]] = [(plugins.forces, force.kind) for force in model.mechanism.forces]
     wanted += [(plugins.formulations, model.equations.formulation), (plugins.integrators, model.integrator.name)]
     wanted += [] if loads is None else [(plugins.joint_loads, loads.record["method"])]

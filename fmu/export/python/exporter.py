@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Any, Literal
@@ -26,8 +26,10 @@ from kingpost.fmu.interface.documentation import documentation_files, record
 from kingpost.fmu.interface.interface import Interface, build_interface
 from kingpost.kernel.compiler import find_compiler
 from kingpost.modelfiles.toml_model import mechanism_from_dict
+from kingpost.registry.plugin import Plugin
 from kingpost.simulation.export_model import ExportModel
 from kingpost.simulation.exporter import Exported, Exporter, ExportSelection
+from kingpost.simulation.provenance import plain_options
 
 
 @dataclass(frozen=True)
@@ -201,20 +203,32 @@ def _package(model: ExportModel, options: PythonOptions, no_library: str) -> tup
 
 def _definition(model: ExportModel, selection: ExportSelection) -> dict[str, Any]:
     """Return what the engine in Python derives the model from again."""
-    loads = model.equations.loads
+    loads, how = model.equations.observed.loads, model.problem.how
     joints: Mapping[str, Any] = {} if loads is None else loads.record["joints"]
     return {
         "mechanism": model.mechanism.to_dict(),
         "settings": dict(model.settings),
-        "formulation": {"name": model.equations.formulation, "options": {}},
-        "integrator": {"name": model.integrator.name, "options": asdict(model.integrator.options)},
-        "load_method": None if loads is None else {"name": loads.record["method"], "options": {}},
-        "loads": [{"joint": name, **{key: entry[key] for key in ("frame", "side", "at")}} for name, entry in joints.items()],
-        "step": model.step,
         "communication_step": model.communication_step,
-        "t_end": model.t_end,
+        "how": {
+            "formulation": {"name": model.equations.formulation, **_options(how.formulation)},
+            "integrator": {"name": model.integrator.name, **_options(model.integrator)},
+            "load_method": None if loads is None else {"name": loads.record["method"], **_options(how.load_method)},
+            "loads": [
+                {"joint": name, **{key: entry[key] for key in ("frame", "side", "at")}} for name, entry in joints.items()
+            ],
+            "step": how.step,
+            "t_start": how.t_start,
+            "t_end": model.t_end,
+            "start": how.start,
+            "close_loops": how.close_loops,
+        },
         "selection": {key: None if value is None else list(value) for key, value in vars(selection).items()},
     }
+
+
+def _options(plugin: Any) -> dict[str, Any]:
+    """Return the options of a plugin that was chosen; one that was not has its defaults."""
+    return plain_options(plugin) if isinstance(plugin, Plugin) else {}
 
 
 def _check_definition(model: ExportModel) -> None:

@@ -12,17 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import casadi as ca
-import numpy as np
 
-from kingpost.base.arrays import FloatArray
-from kingpost.base.channels import Channel, Quantity
+from kingpost.base.channels import Quantity
 from kingpost.equations.augmentation import Augmentation
-from kingpost.equations.equations import Equations, output_channels
+from kingpost.equations.equations import Equations
 from kingpost.equations.formulation import Formulation
+from kingpost.equations.parts import Coordinates, Observed, Structure
+from kingpost.equations.treatment import Treatment
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.constraints import Constraints
-from kingpost.multibody.force import Loads
-from kingpost.multibody.tree import TreeKinematics
+from kingpost.plugins.formulations.body_coordinates import BodyModel, rates_of
 from kingpost.plugins.formulations.directors.augmentation import augmentation
 from kingpost.plugins.formulations.directors.bodies import (
     SIZE,
@@ -34,10 +33,8 @@ from kingpost.plugins.formulations.directors.bodies import (
     coordinate_quantities,
 )
 from kingpost.plugins.formulations.directors.constraints import director_constraints
-from kingpost.plugins.formulations.directors.forces import SAMPLES, States, split
 from kingpost.plugins.formulations.directors.kinematics import Counters, DirectorKinematics
 from kingpost.plugins.formulations.directors.plane import in_plane
-from kingpost.symbols.externals import with_externals
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ class Directors(Formulation):
         equations = natural_equations(model, self.name, held, augmentation(assembly))
         if self.options.planar:
             equations = in_plane(assembly, equations)
-        return replace(equations, baumgarte=self.options.baumgarte)
+        return replace(equations, treatment=Treatment(self.options.baumgarte))
 
 
 def natural_equations(model: DirectorModel, formulation: str, held: Constraints, extra: Augmentation | None) -> Equations:
@@ -93,44 +90,34 @@ def natural_equations(model: DirectorModel, formulation: str, held: Constraints,
         kinetic=ca.dot(model.v, model.M @ model.v) / 2,
         potential=potential,
         externals=tuple(model.at.externals),
-        lam=held.lam,
-        phi=held.phi,
-        A=held.A,
-        b=held.b,
-        owners=held.owners,
-        reactions=held.reactions,
+        constraints=held,
         outputs=outputs,
         output_channels=channels,
-        coordinates=model.quantities,
-        speeds=tuple(Quantity(f"{item.name}.rate", _rate_unit(item.unit)) for item in model.quantities[: model.v.numel()]),
-        initial=model.initial(),
-        joint_state=model.joint_state(),
-        midpoint_forces=model.midpoint_forces(),
-        momentum=model.momentum(),
-        follow=model.follow(),
-        augmentation=extra,
+        coordinates=Coordinates(
+            positions=model.quantities,
+            speeds=rates_of(model.natural),
+            initial=model.initial(),
+            joint_state=model.joint_state(),
+            follow=model.follow(),
+        ),
+        observed=Observed(momentum=model.momentum()),
+        structure=Structure(midpoint_forces=model.midpoint_forces(), augmentation=extra),
     )
 
 
-class DirectorModel:
-    """A mechanism in natural coordinates: its symbols, bodies, and everything derived from them but constraints."""
+class DirectorModel(BodyModel[DirectorKinematics]):
+    """A mechanism in natural coordinates."""
 
     def __init__(self, assembly: Assembly, follow: bool = True, covariant: bool = False) -> None:
-        self.assembly = assembly
         self.names = [body.name for body in assembly.mechanism.bodies]
-        #: Natural coordinates and their rates.
-        self.q = _symbols([quantity.name for name in self.names for quantity in coordinate_quantities(name)])
-        self.v = _symbols([f"{quantity.name}.rate" for name in self.names for quantity in coordinate_quantities(name)])
+        self.natural = tuple(quantity for name in self.names for quantity in coordinate_quantities(name))
+        super().__init__(assembly, self.natural)
         self.counters = Counters(follow)
-        #: Bodies at a place, and at the mean of two places.
         self.at = DirectorKinematics(assembly, self._bodies(body_at), self.counters)
         self.between = DirectorKinematics(assembly, self._bodies(body_at if covariant else body_between), self.counters)
         self.M = ca.diagcat(ca.SX(0, 0), *(body_mass_matrix(self.at, name) for name in self.names))
-        self.tree = TreeKinematics(assembly)
         self._follow()
-        self._split = [
-            split(self.at, self.between, loads, self.q, self.v, self._states(), outside) for loads, outside in self._all_loads()
-        ]
+        self.split = self.split_forces()
 
     def _bodies(self, make: Callable[[ca.SX, ca.SX], DirectorBody]) -> dict[str, DirectorBody]:
         rows = {name: slice(SIZE * i, SIZE * (i + 1)) for i, name in enumerate(self.names)}
@@ -146,14 +133,6 @@ class DirectorModel:
             for name in closure.coordinates:
                 self.at.coordinate(name)
 
-    def _all_loads(self) -> list[tuple[tuple[Loads, Loads], bool]]:
-        """Return what each force does at a place and between places, and whether it calls functions outside expressions."""
-        found, called = [], 0
-        for here, there in zip(self.at.loads(), self.between.loads(), strict=True):
-            found.append(((here, there), len(self.at.externals) > called))
-            called = len(self.at.externals)
-        return found
-
     @property
     def followed(self) -> ca.SX:
         """The counters of angles."""
@@ -167,8 +146,7 @@ class DirectorModel:
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         """Names and units of :attr:`state`."""
-        natural = tuple(quantity for name in self.names for quantity in coordinate_quantities(name))
-        return natural + tuple(Quantity(f"{name}.followed", "rad") for name in self.counters.symbols)
+        return self.natural + tuple(Quantity(f"{name}.followed", "rad") for name in self.counters.symbols)
 
     def velocity_map(self) -> ca.SX:
         """Return N with qdot = N v: the identity, and the rates of the angles that are followed."""
@@ -182,49 +160,11 @@ class DirectorModel:
         angles = ca.vertcat(*(self.at.coordinate(name) for name in self.counters.symbols))
         return ca.Function("kp_follow", [self.state, self.assembly.p], [ca.densify(ca.cse(angles))])
 
-    def forces(self) -> tuple[ca.SX, ca.SX]:
-        """Return the generalized forces, -dV/dq and the rest, and the potential V."""
-        potential = sum((item.potential for item in self._split), ca.SX(0))
-        rest = sum((item.rest for item in self._split), ca.SX(self.q.numel(), 1))
-        return ca.densify(rest - ca.gradient(potential, self.q)), potential
-
-    def midpoint_forces(self) -> ca.Function:
-        """Return (t, q0, q1, v, u, p) -> the generalized forces without potential, between two places."""
-        rest = sum((item.rest_between for item in self._split), ca.SX(self.q.numel(), 1))
-        symbols = [self.assembly.t, self.state, self.v, self.assembly.u, self.assembly.p]
-        function = with_externals("kp_between", symbols, [rest], self.between.externals)
-        sizes = zip(("t", "q0", "q1", "v", "u", "p"), [symbols[0], *symbols[1:2] * 2, *symbols[2:]], strict=True)
-        t, q0, q1, v, u, p = (ca.MX.sym(name, item.numel()) for name, item in sizes)
-        return ca.Function("kp_midpoint_forces", [t, q0, q1, v, u, p], [function(t, (q0 + q1) / 2, v, u, p)])
-
-    def outputs(self) -> tuple[ca.SX, tuple[Channel, ...]]:
-        """Return the outputs of the mechanism, what its forces show, then all joint coordinates and speeds."""
-        mechanism, signals = self.assembly.mechanism, self.at.signals
-        values = [*(self.at.output(output) for output in mechanism.outputs), *(value for value, _ in signals.values())]
-        joints = tuple(Channel(quantity.name, quantity.unit) for quantity in (*mechanism.coordinates, *mechanism.speeds))
-        channels = output_channels(mechanism, signals) + joints
-        return ca.densify(ca.vertcat(ca.SX(0, 1), *values, *self.joint_values())), channels
-
     def momentum(self) -> ca.SX:
         """Return linear and angular momentum; speeds between the nodes of some integrators satisfy no joint at them."""
         momenta = self.M @ self.v
         linear = sum((momenta[i : i + 3] for i in range(0, int(momenta.numel()), SIZE)), ca.SX(3, 1))
         return ca.densify(ca.vertcat(linear, angular_momentum(self.q, self.v, self.M)))
-
-    def joint_values(self) -> tuple[ca.SX, ca.SX]:
-        """Return all joint coordinates and speeds as functions of the natural ones."""
-        joints = self.assembly.mechanism.joints
-        positions = [self.at.joint_coordinates(joint) for joint in joints]
-        speeds = [self.at.joint_speeds(joint) for joint in joints if joint.speeds]
-        return ca.vertcat(ca.SX(0, 1), *positions), ca.vertcat(ca.SX(0, 1), *speeds)
-
-    def joint_state(self) -> ca.Function:
-        """Return (q, v, vdot, p) -> joint coordinates, joint speeds and their rates."""
-        positions, speeds = self.joint_values()
-        vdot = ca.SX.sym("vdot", self.v.numel())
-        rates = ca.jtimes(speeds, self.v, vdot) + ca.jtimes(speeds, self.q, self.v) if speeds.numel() else ca.SX(0, 1)
-        results = [ca.densify(item) for item in ca.cse([positions, speeds, rates])]
-        return ca.Function("kp_joint_state", [self.state, self.v, vdot, self.assembly.p], results)
 
     def initial(self) -> ca.Function:
         """Return (joint coordinates, joint speeds, p) -> [q; v]."""
@@ -237,28 +177,3 @@ class DirectorModel:
         counters = [tree.coordinate(name) for name in self.counters.symbols]
         result = ca.densify(ca.vertcat(ca.SX(0, 1), *q, *counters, *v))
         return ca.Function("kp_initial", [tree.q, tree.v, self.assembly.p], [ca.cse(result)])
-
-    def _states(self) -> States:
-        """Return random states that satisfy all joints, with parameters and inputs about as large as they are by default."""
-        rng = np.random.default_rng(0)
-        initial, assembly = self.initial(), self.assembly
-        defaults = [parameter.default for parameter in assembly.mechanism.parameters]
-        symbols = [assembly.t, self.state, self.v, assembly.u, assembly.p]
-        values: list[list[FloatArray]] = []
-        for _ in range(SAMPLES):
-            # Coordinates between 0.3 and 1.2 are away from gimbal lock.
-            joints = [rng.uniform(0.3, 1.2, self.tree.q.numel()), rng.normal(size=self.tree.v.numel())]
-            p = np.array([default * rng.uniform(0.8, 1.2) if default else rng.uniform(0.1, 1.0) for default in defaults])
-            x = np.asarray(initial(*joints, p)).ravel()
-            time = np.atleast_1d(rng.uniform(0.0, 10.0))
-            size = self.state.numel()
-            values.append([time, x[:size], x[size:], rng.normal(size=assembly.u.numel()), p])
-        return States(symbols, values)
-
-
-def _symbols(names: list[str]) -> ca.SX:
-    return ca.vertcat(ca.SX(0, 1), *(ca.SX.sym(name) for name in names))
-
-
-def _rate_unit(unit: str) -> str:
-    return "1/s" if unit == "1" else f"{unit}/s"

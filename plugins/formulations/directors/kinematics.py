@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import casadi as ca
 
 from kingpost.mechanism.elements import WORLD, Joint
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.force import Loads
-from kingpost.multibody.tree import JointSpace
-from kingpost.plugins.formulations.directors.bodies import GROUND, DirectorBody
+from kingpost.plugins.formulations.body_coordinates import BodyKinematics
+from kingpost.plugins.formulations.directors.bodies import GROUND, SIZE, DirectorBody
 from kingpost.plugins.formulations.directors.joints import ANGLES, JointPlace, coordinates, place_between
 from kingpost.symbols.screws import Pose
 
@@ -46,8 +46,8 @@ class Counters:
         return ca.densify(near)
 
 
-class DirectorKinematics(JointSpace):
-    """Poses, twists and joint coordinates as expressions in natural coordinates (:class:`kingpost.Kinematics`)."""
+class DirectorKinematics(BodyKinematics):
+    """Poses, twists and joint coordinates as expressions in natural coordinates."""
 
     def __init__(self, assembly: Assembly, bodies: Mapping[str, DirectorBody], counters: Counters) -> None:
         super().__init__(assembly)
@@ -58,9 +58,6 @@ class DirectorKinematics(JointSpace):
             for joint in self.mechanism.joints
         }
         self.joints = {joint.name: joint for joint in self.mechanism.joints}
-        self._joint_of = {
-            quantity.name: joint for joint in self.mechanism.joints for quantity in (*joint.positions, *joint.speeds)
-        }
 
     def com(self, body: str) -> ca.SX:
         """Return the centre of mass in the body frame."""
@@ -91,11 +88,6 @@ class DirectorKinematics(JointSpace):
         joint = self._joint_of[name]
         return self.followed_coordinates(joint)[self._q_row[name] - self.rows(joint)[0].start]
 
-    def rate(self, name: str) -> ca.SX:
-        row = self.effort_row(name)
-        joint = self._joint_of[name if name in self._v_row else f"{name}.rate"]
-        return self.joint_speeds(joint)[row - self.rows(joint)[1].start]
-
     def wrenches(self, loads: Loads) -> ca.SX:
         """Return what a force does as wrenches on all bodies, each about its centre of mass, in world axes, stacked.
 
@@ -109,7 +101,7 @@ class DirectorKinematics(JointSpace):
         efforts: dict[str, ca.SX] = {}
         for name, effort in loads.efforts.items():
             row = self.effort_row(name)
-            joint = self._joint_of[name if name in self._v_row else f"{name}.rate"]
+            joint = self._joint_of[name]
             rows = self.rows(joint)[1]
             efforts.setdefault(joint.name, ca.SX(rows.stop - rows.start, 1))[row - rows.start] += effort
         for name, along in efforts.items():
@@ -119,3 +111,17 @@ class DirectorKinematics(JointSpace):
             if joint.parent != WORLD:
                 total[joint.parent] += on_parent
         return ca.vertcat(ca.SX(0, 1), *total.values())
+
+    def felt(self, gradient: ca.SX) -> ca.SX:
+        """Return P' g for all bodies: a covector in natural coordinates as wrenches about the centres of mass."""
+        parts = [self.bodies[name].motions.T @ part for name, part in self._parts(gradient, SIZE)]
+        return ca.vertcat(ca.SX(0, 1), *parts)
+
+    def generalized(self, wrenches: ca.SX) -> ca.SX:
+        """Return B' w for all bodies."""
+        parts = [self.bodies[name].generalized(part) for name, part in self._parts(wrenches, 6)]
+        return ca.vertcat(ca.SX(0, 1), *parts)
+
+    def _parts(self, stacked: ca.SX, size: int) -> Iterator[tuple[str, ca.SX]]:
+        for i, body in enumerate(self.mechanism.bodies):
+            yield body.name, stacked[size * i : size * (i + 1)]

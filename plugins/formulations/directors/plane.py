@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -20,6 +21,7 @@ from kingpost.base.channels import Quantity
 from kingpost.base.errors import MechanismError
 from kingpost.equations.augmentation import Augmentation
 from kingpost.equations.equations import Equations
+from kingpost.equations.parts import Coordinates, Observed, Structure
 from kingpost.mechanism.elements import Joint
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.constraints import Constraints
@@ -127,10 +129,9 @@ def _embedding(normal: FloatArray, start: ca.SX, frames: list[ca.SX]) -> Plane:
 
 def in_plane(assembly: Assembly, full: Equations) -> Equations:
     """Return equations in space, in natural coordinates, as equations of a machine that moves in a plane."""
-    assert full.initial is not None
-    assert full.joint_state is not None
-    assert full.midpoint_forces is not None
-    plane = plane_of(assembly, full.initial)
+    assert full.coordinates.initial is not None
+    solving = full.structure.augmentation
+    plane = plane_of(assembly, full.coordinates.initial)
     names = [body.name for body in assembly.mechanism.bodies]
     quantities = tuple(quantity for name in names for quantity in _quantities(name))
     y, w = (ca.vertcat(ca.SX(0, 1), *(ca.SX.sym(f"{item.name}{end}") for item in quantities)) for end in ("", ".rate"))
@@ -140,7 +141,7 @@ def in_plane(assembly: Assembly, full: Equations) -> Equations:
     q, v = ca.vertcat(L @ y + plane.offset, counters), L @ w
     state = ca.vertcat(y, counters)
 
-    def here(expression: ca.SX) -> ca.SX:
+    def here(expression: Any) -> Any:
         return ca.substitute([expression], [full.q[:m], full.v], [ca.densify(q[:m]), ca.densify(v)])[0]
 
     held = _held(assembly, full, plane, y, here)
@@ -158,24 +159,23 @@ def in_plane(assembly: Assembly, full: Equations) -> Equations:
         kinetic=here(full.kinetic),
         potential=here(full.potential),
         outputs=here(full.outputs),
-        momentum=here(full.momentum),
         externals=tuple(
             External(item.owner, item.symbols, item.function, tuple(here(argument) for argument in item.arguments))
             for item in full.externals
         ),
-        lam=held.lam,
-        phi=held.phi,
-        A=held.A,
-        b=held.b,
-        owners=held.owners,
-        reactions=held.reactions,
-        coordinates=(*quantities, *full.position_quantities[m:]),
-        speeds=tuple(Quantity(f"{item.name}.rate", "m/s" if item.unit == "m" else "1/s") for item in quantities),
-        initial=_initial(assembly, full, plane),
-        joint_state=_joint_state(full, to_space, state.numel(), L),
-        midpoint_forces=_midpoint_forces(full, to_space, state.numel(), L),
-        follow=None if full.follow is None else _follow(full, to_space, state.numel(), n),
-        augmentation=None if full.augmentation is None else _augmentation(full.augmentation),
+        constraints=held,
+        coordinates=Coordinates(
+            positions=(*quantities, *full.position_quantities[m:]),
+            speeds=tuple(Quantity(f"{item.name}.rate", "m/s" if item.unit == "m" else "1/s") for item in quantities),
+            initial=_initial(assembly, full, plane),
+            joint_state=_joint_state(full, to_space, state.numel(), L),
+            follow=None if full.coordinates.follow is None else _follow(full, to_space, state.numel(), n),
+        ),
+        observed=Observed(momentum=here(full.observed.momentum)),
+        structure=Structure(
+            midpoint_forces=_midpoint_forces(full, to_space, state.numel(), L),
+            augmentation=None if solving is None else _augmentation(solving),
+        ),
     )
 
 
@@ -184,7 +184,7 @@ def _quantities(body: str) -> tuple[Quantity, ...]:
     return position + tuple(Quantity(f"{body}.d{i}.{axis}", "1") for i in (1, 2) for axis in "12")
 
 
-def _held(assembly: Assembly, full: Equations, plane: Plane, y: ca.SX, here: Callable[[ca.SX], ca.SX]) -> Constraints:
+def _held(assembly: Assembly, full: Equations, plane: Plane, y: ca.SX, here: Callable[[Any], Any]) -> Constraints:
     """Return the constraints in the plane: those of the directors, and of joints and closures what is not kept by the plane."""
     names = [body.name for body in assembly.mechanism.bodies]
     internal, owners = [], []
@@ -193,35 +193,37 @@ def _held(assembly: Assembly, full: Equations, plane: Plane, y: ca.SX, here: Cal
         internal += [(ca.dot(d1, d1) - 1) / 2, (ca.dot(d2, d2) - 1) / 2, ca.dot(d1, d2)]
         owners += [f"{name}.directors"] * 3
     phi_in = ca.vertcat(ca.SX(0, 1), *internal)
-    positions = full.phi.numel()
-    A, b = ca.sparsify(here(full.A) @ plane.L), here(full.b)
+    positions = full.constraints.holonomic
+    A, b = ca.sparsify(here(full.constraints.A) @ plane.L), here(full.constraints.b)
     inner = {f"{name}.directors" for name in names}
-    candidates = [i for i, owner in enumerate(full.owners) if owner not in inner]
-    values = ca.vertcat(here(full.phi), b[positions:])
+    candidates = [i for i, owner in enumerate(full.constraints.owners) if owner not in inner]
+    values = ca.vertcat(here(full.constraints.phi), b[positions:])
     sampled = _samples(assembly, full, plane, y, [ca.jacobian(phi_in, y), A, values])
-    kept = _independent(full.owners, candidates, sampled)
+    kept = _independent(full.constraints.owners, candidates, sampled)
     first, last = ([i for i in kept if (i < positions) == early] for early in (True, False))
     lam = ca.SX.sym("lam", len(owners) + len(kept))
-    every = ca.SX.zeros(len(full.owners))
+    every = ca.SX.zeros(len(full.constraints.owners))
     for k, i in enumerate((*first, *last)):
         every[i] = lam[len(owners) + k]
     joints = {joint.name for joint in assembly.mechanism.joints}
     reactions = {
-        name: here(ca.substitute(wrench, full.lam, every)) for name, wrench in full.reactions.items() if name not in joints
+        name: here(ca.substitute(wrench, full.constraints.lam, every))
+        for name, wrench in full.constraints.reactions.items()
+        if name not in joints
     }
     return Constraints(
-        ca.densify(ca.vertcat(phi_in, here(full.phi)[first])),
+        ca.densify(ca.vertcat(phi_in, here(full.constraints.phi)[first])),
         ca.sparsify(ca.vertcat(ca.jacobian(phi_in, y), A[first, :], A[last, :])),
         ca.densify(ca.vertcat(ca.SX.zeros(phi_in.numel()), b[first], b[last])),
         lam,
-        (*owners, *(full.owners[i] for i in (*first, *last))),
+        (*owners, *(full.constraints.owners[i] for i in (*first, *last))),
         reactions,
     )
 
 
 def _samples(assembly: Assembly, full: Equations, plane: Plane, y: ca.SX, parts: list[ca.SX]) -> list[FloatArray]:
     """Return expressions at three random places that all joints allow and sets of parameters, side by side."""
-    assert full.initial is not None
+    assert full.coordinates.initial is not None
     rng, mechanism = np.random.default_rng(1), assembly.mechanism
     counters = full.q[full.nv :]
     function = ca.Function("rows", [full.t, y, counters, full.p], [ca.densify(part) for part in parts])
@@ -229,7 +231,7 @@ def _samples(assembly: Assembly, full: Equations, plane: Plane, y: ca.SX, parts:
     found = []
     for p in _near_defaults(assembly):
         joints = rng.uniform(0.3, 1.2, len(mechanism.coordinates))
-        start = np.asarray(full.initial(joints, np.zeros(len(mechanism.speeds)), p)).ravel()[: full.nq]
+        start = np.asarray(full.coordinates.initial(joints, np.zeros(len(mechanism.speeds)), p)).ravel()[: full.nq]
         found.append([np.asarray(part) for part in function(0.0, back(start, p), start[full.nv :], p)])
     return [np.hstack(part) for part in zip(*found, strict=True)]
 
@@ -263,36 +265,36 @@ def _independent(owners: Sequence[str], candidates: Sequence[int], sampled: list
 
 
 def _initial(assembly: Assembly, full: Equations, plane: Plane) -> ca.Function:
-    assert full.initial is not None
+    assert full.coordinates.initial is not None
     mechanism, m, nq = assembly.mechanism, full.nv, full.nq
     joints, speeds = ca.SX.sym("q", len(mechanism.coordinates)), ca.SX.sym("v", len(mechanism.speeds))
-    x = ca.SX(full.initial(joints, speeds, full.p))
+    x = ca.SX(full.coordinates.initial(joints, speeds, full.p))
     result = ca.vertcat(plane.back @ (x[:m] - plane.offset), x[m:nq], plane.back @ x[nq:])
     return ca.Function("kp_initial", [joints, speeds, full.p], [ca.densify(ca.cse(result))])
 
 
 def _joint_state(full: Equations, to_space: ca.Function, size: int, L: ca.SX) -> ca.Function:
-    assert full.joint_state is not None
+    assert full.coordinates.joint_state is not None
     q, v, vdot = ca.SX.sym("q", size), ca.SX.sym("v", L.shape[1]), ca.SX.sym("vdot", L.shape[1])
     place, speed = to_space(q, v, full.p)
-    results = full.joint_state(place, speed, ca.densify(L @ vdot), full.p)
+    results = full.coordinates.joint_state(place, speed, ca.densify(L @ vdot), full.p)
     return ca.Function("kp_joint_state", [q, v, vdot, full.p], [ca.densify(item) for item in results])
 
 
 def _midpoint_forces(full: Equations, to_space: ca.Function, size: int, L: ca.SX) -> ca.Function:
-    assert full.midpoint_forces is not None
-    sizes = {"t": 1, "q0": size, "q1": size, "v": L.shape[1], "u": full.nu, "p": full.np}
+    assert full.structure.midpoint_forces is not None
+    sizes = {"t": 1, "q0": size, "q1": size, "v": L.shape[1], "u": full.u.numel(), "p": full.np}
     t, q0, q1, v, u, p = symbols = [ca.MX.sym(name, count) for name, count in sizes.items()]
     (first, speed), (last, _) = (to_space(q, v, p) for q in (q0, q1))
     along = ca.Function("kp_along", [full.p], [L])(p)
-    force = along.T @ full.midpoint_forces(t, first, last, speed, u, p)
+    force = along.T @ full.structure.midpoint_forces(t, first, last, speed, u, p)
     return ca.Function("kp_midpoint_forces", symbols, [ca.densify(force)])
 
 
 def _follow(full: Equations, to_space: ca.Function, size: int, n: int) -> ca.Function:
-    assert full.follow is not None
+    assert full.coordinates.follow is not None
     q = ca.SX.sym("q", size)
-    return ca.Function("kp_follow", [q, full.p], [full.follow(to_space(q, ca.SX.zeros(n), full.p)[0], full.p)])
+    return ca.Function("kp_follow", [q, full.p], [full.coordinates.follow(to_space(q, ca.SX.zeros(n), full.p)[0], full.p)])
 
 
 def _augmentation(full: Augmentation) -> Augmentation:

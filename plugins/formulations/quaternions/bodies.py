@@ -24,6 +24,7 @@ from kingpost.mechanism.mechanism import Mechanism
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.force import Loads
 from kingpost.multibody.tree import JointSpace
+from kingpost.plugins.formulations.body_coordinates import BodyKinematics
 from kingpost.symbols.screws import Pose, quaternion_conjugate, quaternion_product, quaternion_rate, quaternion_rpy
 
 #: The joints that a body may hang by.
@@ -103,16 +104,13 @@ class QuaternionBody:
         return ca.vertcat(moment, gradient[:3]) if self.free else moment
 
 
-class QuaternionKinematics(JointSpace):
-    """Poses, twists and joint coordinates as expressions in quaternions (:class:`kingpost.Kinematics`)."""
+class QuaternionKinematics(BodyKinematics):
+    """Poses, twists and joint coordinates as expressions in quaternions."""
 
     def __init__(self, assembly: Assembly, bodies: Mapping[str, QuaternionBody]) -> None:
         super().__init__(assembly)
         #: In the order of the joints.
         self.bodies = bodies
-        self._joint_of = {
-            quantity.name: joint for joint in self.mechanism.joints for quantity in (*joint.positions, *joint.speeds)
-        }
 
     def _pose(self, body: str) -> Pose:
         state = self.bodies[body]
@@ -141,10 +139,6 @@ class QuaternionKinematics(JointSpace):
         joint = self._joint_of[name]
         return self.joint_coordinates(joint)[self._q_row[name] - self.rows(joint)[0].start]
 
-    def rate(self, name: str) -> ca.SX:
-        joint = self._joint_of[name]
-        return self.joint_speeds(joint)[self.effort_row(name) - self.rows(joint)[1].start]
-
     def wrenches(self, loads: Loads) -> ca.SX:
         """Return what a force does to all bodies, as :meth:`QuaternionBody.reduced`, stacked."""
         total = {name: loads.wrenches.get(name, ca.SX(6, 1)) for name in self.bodies}
@@ -163,9 +157,9 @@ class QuaternionKinematics(JointSpace):
         parts = ca.vertsplit(gradient, self._ends(extra=1))
         return ca.vertcat(ca.SX(0, 1), *(body.felt(part) for body, part in zip(self.bodies.values(), parts, strict=True)))
 
-    def generalized(self, reduced: ca.SX) -> ca.SX:
+    def generalized(self, wrenches: ca.SX) -> ca.SX:
         """Return :meth:`QuaternionBody.generalized` of all bodies, stacked."""
-        parts = ca.vertsplit(reduced, self._ends(extra=0))
+        parts = ca.vertsplit(wrenches, self._ends(extra=0))
         return ca.vertcat(
             ca.SX(0, 1), *(body.generalized(part) for body, part in zip(self.bodies.values(), parts, strict=True))
         )

@@ -8,8 +8,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from kingpost import History, KingpostError, PluginError
+from kingpost import History, KingpostError, PluginError, simulate
 from kingpost.base.channels import Channel
+from kingpost.testing.problems import pendulum
 
 LOAD = Channel("slew.Mx", "N.m", "child", "child", (0.0, 0.0, 0.5))
 CHANNELS = (Channel("slew.angle", "rad"), Channel("tip.z", "m", "world"), LOAD)
@@ -236,3 +237,13 @@ def test_without_matplotlib_the_extra_is_named(history, monkeypatch):
     without(monkeypatch, "matplotlib")
     with pytest.raises(PluginError, match=r"pictures need matplotlib; install it with: pip install 'kingpost\[viz\]'"):
         history.plot()
+
+
+def test_histories_are_read_only_and_name_their_channels():
+    history = simulate(pendulum(), 0.1)
+    with pytest.raises(ValueError, match="read-only"):
+        history.values[0, 0] = 1.0
+    with pytest.raises(Exception, match=r"no channel 'pivot.angel'; did you mean 'pivot.angle'\?"):
+        history["pivot.angel"]
+    assert history.unit("pivot.angle.rate") == "rad/s"
+    assert history.select(["pivot.angle", "energy.total"]).shape == (11, 2)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kingpost.fmu.export.python.runtime.engine import ERROR, OK
-from kingpost.fmu.export.python.runtime.instance import Instance
+from kingpost.fmu.export.python.runtime.instance import SlaveInstance
 
 _COMPONENT, _INT, _SIZE, _DOUBLE, _BYTES = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.c_double, ctypes.c_char_p
 _ADDRESS = ctypes.c_void_p
@@ -42,7 +42,7 @@ class _Table(ctypes.Structure):
 #: C holds pointers to these functions for as long as the process lives; by the address of the table.
 _connected: dict[int, dict[str, Any]] = {}
 #: By the address of the importer's component.
-_instances: dict[int, Instance] = {}
+_instances: dict[int, SlaveInstance] = {}
 
 
 def connect(address: int) -> None:
@@ -64,7 +64,7 @@ def _functions(tell: Callable[[int, int, bytes], None]) -> dict[str, Callable[..
         def tell_importer(status: int, text: str) -> None:
             tell(component, status, text.encode("utf-8", "replace"))
 
-        instance = Instance(os.fsdecode(resources), tell_importer)
+        instance = SlaveInstance(os.fsdecode(resources), tell_importer)
         if not instance.alive:
             return ERROR
         instances[component] = instance

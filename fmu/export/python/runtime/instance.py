@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LONGEST_STATE = 600
 
 
-class Instance:
+class SlaveInstance:
     """One instance of a model, for whoever calls it; every method returns a status, and a result where there is one."""
 
     def __init__(self, resources: str, tell: Tell) -> None:

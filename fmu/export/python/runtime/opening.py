@@ -85,7 +85,7 @@ def _package(manifest: Manifest, resources: Path, reason: str, say: Say) -> Call
     install(package["name"], resources / package["name"])
     for needed in package["distributions"]:
         adopt(needed["module"], needed["private"], {"kingpost": package["name"], needed["module"]: needed["private"]})
-    rebuilding = importlib.import_module(package["name"] + ".fmu.slave.rebuilding")
+    rebuilding = importlib.import_module(package["name"] + ".fmu.export.python.runtime.rebuilding")
     plugins = [str(resources / NAME / name) for name in package["plugins"]]
     compiled = package["files"].get(this_platform())
     library = None if compiled is None else str(resources / NAME / compiled)

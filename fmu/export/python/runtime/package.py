@@ -20,6 +20,7 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
+from kingpost.equations.guard import guarded_joints
 from kingpost.equations.integrator import InitialValueProblem, Solver
 from kingpost.fmu.export.python.runtime.engine import DISCARD, ERROR, Engine, EngineError
 from kingpost.fmu.interface.interface import Interface
@@ -301,7 +302,7 @@ class PackageEngine(Engine):
         if self._guard is None:
             return ""
         measures = self._guard(x)
-        joints = self._rebuilt.model.equations.guarded_joints
+        joints = guarded_joints(self._rebuilt.model.mechanism)
         return next((name for name, measure in zip(joints, measures, strict=True) if not measure > 0), "")
 
     def _settle(self) -> None:

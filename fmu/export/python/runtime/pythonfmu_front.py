@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kingpost.fmu.export.python.runtime.engine import DISCARD, ERROR, OK
-from kingpost.fmu.export.python.runtime.instance import Instance
+from kingpost.fmu.export.python.runtime.instance import SlaveInstance
 
 #: The binary takes value references for signed numbers.
 UNSIGNED = 0xFFFFFFFF
@@ -54,7 +54,7 @@ class Front:
     def __init__(self, name: str, resources: str, append: Callable[[int, str, str], None]) -> None:
         _forget(resources)
         self._log = _Log(name, append)
-        self._instance = Instance(resources, self._log)
+        self._instance = SlaveInstance(resources, self._log)
 
     def setup_experiment(self, start: float, stop: float | None) -> None:
         self._done(self._instance.setup(start, stop))

@@ -9,8 +9,6 @@ from typing import Any
 import casadi as ca
 
 from kingpost.base.version import __version__
-from kingpost.equations.consistency import solver_functions
-from kingpost.equations.integrator import StepMap
 from kingpost.fmu.export.python.runtime.engine import ERROR, Engine, EngineError
 from kingpost.fmu.export.python.runtime.package import PackageEngine, Rebuilt
 from kingpost.fmu.interface.interface import Interface, build_interface, start_function
@@ -18,11 +16,9 @@ from kingpost.kernel.kernel import Evaluator
 from kingpost.mechanism.load_request import LoadRequest
 from kingpost.modelfiles.toml_model import mechanism_from_dict
 from kingpost.registry.pluginset import PluginSet
-from kingpost.registry.registry import Registry
-from kingpost.registry.selection import make
 from kingpost.simulation.export_model import prepare_export
 from kingpost.simulation.exporter import ExportSelection
-from kingpost.simulation.simulate import memory_function, step_function
+from kingpost.simulation.settings import RunSettings
 
 #: How far numbers may be from those at the time of the export; other versions of CasADi may round differently.
 SAME = 1e-9
@@ -32,16 +28,13 @@ def build(manifest: Mapping[str, Any], plugin_files: Sequence[str], library: str
     """Return what makes instances of the model that a manifest describes; ``library`` holds its equations, compiled."""
     definition = manifest["package"]["definition"]
     plugins = PluginSet(plugin_files, entry_points=False)
+    how = dict(definition["how"])
+    how["loads"] = [LoadRequest(**{**entry, "at": tuple(entry["at"])}) for entry in how["loads"]] or None
     model = prepare_export(
         mechanism_from_dict(definition["mechanism"]),
         settings=definition["settings"],
-        formulation=_chosen(plugins.formulations, definition["formulation"]),
-        integrator=_chosen(plugins.integrators, definition["integrator"]),
-        step=definition["step"],
         communication_step=definition["communication_step"],
-        t_end=definition["t_end"],
-        loads=[LoadRequest(**{**entry, "at": tuple(entry["at"])}) for entry in definition["loads"]] or None,
-        load_method=_chosen(plugins.joint_loads, definition["load_method"]),
+        how=RunSettings.of(how),
         plugins=plugins,
     )
     interface = build_interface(model, ExportSelection(**definition["selection"]))
@@ -53,10 +46,6 @@ def build(manifest: Mapping[str, Any], plugin_files: Sequence[str], library: str
     rebuilt = Rebuilt(interface, functions, manifest["token"], f"{label} ({reason})")
     _compare(rebuilt, manifest)
     return partial(PackageEngine, rebuilt)
-
-
-def _chosen(registry: Registry[Any], choice: Mapping[str, Any] | None) -> Any:
-    return None if choice is None else make(registry.get(choice["name"]), choice["options"])
 
 
 def _compare(rebuilt: Rebuilt, manifest: Mapping[str, Any]) -> None:
@@ -82,15 +71,13 @@ def _compare(rebuilt: Rebuilt, manifest: Mapping[str, Any]) -> None:
 
 def model_functions(interface: Interface) -> list[ca.Function]:
     """Return what an engine evaluates, by the names that c/core.c has for it."""
-    model = interface.model
-    equations, integrator = model.equations, model.integrator
+    model, stepper = interface.model, interface.model.problem.stepper
     found = [interface.outputs_function, start_function(model)]
-    found += [] if equations.guard is None else [equations.guard]
-    if not isinstance(integrator, StepMap):
-        return [*solver_functions(equations, with_jacobian=True), *found]
-    found.insert(0, equations.rhs)
-    found += [memory_function(equations, integrator)] if integrator.memory(equations) else []
-    return [*found, step_function(equations, integrator)]
+    found += [] if model.equations.guard is None else [model.equations.guard]
+    if not stepper.fixed:
+        projected = [] if stepper.projected is None else [stepper.projected]
+        return [stepper.rhs, stepper.jacobian, *projected, *found]
+    return [stepper.rhs, *found, *([stepper.memory] if stepper.remembered else []), stepper.step]
 
 
 def numbers_at_start(interface: Interface, functions: Mapping[str, ca.Function]) -> dict[str, list[float]]:

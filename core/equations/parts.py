@@ -1,0 +1,119 @@
+"""The parts of :class:`kingpost.equations.equations.Equations` beyond the descriptor form itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import casadi as ca
+
+from kingpost.base.channels import Channel, Quantity
+from kingpost.equations.augmentation import Augmentation
+from kingpost.equations.discrete_null_space import DiscreteNullSpace
+from kingpost.symbols.externals import External
+from kingpost.symbols.types import Symbolic
+
+if TYPE_CHECKING:
+    from kingpost.equations.equations import Equations
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """What q and v are, where they are not the joint coordinates and speeds of the mechanism."""
+
+    #: Names and units of q and of v.
+    positions: tuple[Quantity, ...] | None = None
+    speeds: tuple[Quantity, ...] | None = None
+    #: The function (joint coordinates, joint speeds, p) -> [q; v].
+    initial: ca.Function | None = None
+    #: The function (q, v, vdot, p) -> joint coordinates, joint speeds and their rates.
+    joint_state: ca.Function | None = None
+    #: The function (q, p) -> coordinates at the end of q that only say which of the angles that fit the others is meant, as the
+    #: others give them nearest to what they are: nothing else changes with them.
+    follow: ca.Function | None = None
+
+    @property
+    def followers(self) -> int:
+        """The number of coordinates that :attr:`follow` gives."""
+        return 0 if self.follow is None else int(self.follow.numel_out(0))
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """States z beside coordinates and speeds: those that forces declare, and the energy that metered ports have passed."""
+
+    quantities: tuple[Quantity, ...] = ()
+    #: The function (t, q, v, vdot, lam, u, p) -> zdot; as everywhere, u holds inputs and then z.
+    rates: ca.Function | None = None
+    #: The functions outside expressions that they call.
+    traced: tuple[External, ...] = ()
+
+    @property
+    def need_accelerations(self) -> bool:
+        """Whether the rates depend on accelerations or multipliers."""
+        return self.rates is not None and any(self.rates.nnz_in(k) and self.rates.jac_sparsity(0, k).nnz() for k in (3, 4))
+
+
+class Observer(Protocol):
+    """Something to be seen of a machine beyond its coordinates, speeds, outputs and energies."""
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """What :meth:`values` returns."""
+
+    @property
+    def traced(self) -> tuple[External, ...]:
+        """The functions outside expressions that it calls."""
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """How it was found, for the provenance of a result."""
+
+    def values(self, equations: Equations, t: ca.MX, q: ca.MX, v: ca.MX, vdot: ca.MX, lam: ca.MX, u: ca.MX, p: ca.MX) -> ca.MX:
+        """Return the values of the channels."""
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """What is observed beyond coordinates, speeds, outputs and energies."""
+
+    loads: Observer | None = None
+    ports: Observer | None = None
+    #: Linear and angular momentum about the origin, in world axes, where the coordinates tell them better than the joints do.
+    momentum: Symbolic | None = None
+
+    @property
+    def observers(self) -> tuple[Observer, ...]:
+        """Those that there are."""
+        return tuple(observer for observer in (self.loads, self.ports) if observer is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """What some integrators can make use of."""
+
+    #: The function (t, q0, q1, v, u, p) -> generalized forces that have no potential, between the places q0 and q1 at the mean
+    #: velocity v, such that they keep the momenta that they should; for integrators that take the others from the potential.
+    midpoint_forces: ca.Function | None = None
+    #: The same equations for schemes that hold constraints between places, where q is redundant and v is not.
+    discrete: DiscreteNullSpace | None = None
+    #: How to solve with a mass matrix that is singular, where constraints make up for it.
+    augmentation: Augmentation | None = None
+    #: Rows in q, and in v, at which unit quaternions begin that are coordinates with rates of their own.
+    unit_quaternions: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class LoadExpressions:
+    """Joint loads and the motion of the bodies, as one function (t, q, v, vdot, lam, u, p) -> values of ``channels``."""
+
+    function: ca.Function
+    channels: tuple[Channel, ...]
+    traced: tuple[External, ...]
+    #: Method, joints, frames, sides and points.
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+    def values(self, equations: Equations, *known: ca.MX) -> ca.MX:
+        """Return the values of the channels."""
+        return ca.MX(self.function(*known))

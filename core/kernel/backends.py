@@ -1,0 +1,8 @@
+"""Where functions run: as machine code, in CasADi's interpreter, or as machine code if it can be had."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+Backend: TypeAlias = Literal["auto", "c", "vm"]
+BACKENDS: tuple[Backend, ...] = ("auto", "c", "vm")

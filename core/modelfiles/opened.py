@@ -1,0 +1,147 @@
+"""Machines by name: a model with construction options, or a file; with what they say about solving them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kingpost.base.errors import FileError, MechanismError
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.model import Model
+from kingpost.modelfiles.toml_model import read_model_file
+from kingpost.modelfiles.urdf import read_urdf
+from kingpost.registry.pluginset import PluginSet
+from kingpost.registry.selection import select
+from kingpost.results.history import History
+from kingpost.simulation.exporter import Exported
+from kingpost.simulation.settings import RunChoices, RunSettings, merged
+from kingpost.simulation.simulate import simulate
+from kingpost.simulation.verbs import equilibrium, evaluate, export, linearize
+from kingpost.statics.equilibrium import Equilibrium
+from kingpost.statics.linearize import Linearisation
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+@dataclass(frozen=True)
+class OpenedModel:
+    """A mechanism, and what its model or file says about solving it.
+
+    >>> crane = open_model("vessel-crane")
+    >>> crane.simulate(t_end=0.1)["slew.angle"].shape
+    (11,)
+    """
+
+    mechanism: Mechanism
+    plugins: PluginSet
+    #: Parameters, inputs and start values that its file or its user sets.
+    settings: Mapping[str, float] = field(default_factory=dict)
+    #: What the files say about running it, the file that was asked for last.
+    run: tuple[RunSettings, ...] = ()
+    t_end: float = Model.t_end
+    step: float = Model.step
+
+    def how(self, *later: RunSettings) -> RunSettings:
+        """Return how it is solved: the model's own end and step, then what its files say, then ``later`` settings."""
+        return merged([RunSettings(t_end=self.t_end, step=self.step), *self.run, *later], self.plugins)
+
+    def _arguments(self, settings: Mapping[str, float] | None, choices: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "settings": {**self.settings, **(settings or {})},
+            "how": self.how(RunSettings.of(choices)),
+            "plugins": self.plugins,
+        }
+
+    def simulate(
+        self, *, settings: Mapping[str, float] | None = None, inputs: Any = None, **choices: Unpack[RunChoices]
+    ) -> History:
+        """Run it as its file says; ``choices`` come before that (:func:`kingpost.simulate`)."""
+        return simulate(self.mechanism, inputs=inputs, **self._arguments(settings, choices))
+
+    def export(
+        self,
+        path: str | Path,
+        *,
+        to: Any = "native-fmu",
+        communication_step: float | None = None,
+        settings: Mapping[str, float] | None = None,
+        **choices: Unpack[RunChoices],
+    ) -> Exported:
+        """Write it as an FMU (:func:`kingpost.export`)."""
+        given = self._arguments(settings, choices)
+        return export(self.mechanism, path, to=to, communication_step=communication_step, **given)
+
+    def evaluate(
+        self, at: Mapping[str, Any] | None = None, *, settings: Mapping[str, float] | None = None, **choices: Unpack[RunChoices]
+    ) -> dict[str, Any]:
+        """Return what it is at one state (:func:`kingpost.evaluate`)."""
+        return evaluate(self.mechanism, at, **self._arguments(settings, choices))
+
+    def equilibrium(
+        self,
+        at: Mapping[str, Any] | None = None,
+        *,
+        stable: bool = True,
+        settings: Mapping[str, float] | None = None,
+        **choices: Unpack[RunChoices],
+    ) -> Equilibrium:
+        """Return where it stays at rest (:func:`kingpost.equilibrium`)."""
+        return equilibrium(self.mechanism, at, stable=stable, **self._arguments(settings, choices))
+
+    def linearize(
+        self, at: Mapping[str, Any] | None = None, *, settings: Mapping[str, float] | None = None, **choices: Unpack[RunChoices]
+    ) -> Linearisation:
+        """Return its small motions (:func:`kingpost.linearize`)."""
+        return linearize(self.mechanism, at, **self._arguments(settings, choices))
+
+
+def open_model(
+    name: str | Path, plugins: PluginSet | None = None, settings: Iterable[str] | Mapping[str, float] = ()
+) -> OpenedModel:
+    """Return the machine called ``name``: a file if it looks like one, else a model plugin.
+
+    ``settings`` are ``{"mass": 2.0}`` or ``["mass=2"]``.
+    """
+    opened = _open(str(name), plugins or PluginSet(), seen=())
+    given = dict(settings) if isinstance(settings, Mapping) else parse_settings(settings)
+    return replace(opened, settings={**opened.settings, **given})
+
+
+def _open(name: str, plugins: PluginSet, seen: tuple[Path, ...]) -> OpenedModel:
+    if name.endswith(".urdf"):
+        return OpenedModel(read_urdf(name), plugins)
+    if not name.endswith(".toml"):
+        if "/" in name or Path(name).is_file():
+            raise FileError(f"'{name}' is not a model file; its name must end in .toml or .urdf")
+        model = select(plugins.models, name)
+        return OpenedModel(model.build(), plugins, t_end=model.t_end, step=model.step)
+    path = Path(name)
+    if path.resolve() in seen:
+        raise FileError(f"{path} takes its model from itself")
+    file = read_model_file(path, plugins)
+    plugins = plugins.with_files(file.plugins)
+    if file.mechanism is not None:
+        return OpenedModel(file.mechanism, plugins, dict(file.settings), (file.run,))
+    assert file.model is not None
+    inner = str(path.parent / file.model) if file.model.endswith(".toml") else file.model
+    source = _open(inner, plugins, (*seen, path.resolve()))
+    return replace(source, settings={**source.settings, **file.settings}, run=(*source.run, file.run))
+
+
+def parse_settings(words: Iterable[str]) -> dict[str, float]:
+    """Return ``{"mass": 2.0}`` for ``["mass=2"]``."""
+    settings = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not equals or not name or not math.isfinite(value):
+            raise MechanismError(f"setting '{word}': write NAME=VALUE with a finite number, e.g. mass1=2.5")
+        settings[name.strip()] = value
+    return settings

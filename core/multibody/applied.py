@@ -1,0 +1,186 @@
+"""What the forces of a machine do, derived once in symbols of their own; formulations put their expressions in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+
+from kingpost.base.errors import PluginError, closest, listed
+from kingpost.base.formulas import Scalar
+from kingpost.mechanism.elements import TIME, WORLD
+from kingpost.mechanism.mechanism import Mechanism, expressions_in
+from kingpost.mechanism.trajectories import Constant, Sampled, Trajectory
+from kingpost.multibody.force import Force, Loads
+from kingpost.symbols.externals import External, make_external
+from kingpost.symbols.screws import Pose, unpack_pose
+
+if TYPE_CHECKING:
+    from kingpost.multibody.assembly import Assembly
+
+#: Sampled data with more points than this become a table that generated code searches, instead of an expression.
+TABLE = 32
+#: A symbol of a force: ``("pose", body)``, ``("twist", body)``, ``("coordinate", name)`` or ``("speed", name)``.
+Seen = tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class AppliedForce:
+    """One force: what it does, in the symbols of :class:`ForceSymbols`, and the functions outside expressions that it calls."""
+
+    name: str
+    force: Force
+    loads: Loads
+    externals: tuple[External, ...]
+    #: The symbols of places and motions that it uses.
+    seen: tuple[Seen, ...]
+
+
+class ForceSymbols:
+    """What forces see (:class:`kingpost.Kinematics`): symbols for where everything is and how it moves.
+
+    An expression that a force writes then depends on the few bodies it looks at, and not, through their poses, on every joint
+    between them and the world.
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        self.assembly = assembly
+        self.mechanism: Mechanism = assembly.mechanism
+        names = [quantity.name for quantity in self.mechanism.coordinates], [item.name for item in self.mechanism.speeds]
+        #: All bodies' symbols are called the same, so that like expressions become one function.
+        self.symbols: dict[Seen, ca.SX] = {
+            **{("coordinate", name): ca.SX.sym(name) for name in names[0]},
+            **{("speed", name): ca.SX.sym(name) for name in names[1]},
+            **{("pose", body.name): ca.SX.sym("pose", 12) for body in self.mechanism.bodies},
+            **{("twist", body.name): ca.SX.sym("twist", 6) for body in self.mechanism.bodies},
+        }
+        self._seen: dict[Seen, None] = {}
+        self._externals: list[External] = []
+        self._calls = 0
+        self._owner = ""
+
+    @property
+    def t(self) -> ca.SX:
+        return self.assembly.t
+
+    def value(self, scalar: Scalar) -> ca.SX:
+        return self.assembly.value(scalar)
+
+    def vector(self, vector: tuple[Scalar, ...]) -> ca.SX:
+        return self.assembly.vector(vector)
+
+    def _see(self, kind: str, name: str) -> ca.SX:
+        self._seen[(kind, name)] = None
+        return self.symbols[(kind, name)]
+
+    def pose(self, body: str) -> Pose:
+        return Pose.identity() if body == WORLD else unpack_pose(self._see("pose", body))
+
+    def twist(self, body: str) -> ca.SX:
+        return ca.SX(6, 1) if body == WORLD else self._see("twist", body)
+
+    def coordinate(self, name: str) -> ca.SX:
+        return self._see("coordinate", name)
+
+    def rate(self, name: str) -> ca.SX:
+        return self._see("speed", name if ("speed", name) in self.symbols else f"{name}.rate")
+
+    def state(self, name: str) -> ca.SX:
+        symbols = self.assembly.state_symbols
+        key = f"{self._owner}.{name}"
+        if key not in symbols:
+            known = [item.name for item in self.assembly.forces[self._owner].states(self.mechanism)]
+            raise PluginError(
+                f"force '{self._owner}' asks for a state '{name}' that it does not declare; it has {listed(known)}"
+            )
+        return symbols[key]
+
+    def target(self, trajectory: Trajectory) -> tuple[ca.SX, ca.SX]:
+        if isinstance(trajectory, Constant):
+            value = self.value(trajectory.level)  # a formula, which may use the time and inputs
+            return value, ca.jacobian(value, self.t) if trajectory.rate is None else self.value(trajectory.rate)
+        if isinstance(trajectory, Sampled) and len(trajectory.times) > TABLE:
+            value, rate = (self.call(trajectory.function(order), self.t, size=1) for order in (0, 1))
+            return value, rate
+        value, rate = (ca.SX(trajectory.value(self.t, self.assembly.scope, order)) for order in (0, 1))
+        if any(TIME in formula.names for formula in expressions_in(trajectory)):
+            rate = ca.jacobian(value, self.t)  # its own derivative takes formulas for constants
+        return value, rate
+
+    def call(self, function: Any, *arguments: ca.SX, size: int) -> ca.SX:
+        external = make_external(self._owner, function, arguments, size, self._calls)
+        self._calls += 1
+        self._externals.append(external)
+        return external.symbols
+
+    def apply(self) -> Iterator[AppliedForce]:
+        """Ask every force what it does; one that names what is not there is refused by name."""
+        for name, force in self.assembly.forces.items():
+            self._owner, self._seen, self._externals = name, {}, []
+            loads = force.loads(self)
+            _check(name, force, loads, self.mechanism)
+            yield AppliedForce(name, force, loads, tuple(self._externals), tuple(self._seen))
+
+
+def brought(applied: AppliedForce, symbols: ForceSymbols, expression_of: Callable[[Seen], ca.SX]) -> AppliedForce:
+    """Return a force with the expressions of a formulation in the place of the symbols that it was written in."""
+    if not applied.seen:
+        return applied
+    old = ca.vertcat(*(symbols.symbols[seen] for seen in applied.seen))
+    new = ca.vertcat(*(ca.densify(expression_of(seen)) for seen in applied.seen))
+    loads = applied.loads
+    parts: list[ca.SX] = []
+
+    def later(expression: Any) -> int:
+        parts.append(ca.SX(expression))
+        return len(parts) - 1
+
+    # Substituted together, so that what they share stays shared.
+    wrenches = {body: later(wrench) for body, wrench in loads.wrenches.items()}
+    efforts = {name: later(effort) for name, effort in loads.efforts.items()}
+    inertias = {body: later(inertia) for body, inertia in loads.inertias.items()}
+    rates = {name: later(rate) for name, rate in loads.rates.items()}
+    signals = {name: (later(value), unit) for name, (value, unit) in loads.signals.items()}
+    potential, kinetic = later(loads.potential), later(loads.kinetic)
+    gravity = None if loads.gravity is None else later(loads.gravity)
+    arguments = [[later(argument) for argument in external.arguments] for external in applied.externals]
+    here = ca.substitute(parts, [old], [new])
+    there = Loads(
+        wrenches={body: here[i] for body, i in wrenches.items()},
+        efforts={name: here[i] for name, i in efforts.items()},
+        potential=here[potential],
+        gravity=None if gravity is None else here[gravity],
+        inertias={body: here[i] for body, i in inertias.items()},
+        kinetic=here[kinetic],
+        signals={name: (here[i], unit) for name, (i, unit) in signals.items()},
+        rates={name: here[i] for name, i in rates.items()},
+    )
+    externals = tuple(
+        replace(external, arguments=tuple(here[i] for i in own))
+        for external, own in zip(applied.externals, arguments, strict=True)
+    )
+    return replace(applied, loads=there, externals=externals)
+
+
+def _check(name: str, force: Force, loads: Loads, mechanism: Mechanism) -> None:
+    bodies = {body.name for body in mechanism.bodies}
+    efforts = {*(speed.name for speed in mechanism.speeds), *mechanism.rated_coordinates}
+    states = {state.name for state in force.states(mechanism)}
+    named = (
+        ("acts on body", loads.wrenches, bodies),
+        ("acts on body", loads.inertias, bodies),
+        ("acts on coordinate", loads.efforts, efforts),
+        ("gives the rate of state", loads.rates, states),
+    )
+    for words, given, known in named:
+        for key in given:
+            if key not in known:
+                raise PluginError(
+                    f"force '{name}' ({force.name}) {words} '{key}', which is not there"
+                    f"{closest(key, known)} Known: {listed(sorted(known))}."
+                )
+    missing = sorted(states - set(loads.rates))
+    if missing:
+        raise PluginError(f"force '{name}' ({force.name}) declares the state '{missing[0]}', but loads() gives no rate for it")

@@ -1,0 +1,281 @@
+"""A posed problem: a mechanism and how it is to be solved, with everything derived, chosen and checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import MechanismError, SolverError, listed
+from kingpost.base.formulas import Scalar, evaluate
+from kingpost.equations.augmentation import check_motions
+from kingpost.equations.consistency import consistent_start
+from kingpost.equations.equations import Equations
+from kingpost.equations.formulation import Formulation
+from kingpost.equations.guard import SINGULAR_JOINT, guarded_joints
+from kingpost.equations.integrator import Integrator, StepMap
+from kingpost.equations.redundancy import without_redundant_rows
+from kingpost.loads.joint_loads import derive_loads
+from kingpost.loads.ports import with_ports
+from kingpost.loads.states import with_states
+from kingpost.mechanism.load_request import load_requests
+from kingpost.mechanism.mechanism import Mechanism, quaternion_rows
+from kingpost.mechanism.values import Values, resolve_values
+from kingpost.multibody.assembly import Assembly, assemble
+from kingpost.registry.pluginset import PluginSet
+from kingpost.registry.selection import Selection, select
+from kingpost.simulation.settings import DEFAULT_STEP, RunSettings
+from kingpost.simulation.stepper import Stepper
+from kingpost.statics.equilibrium import find_equilibrium
+
+#: Degrees of freedom from which on the recursive formulation is the better default (benchmarks/scaling.py).
+LARGE = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A machine that is ready to be run, exported, coupled, or asked.
+
+    A run is a problem with times and input rows, an export a problem with an interface, a component of a coupled system a
+    problem with places for its signals.
+    """
+
+    mechanism: Mechanism
+    assembly: Assembly
+    equations: Equations
+    integrator: Integrator
+    #: Of a fixed-step integrator, in s.
+    step: float
+    t_start: float
+    values: Values
+    #: The state [q; v; z] at the start, the inputs there, and the parameters.
+    x0: FloatArray
+    u0: FloatArray
+    p: FloatArray
+    how: RunSettings
+    plugins: PluginSet
+    #: Parameters, inputs and start values that the user gave.
+    given: Mapping[str, float] = field(default_factory=dict)
+    #: What was changed in the start values so that closed loops fit.
+    fitted: Mapping[str, float] = field(default_factory=dict)
+
+    @cached_property
+    def stepper(self) -> Stepper:
+        """The functions that advance it."""
+        return Stepper(self.equations, self.integrator)
+
+    @property
+    def declared_starts(self) -> tuple[Scalar, ...]:
+        """The start values of the state as they are declared, formulas among them; those that were found are numbers."""
+        equations = self.equations
+        fitted = equations.constraints.count or not equations.joint_coordinates or self.how.start == "equilibrium"
+        states = tuple(state.start for state in self.assembly.states)
+        if fitted or equations.coordinates.initial is not None:
+            found = tuple(float(value) for value in self.x0)
+            return found if self.how.start == "equilibrium" else (*found[: len(found) - len(states)], *states)
+        joints = self.mechanism.joints
+        positions = [value for joint in joints for value in joint.start_values[: len(joint.positions)]]
+        speeds = [value for joint in joints for value in joint.start_values[len(joint.positions) :]]
+        return (*positions, *speeds, *states)
+
+
+def pose(
+    mechanism: Mechanism,
+    how: RunSettings | None = None,
+    *,
+    values: Mapping[str, float] | None = None,
+    plugins: PluginSet | None = None,
+    inputs_at_start: Callable[[Mechanism, Values], FloatArray] | None = None,
+) -> Problem:
+    """Derive and check everything that a mechanism, the answer to "how" and some numbers say together.
+
+    ``values`` are parameters, constant inputs and start values by name; ``inputs_at_start`` gives the inputs at the start,
+    where they change; else they have these values.
+    """
+    return observed(started(draft(mechanism, how, values=values, plugins=plugins, inputs_at_start=inputs_at_start)))
+
+
+def draft(
+    mechanism: Mechanism,
+    how: RunSettings | None = None,
+    *,
+    values: Mapping[str, float] | None = None,
+    plugins: PluginSet | None = None,
+    inputs_at_start: Callable[[Mechanism, Values], FloatArray] | None = None,
+) -> Problem:
+    """Return a problem as :func:`pose` does, before its start is fitted to loops and its loads and ports are derived."""
+    plugins = plugins or PluginSet()
+    how = (how or RunSettings()).selected(plugins)
+    mechanism = how.with_cuts(mechanism, plugins)
+    integrator = select(plugins.integrators, "rk4") if how.integrator is None else how.integrator
+    assert isinstance(integrator, Integrator)
+    assembly = assemble(mechanism, plugins)
+    resolved = resolve_values(mechanism, values or {}, [state.name for state in assembly.states])
+    step = checked_step(integrator, how.step)
+    equations = derive(assembly, how.formulation, plugins)
+    check_pairing(equations, integrator, plugins)
+    return Problem(
+        mechanism=mechanism,
+        assembly=assembly,
+        equations=equations,
+        integrator=integrator,
+        step=step,
+        t_start=0.0 if how.t_start is None else how.t_start,
+        values=resolved,
+        x0=start_state(assembly, equations, resolved),
+        u0=(inputs_at_start or input_row)(mechanism, resolved),
+        p=parameter_row(mechanism, resolved),
+        how=how,
+        plugins=plugins,
+        given=dict(values or {}),
+    )
+
+
+def started(problem: Problem) -> Problem:
+    """Return a draft with its loops closed, redundant constraints left out, and its start checked, or found at rest."""
+    t, p = problem.t_start, problem.p
+    equations = without_redundant_rows(problem.equations, t, problem.x0, p)
+    begin = consistent_start(equations, t, problem.x0, p, bool(problem.how.close_loops))
+    check_singularity(equations, begin.x, t)
+    check_mass_matrix(equations, begin.x, p)
+    x = begin.x
+    if problem.how.start == "equilibrium":
+        x = find_equilibrium(equations, x, problem.u0, p, t).x
+    return replace(problem, equations=equations, x0=x, fitted=begin.changes)
+
+
+def observed(problem: Problem) -> Problem:
+    """Return a problem with the ports of its mechanism and the joint loads that are wanted among its channels."""
+    assembly, how, plugins = problem.assembly, problem.how, problem.plugins
+    equations = with_ports(assembly, problem.equations)
+    requests = load_requests(assembly.mechanism, how.wanted_loads())
+    if requests:
+        default = "auxiliary-speeds" if equations.formulation == "kane" else "recursive"
+        method = select(plugins.joint_loads, default if how.load_method is None else how.load_method)
+        loads = derive_loads(assembly, equations, method, requests)
+        equations = replace(equations, observed=replace(equations.observed, loads=loads))
+    return replace(problem, equations=equations)
+
+
+def derive(assembly: Assembly, formulation: Selection[Formulation] | Any, plugins: PluginSet) -> Equations:
+    """Return the equations of motion of an assembly, with the rates of its states; None chooses a formulation by size."""
+    chosen = default_formulation(assembly.mechanism) if formulation is None else formulation
+    return with_states(assembly, select(plugins.formulations, chosen).derive(assembly))
+
+
+def default_formulation(mechanism: Mechanism) -> str:
+    """Return ``kane``, or ``recursive`` for machines so large that its O(n) pays off in speed and in build time."""
+    return "kane" if len(mechanism.speeds) <= LARGE else "recursive"
+
+
+def checked_step(integrator: Integrator, step: float | None) -> float:
+    """Return the step of a fixed-step integrator; refuse one for a solver, which chooses its own."""
+    if isinstance(integrator, StepMap):
+        return DEFAULT_STEP if step is None else step
+    if step is not None:
+        raise SolverError(
+            f"integrator '{integrator.name}' chooses its own steps, so a step of {step:g} s means nothing to it; set an "
+            f"output step, or its tolerances (e.g. {integrator.name}:rtol=1e-8), or take a fixed-step integrator such as rk4"
+        )
+    return DEFAULT_STEP
+
+
+def check_pairing(equations: Equations, integrator: Integrator, plugins: PluginSet) -> None:
+    """Refuse an integrator that cannot advance the problem a formulation makes, naming those that can."""
+    # A method for ODEs advances a DAE in its accelerations, and errors of the constraints are projected away.
+    if equations.treatment.chooses and "index-3 dae" in integrator.problems:
+        others = [cls.name for cls, _ in plugins.integrators.entries() if "index-3 dae" not in cls.problems]
+        raise SolverError(
+            f"integrator '{integrator.name}' imposes the constraints itself and advances all coordinates, so that independent "
+            f"ones mean nothing to it; leave 'independent' out, or take one of {listed(others)}"
+        )
+    if equations.problem in integrator.problems or "ode" in integrator.problems:
+        return
+    able = [cls.name for cls, _ in plugins.integrators.entries() if equations.problem in cls.problems]
+    raise SolverError(
+        f"formulation '{equations.formulation}' makes an {equations.problem.upper()} of '{equations.mechanism.name}', and "
+        f"integrator '{integrator.name}' advances only {listed(integrator.problems).upper()}. Integrators that work with "
+        f"it: {listed(able)}"
+    )
+
+
+def parameter_row(mechanism: Mechanism, values: Values) -> FloatArray:
+    """Return the parameters in their order."""
+    return np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
+
+
+def input_row(mechanism: Mechanism, values: Values) -> FloatArray:
+    """Return the constant values of the inputs in their order."""
+    return np.array([values.inputs[signal.name] for signal in mechanism.inputs])
+
+
+def start_state(assembly: Assembly, equations: Equations, values: Values) -> FloatArray:
+    """Return the initial state, the declared start values overridden by those of ``values``; loops may be open in it."""
+    mechanism = assembly.mechanism
+    joints = mechanism.joints
+    declared = [value for joint in joints for value in joint.start_values[: len(joint.positions)]]
+    declared += [value for joint in joints for value in joint.start_values[len(joint.positions) :]]
+    declared += [state.start for state in assembly.states]
+    names = [item.name for item in (*mechanism.coordinates, *mechanism.speeds)]
+    names += [state.name for state in assembly.states]
+    x = np.array([float(evaluate(value, values.parameters)) for value in declared])
+    for name, value in values.start.items():
+        x[names.index(name)] = value
+    for first in quaternion_rows(mechanism):
+        length = float(np.linalg.norm(x[first : first + 4]))
+        if length == 0.0:
+            raise MechanismError(
+                f"the quaternion {listed(names[first : first + 4])} starts at zero, which is no rotation; (1, 0, 0, 0) is none"
+            )
+        x[first : first + 4] /= length
+    nq, nv = len(mechanism.coordinates), len(mechanism.speeds)
+    if equations.coordinates.initial is None:
+        return x
+    p = parameter_row(mechanism, values)
+    moved = np.asarray(equations.coordinates.initial(x[:nq], x[nq : nq + nv], p)).ravel()
+    return np.concatenate([moved, x[nq + nv :]])
+
+
+def check_singularity(equations: Equations, x: FloatArray, t: float) -> None:
+    """Refuse a state at which the coordinates of a joint are, or nearly are, singular."""
+    if equations.guard is None:
+        return
+    measures = np.asarray(equations.guard(x[: equations.nx])).ravel()
+    for name, measure in zip(guarded_joints(equations.mechanism), measures, strict=True):
+        if not measure > 0:
+            joint = next(joint for joint in equations.mechanism.joints if joint.name == name)
+            rows = [i for i, channel in enumerate(equations.channels) if channel.name.startswith(f"{name}.")]
+            angles = ", ".join(f"{equations.channels[i].name} = {x[i]:.4f}" for i in rows[:3])
+            raise SolverError(
+                f"joint '{name}' ({joint.kind}) is about to lock at t = {t:.6g} s: two of its axes are within "
+                f"{math.degrees(math.asin(SINGULAR_JOINT)):.1f} degrees of each other ({angles} rad). Use a spherical or free "
+                "joint, whose quaternion has no such place, or another sequence of axes"
+            )
+
+
+def check_mass_matrix(equations: Equations, x: FloatArray, p: FloatArray) -> None:
+    """Refuse a mass matrix that is not positive definite at the state ``x``, naming the speed to blame."""
+    if equations.nv == 0:
+        return
+    if equations.structure.augmentation is not None:
+        check_motions(equations, equations.structure.augmentation, x, p)
+        return
+    # Of M alone: forces need not make sense at the time 0 and without inputs.
+    mass = equations.function("kp_mass", [equations.M])
+    M = np.asarray(mass(0.0, *equations.split(x), np.zeros(equations.u.numel()), p))
+    scale = np.sqrt(np.diag(M).clip(min=np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
+    # A scaled eigenvalue below n * eps is zero to round-off: the accelerations would be noise.
+    if np.diag(M).min() <= 0.0 or values[0] < len(M) * np.finfo(float).eps:
+        worst = int(np.argmax(np.abs(vectors[:, 0]))) if np.diag(M).min() > 0.0 else int(np.argmin(np.diag(M)))
+        name = equations.speed_quantities[worst].name.removesuffix(".rate")
+        raise MechanismError(
+            f"the mass matrix is singular at the start: nothing resists an acceleration of '{name}' "
+            f"(M[{worst}, {worst}] = {M[worst, worst]:g}). Give the bodies beyond that joint mass or inertia, "
+            "or weld it"
+        )

@@ -1,0 +1,22 @@
+"""Options that verbs on FMUs share."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kingpost.fmu.file.opened import FmiKind
+
+
+def add_kind_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``--kind``."""
+    parser.add_argument(
+        "--kind", choices=["cs", "me"], help="co-simulation or model exchange, of an FMU that offers both (default: cs)"
+    )
+
+
+def chosen_kind(arguments: argparse.Namespace) -> FmiKind | None:
+    """Return what ``--kind`` says, or None."""
+    kinds: dict[str | None, FmiKind] = {"cs": "co-simulation", "me": "model-exchange"}
+    return kinds.get(arguments.kind)

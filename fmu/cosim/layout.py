@@ -1,0 +1,75 @@
+"""Where every number of a coupled run has its place: vectors of inputs and outputs, and the channels of its history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from kingpost.base.channels import Channel
+from kingpost.fmu.cosim.components.described import Places
+from kingpost.fmu.cosim.masters.interface import Bond, Coupling, Partner
+from kingpost.fmu.cosim.plan import Plan
+
+
+class Layout:
+    """The vectors of one run: connected inputs, connected outputs, and what is recorded beside them."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        names = list(plan.components)
+        self.fed = {name: [wire.input for wire in plan.wires if wire.target == name] for name in names}
+        self.given = {name: list(dict.fromkeys(wire.output for wire in plan.wires if wire.source == name)) for name in names}
+        recorded = {name: [signal for owner, signal in plan.recorded if owner == name] for name in names}
+        self.extra = {name: [signal for signal in recorded[name] if signal not in self.given[name]] for name in names}
+        self.u, self.y, self.r = (np.zeros(sum(map(len, group.values()))) for group in (self.fed, self.given, self.extra))
+        self.input_names, self.output_names, self.extra_names = (
+            tuple(f"{name}.{entry}" for name in names for entry in group[name]) for group in (self.fed, self.given, self.extra)
+        )
+        everything = self.output_names + self.extra_names
+        self.channels = tuple(
+            Channel(f"{owner}.{signal}", plan.components[owner].signals[signal].unit or "1") for owner, signal in plan.recorded
+        )
+        #: The places of recorded numbers among the outputs and what is recorded beside them.
+        self.columns = np.array([everything.index(channel.name) for channel in self.channels], dtype=np.intp)
+        for bond in plan.system.bonds:
+            self.channels += (Channel(f"bonds.{bond.name}.power", "W"), Channel(f"bonds.{bond.name}.residual", "J"))
+        self._add_port_energies()
+
+    def _add_port_energies(self) -> None:
+        """Lay out a channel 'energy' beside every channel 'power' of a port that is kept."""
+        units = {channel.name: channel.unit for channel in self.channels}
+        ports = [f"{owner}.{port}" for owner, component in self.plan.components.items() for port in component.ports]
+        kept = [port for port in ports if units.get(f"{port}.power") == "W" and f"{port}.energy" not in units]
+        self.powers = [list(units).index(f"{port}.power") for port in kept]
+        self.channels += tuple(Channel(f"{port}.energy", "J") for port in kept)
+
+    def places(self) -> Iterator[tuple[str, Places]]:
+        """Yield the parts of the vectors that belong to each component."""
+        first = [0, 0, 0]
+        for name in self.plan.components:
+            lists = self.fed[name], self.given[name], self.extra[name]
+            parts = []
+            for i, (whole, names) in enumerate(zip((self.u, self.y, self.r), lists, strict=True)):
+                parts.append(whole[first[i] : first[i] + len(names)])
+                first[i] += len(names)
+            yield name, Places(lists[0], parts[0], lists[1], parts[1], lists[2], parts[2], self.plan.master.goes_back)
+
+    def coupling(self, partners: Mapping[str, Partner]) -> Coupling:
+        """Return what the master gets."""
+        plan = self.plan
+        by_input = {wire.names[1]: wire for wire in plan.wires}
+        wires = [by_input[name] for name in self.input_names]
+        return Coupling(
+            tuple(partners.values()), self.u, self.y, self.input_names, self.output_names,
+            np.array([self.output_names.index(wire.names[0]) for wire in wires], dtype=np.intp),
+            np.array([wire.factor for wire in wires], dtype=float), np.array([wire.offset for wire in wires], dtype=float),
+            tuple(partners[name] for name in plan.order), tuple(self._bonds()),
+            np.array([wire.hold for wire in wires], dtype=bool),
+        )  # fmt: skip
+
+    def _bonds(self) -> Iterator[Bond]:
+        for bond, (effort, flow) in zip(self.plan.system.bonds, self.plan.bonds, strict=True):
+            outputs = [self.output_names.index(wire.names[0]) for wire in (effort, flow)]
+            inputs = [self.input_names.index(wire.names[1]) for wire in (effort, flow)]
+            yield Bond(bond.name, outputs[0], inputs[0], outputs[1], inputs[1])

@@ -1,0 +1,76 @@
+"""The history of a coupled run: its samples, the energies that went through its ports, and where the numbers came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime, timezone
+from typing import Any
+
+import numpy as np
+
+from kingpost.base.arrays import FloatArray
+from kingpost.base.version import __version__
+from kingpost.fmu.cosim.layout import Layout
+from kingpost.fmu.cosim.plan import steps_per_sample
+from kingpost.fmu.running.record import software
+from kingpost.results.history import History
+
+
+def make_history(
+    layout: Layout,
+    times: FloatArray,
+    rows: FloatArray,
+    *,
+    outcome: str,
+    wall_time: float,
+    statistics: Mapping[str, Any],
+    warnings: Sequence[str],
+) -> History:
+    """Return the samples with everything that is known about them."""
+    power = rows[:, layout.powers]
+    energy = np.zeros_like(power)
+    energy[1:] = np.cumsum((power[1:] + power[:-1]) / 2 * np.diff(times)[:, None], axis=0)
+    plan, system = layout.plan, layout.plan.system
+    record = {
+        "kingpost": __version__,
+        "outcome": outcome,
+        "finished": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "wall_time_s": round(wall_time, 6),
+        "model": {"name": system.name, "digest": "", "description": system.description},
+        "integrator": {"name": plan.master.name, "options": _plain(vars(plan.master.options))},
+        "system": {
+            "components": {name: dict(described.facts) for name, described in plan.components.items()},
+            "connections": plan.connections(),
+            "bonds": [asdict(bond) for bond in system.bonds],
+            "order": list(plan.order),
+            "algebraic_loops": [str(loop) for loop in plan.loops],
+        },
+        "parameters": {},
+        "inputs": {},
+        "start_values": {
+            f"{name}.{key}": _plain_value(value)
+            for name, described in plan.components.items()
+            for key, value in described.settings.items()
+        },
+        "time": {
+            "start_s": system.t_start,
+            "end_s": float(times[-1]),
+            "step_s": None if plan.master.varies_steps else system.step,
+            "output_step_s": None if plan.master.varies_steps else system.step * steps_per_sample(system),
+        },
+        "statistics": dict(statistics),
+        "warnings": list(warnings),
+        "channels": [asdict(channel) for channel in layout.channels],
+        "plugins": plan.plugins.sources(),
+        **software(),
+    }
+    return History(times, layout.channels, np.hstack([rows, energy]), record)
+
+
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if not key.startswith("_")}
+
+
+def _plain_value(value: Any) -> Any:
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value

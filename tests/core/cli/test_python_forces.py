@@ -1,0 +1,81 @@
+"""Forces written in plain Python, on the command line."""
+
+import textwrap
+
+import pytest
+
+from kingpost import SolverError
+
+PLUGIN = """\
+import numpy as np
+from kingpost import Force, Loads, hookimpl
+
+class Gust(Force):
+    \"\"\"A gust.\"\"\"
+    name = "gust"
+
+    def loads(self, kinematics):
+        def effort(t):
+            if t[0] > 0.305:
+                raise ValueError("no data")
+            return np.exp(-t)
+
+        return Loads(efforts={"pivot.angle": kinematics.call(effort, kinematics.t, size=1)})
+
+@hookimpl
+def kingpost_register_forces():
+    return Gust
+"""
+MODEL = """\
+name = "blown"
+plugins = ["gust.py"]
+
+[[bodies]]
+name = "bob"
+mass = 1.0
+com = [0, 0, -1]
+
+[[joints]]
+name = "pivot"
+kind = "revolute"
+parent = "world"
+child = "bob"
+axis = [0, 1, 0]
+
+[[forces]]
+kind = "gust"
+name = "evening-gust"
+
+[run]
+step = 0.01
+write = ["csv"]
+"""
+
+
+@pytest.fixture
+def blown(tmp_path):
+    (tmp_path / "gust.py").write_text(textwrap.dedent(PLUGIN))
+    path = tmp_path / "blown.toml"
+    path.write_text(MODEL)
+    return path
+
+
+def test_the_command_says_that_a_force_is_plain_python(blown, kingpost_cli):
+    done = kingpost_cli("run", blown, "--t-end", "0.2")
+    assert done.status == 0
+    note = "interpreter: plain Python inside, in evening-gust; write it with CasADi operations for speed"
+    assert f"kingpost: {note}\n" in done.err
+    assert note in kingpost_cli("run", blown, "--t-end", "0.2", "-v").err
+    assert "plain Python" not in kingpost_cli("run", blown, "--t-end", "0.2", "--backend", "vm").err
+    refused = kingpost_cli("run", blown, "--t-end", "0.2", "--backend", "c")
+    assert refused.status == SolverError.exit_code
+    assert "these forces are plain Python: evening-gust." in refused.err
+
+
+def test_the_command_names_the_force_that_raised_and_keeps_what_was_computed(blown, kingpost_cli, tmp_path):
+    failed = kingpost_cli("run", blown, "--t-end", "1", "--out", "o")
+    assert failed.status == SolverError.exit_code
+    assert "kingpost: force 'evening-gust' raised ValueError: no data" in failed.err
+    assert failed.out == ""
+    assert "The 31 samples up to t = 0.3 s are in o/failed-history.csv, o/failed-run.json" in failed.err
+    assert len((tmp_path / "o" / "failed-history.csv").read_text().splitlines()) == 33

@@ -1,0 +1,96 @@
+"""``kingpost cosim`` as a user meets it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from kingpost import read_history
+from kingpost.fmu.cosim import (
+    cosimulate,
+)
+from tests.fmu.building import needs_compiler
+
+SYSTEM = """
+name = "masses"
+[run]
+t_end = 0.4
+step = 0.02
+[components.a]
+fmu = "{a}"
+[components.b]
+fmu = "{b}"
+[[connections]]
+from = "a.position"
+to = "b.other"
+[[connections]]
+from = "b.force"
+to = "a.force"
+"""
+
+
+@pytest.fixture
+def system_file(tmp_path, masses):
+    path = tmp_path / "masses.toml"
+    path.write_text(SYSTEM.format(**masses(2)))
+    return path
+
+
+def test_a_run(system_file, kingpost_cli, tmp_path, as_fmus, plugins):
+    outcome = kingpost_cli("cosim", system_file, "--out", "out", "--write", "csv,npz", "--picture", "system.svg")
+    assert outcome.status == 0, outcome.err
+    assert "2 components, 2 connections" in outcome.out
+    assert "a.position" in outcome.out
+    expected = cosimulate(as_fmus(step=0.02, t_end=0.4), plugins=plugins)
+    found = read_history(tmp_path / "out" / "history.npz")
+    np.testing.assert_array_equal(found.values, expected.values)
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["system"]["order"] == ["a", "b"]
+    assert record["integrator"]["name"] == "jacobi"
+    assert kingpost_cli("report", "out").status == 0
+    picture = (tmp_path / "system.svg").read_text()
+    assert picture.count("<!-- ") >= 4
+    assert "<!-- position → other -->" in picture
+
+
+def test_a_look_without_a_run(system_file, kingpost_cli, tmp_path):
+    outcome = kingpost_cli("cosim", system_file, "--check", "--master", "gauss-seidel")
+    assert outcome.status == 0, outcome.err
+    for words in (
+        "a -> b",
+        "a.position -> b.other",
+        "inputs without a connection: speed",
+        "algebraic loop  none",
+        "can go back",
+    ):
+        assert words in outcome.out
+    assert not (tmp_path / "results").exists()
+    described = json.loads(kingpost_cli("cosim", system_file, "--check", "--json").out)
+    assert described["components"]["b"]["open_inputs"] == ["speed"]
+    assert described["algebraic_loops"] == []
+
+
+def test_mistakes_end_with_the_status_of_other_commands(system_file, kingpost_cli):
+    outcome = kingpost_cli("cosim", system_file, "--master", "nobody")
+    assert outcome.status == 4
+    system_file.write_text(system_file.read_text().replace("b.other", "b.othr"))
+    outcome = kingpost_cli("cosim", system_file)
+    assert outcome.status == 3
+    assert (
+        "masses.toml:10: connection from 'a.position' to 'b.othr': 'b' has no input 'othr'; did you mean 'other'" in outcome.err
+    )
+    assert kingpost_cli("cosim", "none.toml").status == 6
+
+
+@needs_compiler
+def test_what_a_failed_run_had_computed_is_on_disk(broken, kingpost_cli, tmp_path):
+    (tmp_path / "system.toml").write_text(
+        f'[run]\nt_end = 0.1\n[components.spring]\nfmu = "{broken("NAN_LATER")}"\nisolate = false\n'
+    )
+    outcome = kingpost_cli("cosim", "system.toml", "--out", "out", "--write", "csv")
+    assert outcome.status == 5
+    assert "is nan at t = 0.04 s" in outcome.err
+    assert "The 4 samples up to t = 0.03 s are in" in outcome.err
+    kept = read_history(tmp_path / "out" / "failed-history.csv")
+    assert kept.time.tolist() == pytest.approx([0, 0.01, 0.02, 0.03])
+    assert json.loads((tmp_path / "out" / "failed-run.json").read_text())["outcome"] == "failed"

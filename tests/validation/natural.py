@@ -1,0 +1,61 @@
+"""Equations in natural coordinates beside those in joint coordinates, and how close their numbers must be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kingpost import Body, ForceElement, Joint, Mechanism, PluginSet
+from kingpost.mechanism.closures import Closure
+from kingpost.multibody.assembly import assemble
+from kingpost.registry.selection import select
+
+PLUGINS = PluginSet(entry_points=False)
+#: Some 1e4 operations, and condition numbers of M and of G M^-1 G' up to 1e4.
+TOLERANCE = 1e-10
+
+
+def derive(mechanism: Mechanism, formulation: str = "directors") -> Any:
+    return select(PLUGINS.formulations, formulation).derive(assemble(mechanism, PLUGINS))
+
+
+def model(name: str) -> Mechanism:
+    return PLUGINS.models.get(name)().build()
+
+
+def numbers(result: Any) -> np.ndarray:
+    return np.asarray(result).ravel()
+
+
+def assert_close(found: Any, expected: Any, what: str, tolerance: float = TOLERANCE) -> None:
+    scale = max(1.0, np.abs(expected).max(initial=0.0))
+    difference = np.abs(np.subtract(found, expected)).max(initial=0.0)
+    assert difference <= tolerance * scale, f"{what}: {difference:.2e} of {scale:.2e}"
+
+
+def plane_loop(kind: str) -> Mechanism:
+    """Return a four-bar linkage of bodies with volume; closed by a hinge it is held three times too often."""
+
+    def bar(name: str, length: float) -> Body:
+        return Body(name, mass=2.0, com=(length / 2, 0, 0), inertia=(0.02, length**2 / 6, length**2 / 6 + 0.01))
+
+    crank, coupler, rocker = 1.0471975511965976, 0.33005263, 1.7
+    return Mechanism(
+        "plane-loop",
+        bodies=(bar("crank", 1.0), bar("coupler", 3.0), bar("rocker", 2.5)),
+        joints=(
+            Joint("a", "revolute", "world", "crank", axis=(0, -1, 0), start=crank, start_rate=2.0),
+            Joint("b", "revolute", "crank", "coupler", axis=(0, -1, 0), position=(1, 0, 0), start=coupler - crank),
+            Joint("d", "revolute", "world", "rocker", axis=(0, -1, 0), position=(3, 0, 0), start=rocker),
+        ),
+        closures=(Closure("c", kind, "coupler", "rocker", axis=(0, -1, 0), position=(3, 0, 0), child_position=(2.5, 0, 0)),),
+        forces=(ForceElement("gravity"),),
+    )
+
+
+SATELLITE = model("satellite")
+#: Eq. (4.77), and friction; the document's torque on the rotors is -u.
+CASE_A = {f"torque{i}": -200.0 for i in (1, 2, 3)}
+CASE_B = {"motion.wx": 0.2, "motion.wy": 0.3, "motion.wz": 0.4, "friction": 100.0}
+CASE_B |= {f"spin{i}.angle.rate": float(i) for i in (1, 2, 3)}
