@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         command: Command = arguments.command
         return command.run(arguments, plugins)
     except KingpostError as error:
-        print(f"kingpost: {error}", file=sys.stderr)
+        print(f"kingpost: {in_words_of_the_command_line(str(error))}", file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
         # The reader (head, less) has gone: nothing is wrong, and nothing more can be said.
@@ -96,3 +96,12 @@ def _plugin_files(words: list[str]) -> list[str]:
         return list(early.parse_known_args(words)[0].plugin)
     except argparse.ArgumentError:
         return []  # the full parser will say what is wrong
+
+
+def in_words_of_the_command_line(text: str) -> str:
+    """Return a message in which settings that it advises, such as ``(close_loops)``, are named as the options they are here."""
+    from kingpost.cli.how import OPTIONS
+
+    for name, (flag, _) in OPTIONS.items():
+        text = text.replace(f"({name})", f"({flag})")
+    return text

@@ -55,5 +55,5 @@ def _read_state(name: str | None) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise FileError(f"--at {name}: {error}") from None
     if not isinstance(state, dict):
-        raise FileError(f'--at {name}: expected an object, e.g. {{"q": [0.1, 0.2]}}, got {state!r}')
+        raise FileError(f"--at {name}: expected an object with some of t, q, v, z, u, parameters, got {state!r}")
     return state

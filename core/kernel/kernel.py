@@ -226,7 +226,8 @@ class Kernel:
         u, p = np.ascontiguousarray(u, dtype=float), np.ascontiguousarray(p, dtype=float)
         total = len(y) * substeps
         loop = self.loop(x, u, p, y)
-        first, portion, status = 0, total if at_once else 64, Status.OK
+        first, status = 0, Status.OK
+        portion = total if at_once else 1 if self._library is None else 64
         while first < total and status == Status.OK:
             started = time.perf_counter()
             portion = min(portion, total - first)

@@ -97,7 +97,7 @@ def _type(annotation: Any) -> dict[str, Any]:
     if annotation == Table:
         return {"type": "object"}
     if origin in (Union, types.UnionType):
-        rest = [argument for argument in arguments if argument is not type(None)]
+        rest = [argument for argument in arguments if argument is not type(None) and not _only_in_python(argument)]
         if Union[tuple(rest)] == Scalar:
             return dict(NUMBER_OR_FORMULA)
         return _type(rest[0]) if len(rest) == 1 else {"anyOf": [_type(argument) for argument in rest]}
@@ -109,3 +109,11 @@ def _type(annotation: Any) -> dict[str, Any]:
         return {"anyOf": [dict(NUMBER_OR_FORMULA), {"type": "object", "required": ["kind"]}]}
     names = {float: "number", int: "integer", bool: "boolean"}
     return {"type": names.get(annotation, "string")}
+
+
+def _only_in_python(annotation: Any) -> bool:
+    """Say whether a type has no form in a file: plugin classes and their instances, requests."""
+    if get_origin(annotation) is type:
+        return True
+    plain = (str, float, int, bool)
+    return isinstance(annotation, type) and annotation not in plain and not hasattr(annotation, "from_data")

@@ -23,7 +23,7 @@ from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.loads.joint_loads import derive_loads
 from kingpost.loads.ports import with_ports
 from kingpost.loads.states import with_states
-from kingpost.mechanism.load_request import load_requests
+from kingpost.mechanism.load_request import LoadsWanted, load_requests
 from kingpost.mechanism.mechanism import Mechanism, quaternion_rows
 from kingpost.mechanism.values import Values, resolve_values
 from kingpost.multibody.assembly import Assembly, assemble
@@ -151,15 +151,23 @@ def started(problem: Problem) -> Problem:
 
 def observed(problem: Problem) -> Problem:
     """Return a problem with the ports of its mechanism and the joint loads that are wanted among its channels."""
-    assembly, how, plugins = problem.assembly, problem.how, problem.plugins
-    equations = with_ports(assembly, problem.equations)
-    requests = load_requests(assembly.mechanism, how.wanted_loads())
-    if requests:
-        default = "auxiliary-speeds" if equations.formulation == "kane" else "recursive"
-        method = select(plugins.joint_loads, default if how.load_method is None else how.load_method)
-        loads = derive_loads(assembly, equations, method, requests)
-        equations = replace(equations, observed=replace(equations.observed, loads=loads))
+    how = problem.how
+    equations = with_loads(problem.assembly, problem.equations, how.wanted_loads(), how.load_method, problem.plugins)
     return replace(problem, equations=equations)
+
+
+def with_loads(
+    assembly: Assembly, equations: Equations, wanted: LoadsWanted | None, method: Any, plugins: PluginSet
+) -> Equations:
+    """Return equations with ports, and with joint loads by a method, or by the one that fits the formulation."""
+    equations = with_ports(assembly, equations)
+    requests = load_requests(assembly.mechanism, wanted)
+    if not requests:
+        return equations
+    default = "auxiliary-speeds" if equations.formulation == "kane" else "recursive"
+    way = select(plugins.joint_loads, default if method is None else method)
+    loads = derive_loads(assembly, equations, way, requests)
+    return replace(equations, observed=replace(equations.observed, loads=loads))
 
 
 def derive(assembly: Assembly, formulation: Selection[Formulation] | Any, plugins: PluginSet) -> Equations:

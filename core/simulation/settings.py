@@ -93,6 +93,11 @@ class RunSettings:
     monitors: bool | None = None
     write: tuple[str, ...] | None = None
 
+    def __post_init__(self) -> None:
+        for item in self.loads or ():
+            if not isinstance(item, str | LoadRequest):
+                raise MechanismError(f"loads: expected a text, got {item!r}", path=("loads",))
+
     @staticmethod
     def of(choices: Mapping[str, Any]) -> RunSettings:
         """Return the settings that some keyword arguments make; lists of texts may be a single text."""

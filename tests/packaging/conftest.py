@@ -19,7 +19,12 @@ ROOT = Path(__file__).parents[2]
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the checkout, so that building leaves the real one clean."""
     copy = tmp_path_factory.mktemp("checkout") / "kingpost"
-    ignored = shutil.ignore_patterns(".git", ".venv", "build", "dist", "*.egg-info", "__pycache__", ".*_cache", "results")
+    usual = shutil.ignore_patterns(".git", ".venv", "build", "dist", "*.egg-info", "__pycache__", ".*_cache")
+
+    def ignored(folder: str, names: list[str]) -> set[str]:
+        # Results of runs lie at the top; core/results is a room.
+        return usual(folder, names) | ({"results"} if Path(folder) == ROOT else set())
+
     return Path(shutil.copytree(ROOT, copy, ignore=ignored))
 
 

@@ -11,6 +11,7 @@ from kingpost import Mechanism, PluginSet
 from kingpost.mechanism.values import resolve_values
 from kingpost.multibody.assembly import assemble
 from kingpost.plugins.formulations.kane import Kane
+from kingpost.simulation.problem import derive, parameter_row, start_state
 
 
 def model(plugins: PluginSet, name: str) -> Mechanism:
@@ -21,7 +22,7 @@ def place(
     mechanism: Mechanism, plugins: PluginSet, formulation: Any = Kane, settings: Mapping[str, float] | None = None
 ) -> tuple[Any, Any, np.ndarray, np.ndarray]:
     """Return the equations of a machine, its start and its numbers, all inputs being zero."""
-    equations = formulation().derive(assemble(mechanism, plugins))
+    assembly = assemble(mechanism, plugins)
+    equations = derive(assembly, formulation, plugins)
     values = resolve_values(mechanism, settings or {})
-    p = np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
-    return equations, equations.start(values.parameters), np.zeros(equations.nu), p
+    return equations, start_state(assembly, equations, values), np.zeros(equations.nu), parameter_row(mechanism, values)

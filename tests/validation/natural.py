@@ -8,8 +8,11 @@ import numpy as np
 
 from kingpost import Body, ForceElement, Joint, Mechanism, PluginSet
 from kingpost.mechanism.closures import Closure
+from kingpost.mechanism.values import resolve_values
 from kingpost.multibody.assembly import assemble
+from kingpost.plugins.formulations.kane import Kane
 from kingpost.registry.selection import select
+from kingpost.simulation.problem import start_state
 
 PLUGINS = PluginSet(entry_points=False)
 #: Some 1e4 operations, and condition numbers of M and of G M^-1 G' up to 1e4.
@@ -59,3 +62,9 @@ SATELLITE = model("satellite")
 CASE_A = {f"torque{i}": -200.0 for i in (1, 2, 3)}
 CASE_B = {"motion.wx": 0.2, "motion.wy": 0.3, "motion.wz": 0.4, "friction": 100.0}
 CASE_B |= {f"spin{i}.angle.rate": float(i) for i in (1, 2, 3)}
+
+
+def joint_start(mechanism):
+    """Return joint coordinates and speeds at the start, at the default parameters."""
+    assembly = assemble(mechanism, PLUGINS)
+    return start_state(assembly, Kane().derive(assembly), resolve_values(mechanism, {}))

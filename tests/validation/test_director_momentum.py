@@ -156,14 +156,16 @@ def test_forces_inside_a_machine_keep_momenta_and_take_power_between_any_two_pla
     for _ in range(10):
         q0, q1 = (
             np.asarray(
-                ours.initial(np.r_[rng.normal(size=3), _unit(rng.normal(size=4)), rng.normal(size=4)], np.zeros(10), [])
+                ours.coordinates.initial(
+                    np.r_[rng.normal(size=3), _unit(rng.normal(size=4)), rng.normal(size=4)], np.zeros(10), []
+                )
             ).ravel()
             for _ in range(2)
         )
         q0, q1 = q0[: ours.nq], q1[: ours.nq]
         v = rng.normal(size=ours.nv)
         for equations, keeps in ((ours, True), (wrong, False)):
-            force = np.asarray(equations.midpoint_forces(0, q0, q1, v, [], [])).ravel().reshape(-1, 3)
+            force = np.asarray(equations.structure.midpoint_forces(0, q0, q1, v, [], [])).ravel().reshape(-1, 3)
             middle = ((q0 + q1) / 2)[: ours.nv].reshape(-1, 3)
             size = np.abs(force).max()
             assert np.abs(force[::4].sum(axis=0)).max() < 1e-12 * size or not keeps
@@ -196,9 +198,9 @@ def test_a_spring_with_a_damper_leaves_only_the_damper_to_the_mid_point():
         ),
     )
     ours = derive(mechanism)
-    Q, V = ours.split(np.asarray(ours.initial([0.8], [1.5], [])).ravel())
-    at_rest = np.asarray(ours.midpoint_forces(0, Q, Q, 0 * V, [], [])).ravel()
+    Q, V = ours.split(np.asarray(ours.coordinates.initial([0.8], [1.5], [])).ravel())
+    at_rest = np.asarray(ours.structure.midpoint_forces(0, Q, Q, 0 * V, [], [])).ravel()
     assert np.abs(at_rest).max() == 0.0
     # Its power is that of the damper.
-    force = np.asarray(ours.midpoint_forces(0, Q, Q, V, [], [])).ravel()
+    force = np.asarray(ours.structure.midpoint_forces(0, Q, Q, V, [], [])).ravel()
     assert force @ V == pytest.approx(-0.7 * 1.5**2, rel=1e-13)

@@ -42,7 +42,7 @@ def tree_states(mechanism, equations, seed, count=3):
     nq, nv = len(mechanism.coordinates), len(mechanism.speeds)
     for _ in range(count):
         q, v = rng.uniform(0.3, 1.2, nq) * rng.choice([-1.0, 1.0], nq), rng.uniform(-2, 2, nv)
-        x = numbers(equations.initial(q, v, SCALE))
+        x = numbers(equations.coordinates.initial(q, v, SCALE))
         yield q, v, x[: equations.nq], x[equations.nq :]
 
 
@@ -52,7 +52,7 @@ def test_random_trees_move_as_in_joint_coordinates(seed, formulation):
     (mechanism, kane), (_, ours) = of_tree(seed, "kane"), of_tree(seed, formulation)
     for q, v, Q, V in tree_states(mechanism, ours, seed):
         vdot = ours.accelerations(0, Q, V, [], SCALE)
-        _, speeds, rates_of_speeds = (numbers(part) for part in ours.joint_state(Q, V, vdot, SCALE))
+        _, speeds, rates_of_speeds = (numbers(part) for part in ours.coordinates.joint_state(Q, V, vdot, SCALE))
         assert_close(speeds, v, "joint speeds")
         assert_close(rates_of_speeds, numbers(kane.accelerations(0, q, v, [], SCALE)), "joint accelerations")
         # Outputs and energies; the joint coordinates among our outputs have another sign where they are quaternions.
@@ -60,8 +60,8 @@ def test_random_trees_move_as_in_joint_coordinates(seed, formulation):
         assert_close(own[:9], theirs[:9], "outputs")
         assert_close(own[-3:], theirs[-3:], "energies")
         # The angles found from the directors give the directors again.
-        joints = numbers(ours.joint_state(Q, V, vdot, SCALE)[0])
-        assert_close(numbers(ours.initial(joints, v, SCALE)), np.concatenate([Q, V]), "from joints and back")
+        joints = numbers(ours.coordinates.joint_state(Q, V, vdot, SCALE)[0])
+        assert_close(numbers(ours.coordinates.initial(joints, v, SCALE)), np.concatenate([Q, V]), "from joints and back")
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -71,14 +71,14 @@ def test_the_start_satisfies_constraints_of_full_rank_and_the_mass_matrix_is_con
     M = np.asarray(ca.Function("M", [ours.p], [ca.densify(ours.M)])(SCALE))
     assert np.array_equal(M, M.T)
     assert np.linalg.eigvalsh(M)[0] > 0
-    A = ca.Function("A", [ours.q, ours.p], [ca.densify(ours.A)])
+    A = ca.Function("A", [ours.q, ours.p], [ca.densify(ours.constraints.A)])
     for _, _, Q, V in tree_states(mechanism, ours, seed):
         for residual in ours.constraint_residuals(0, Q, V, SCALE):
             assert_close(numbers(residual), 0.0, "constraints", 1e-13)
         singular = np.linalg.svd(np.asarray(A(Q, SCALE)), compute_uv=False)
         assert singular[-1] > 1e-2
     # What is left over is exactly what the joints allow.
-    assert ours.nv - ours.lam.numel() == len(mechanism.speeds)
+    assert ours.nv - ours.constraints.count == len(mechanism.speeds)
 
 
 def pair(kind):
@@ -101,7 +101,7 @@ def pair(kind):
 @pytest.mark.parametrize("kind", [kind for kind in JOINT_KINDS if kind != "given"])
 def test_constraints_are_quadratic_but_for_the_thread_of_a_screw(kind):
     ours = derive(pair(kind), "directors")
-    second = ca.jacobian(ca.vec(ca.densify(ca.jacobian(ours.phi, ours.q))), ours.q)
+    second = ca.jacobian(ca.vec(ca.densify(ca.jacobian(ours.constraints.phi, ours.q))), ours.q)
     assert ca.depends_on(second, ours.q) == (kind == "screw")
     assert ours.nq - ours.nv == (kind == "screw")  # the one angle that has to be followed
 
@@ -213,20 +213,20 @@ def test_closures_move_and_react_as_in_joint_coordinates(kind, formulation):
         x = consistent_start(kane, 0.0, x, [], far=True).x
         x[4:8] /= np.linalg.norm(x[4:8])
         q, v = kane.split(x)
-        Q, V = ours.split(numbers(ours.initial(q, v, [])))
+        Q, V = ours.split(numbers(ours.coordinates.initial(q, v, [])))
         for residual in ours.constraint_residuals(0, Q, V, []):
             assert_close(numbers(residual), 0.0, f"{kind}: constraints", 1e-9)
         vdot = ours.accelerations(0, Q, V, [], [])
         assert_close(
-            numbers(ours.joint_state(Q, V, vdot, [])[2]),
+            numbers(ours.coordinates.joint_state(Q, V, vdot, [])[2]),
             numbers(kane.accelerations(0, q, v, [], [])),
             f"{kind}: accelerations",
             1e-8,
         )
 
         def reaction(equations, place, speeds, name):
-            given = [equations.q, equations.v, equations.lam]
-            value = ca.Function("w", given, [equations.reactions[name]])
+            given = [equations.q, equations.v, equations.constraints.lam]
+            value = ca.Function("w", given, [equations.constraints.reactions[name]])
             return numbers(value(place, speeds, equations.multipliers(0, place, speeds, [], [])))
 
         names = ["tie"] * ("parent" in CLOSURE_KINDS[kind].needs) + [efforts_of("tie")] * bool(CLOSURE_KINDS[kind].coordinates)
@@ -247,10 +247,10 @@ def test_a_plane_loop_loses_its_redundant_rows_and_moves_as_in_joint_coordinates
     start = {name: float(first[name][0]) for name in names}
     one, other = (simulate(mechanism, 0.3, formulation=f, settings=start, **options) for f in ("kane", formulation))
     ours = derive(mechanism, formulation)
-    x = numbers(ours.initial([start[name] for name in names[:3]], [start[name] for name in names[3:]], []))
+    x = numbers(ours.coordinates.initial([start[name] for name in names[:3]], [start[name] for name in names[3:]], []))
     reduced = without_redundant_rows(ours, 0.0, x, np.zeros(0))
-    assert reduced.redundant == ("c",) * bool(redundant)
-    assert ours.lam.numel() - reduced.lam.numel() == redundant
+    assert reduced.constraints.redundant == ("c",) * bool(redundant)
+    assert ours.constraints.count - reduced.constraints.count == redundant
     # In the plane nothing is redundant: forces along x and z.
     for name in (*names, "energy.total", "a.Fx", "a.Fz", "b.Fx", "b.Fz", "c.Fx", "c.Fz"):
         assert_close(other[name], one[name], name, 1e-8)
@@ -332,8 +332,8 @@ def test_angles_of_a_gimbal_stay_on_their_side_of_the_lock(sequence):
     rng = np.random.default_rng(1)
     for _ in range(30):
         angles = rng.uniform(-9, 9, 3)
-        Q, V = ours.split(numbers(ours.initial([0, 0, 0, 1, 0, 0, 0, *angles], np.zeros(9), [])))
-        assert_close(numbers(ours.joint_state(Q, V, np.zeros(24), [])[0])[7:], angles, sequence, 1e-9)
+        Q, V = ours.split(numbers(ours.coordinates.initial([0, 0, 0, 1, 0, 0, 0, *angles], np.zeros(9), [])))
+        assert_close(numbers(ours.coordinates.joint_state(Q, V, np.zeros(24), [])[0])[7:], angles, sequence, 1e-9)
 
 
 def test_bodies_without_volume_move_in_the_null_space():

@@ -78,10 +78,10 @@ def random_place(mechanism, space, rng):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_null_space_is_one_between_any_two_places_and_joints_stay_whole(kind):
     mechanism = pair(kind)
-    full, space = derive(mechanism, "directors"), derive(mechanism, "nullspace").discrete
-    rows = [i for i in range(full.lam.numel()) if not (kind == "screw" and i == full.lam.numel() - 1)]
-    A = ca.Function("A", [full.q, full.p], [ca.densify(full.A[rows, :])])
-    phi = ca.Function("phi", [full.q, full.p], [full.phi])
+    full, space = derive(mechanism, "directors"), derive(mechanism, "nullspace").structure.discrete
+    rows = [i for i in range(full.constraints.count) if not (kind == "screw" and i == full.constraints.count - 1)]
+    A = ca.Function("A", [full.q, full.p], [ca.densify(full.constraints.A[rows, :])])
+    phi = ca.Function("phi", [full.q, full.p], [full.constraints.phi])
     rng = np.random.default_rng(4)
     for _ in range(4):
         joints = random_place(mechanism, space, rng)
@@ -99,7 +99,7 @@ def test_the_printed_direction_of_a_slide_is_in_no_null_space():
     # Document 001, eq. (4.69), takes the mean axis n; the rows m1 . d, m2 . d want the cross product of the mean m1, m2.
     mechanism = pair("prismatic")
     full = derive(mechanism, "directors")
-    space = derive(mechanism, "nullspace").discrete
+    space = derive(mechanism, "nullspace").structure.discrete
     rng = np.random.default_rng(4)
     joints, increments = random_place(mechanism, space, rng), rng.normal(size=7)
     q0, q1 = (numbers(space.moved(joints, amount * increments, [])) for amount in (0.0, 1.0))
@@ -108,7 +108,7 @@ def test_the_printed_direction_of_a_slide_is_in_no_null_space():
     printed = ca.vertcat(ca.SX(3, 1), place.R_WF @ place.geometry.axis)
     columns = [ca.vertcat(ca.SX(12, 1), body.motions @ motion) for motion in (allowed_between(place), printed)]
     value = ca.Function("P", [directors.state], columns)
-    A = np.asarray(ca.Function("A", [full.q], [ca.densify(full.A)])((q0 + q1) / 2))
+    A = np.asarray(ca.Function("A", [full.q], [ca.densify(full.constraints.A)])((q0 + q1) / 2))
     ours, theirs = (A @ numbers(column) for column in value((q0 + q1) / 2))
     assert np.abs(ours).max() < 1e-13
     assert np.abs(theirs).max() > 1e-3
@@ -172,7 +172,7 @@ def test_the_heavy_top_keeps_energy_and_has_the_multipliers_of_the_full_method()
     assert_same_motion(advance(top, 0.5, steps, "directors"), history)
     # The full balance without multipliers is in the span of the rows of G at the mean place, and gives them back.
     parts, method = Parts(full), EnergyMomentum()
-    sizes = (1, 1, full.nq, full.nv, full.nq, full.nv, full.lam.numel())
+    sizes = (1, 1, full.nq, full.nv, full.nq, full.nv, full.constraints.count)
     t, length, q0, v0, q1, v1, lam = symbols = [ca.MX.sym("i", size) for size in sizes]
     s = Interval(t, length, q0, v0, ca.MX(0, 1), ca.MX(p), ca.MX(0, 1))
     balance = ca.Function("balance", symbols, [method.balance(parts, s, q1, v1, lam), parts.A(s, t, (q0 + q1) / 2)])

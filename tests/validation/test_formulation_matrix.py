@@ -12,11 +12,10 @@ import pytest
 from kingpost import MechanismError, PluginError, PluginSet, SolverError, simulate
 from kingpost.equations.consistency import consistent_start
 from kingpost.equations.redundancy import without_redundant_rows
-from kingpost.loads.ports import metered_start
 from kingpost.mechanism.values import resolve_values
 from kingpost.multibody.assembly import assemble
 from kingpost.registry.selection import select
-from kingpost.simulation.simulate import start_state, with_loads
+from kingpost.simulation.problem import derive, start_state, with_loads
 
 PLUGINS = PluginSet(entry_points=False)
 #: The one that the others are compared with; against Pinocchio, MuJoCo and closed forms it has tests of its own.
@@ -47,23 +46,23 @@ class Machine:
     def __init__(self, name, formulation):
         self.mechanism = select(PLUGINS.models, name).build()
         self.assembly = assemble(self.mechanism, PLUGINS)
-        self.equations = select(PLUGINS.formulations, formulation).derive(self.assembly)
+        self.equations = derive(self.assembly, formulation, PLUGINS)
         values = resolve_values(self.mechanism, {})
         self.p, self.u = np.array(list(values.parameters.values())), np.array(list(values.inputs.values()))
-        self.start = start_state(self.equations, values)
+        self.start = start_state(self.assembly, self.equations, values)
         self.equations = without_redundant_rows(self.equations, 0.0, self.start, self.p)
 
     def state(self, q, v):
         """Return q and v of the formulation."""
         if self.equations.coordinates.initial is None:
             return q, v
-        return self.equations.split(np.asarray(self.equations.initial(q, v, self.p)).ravel())
+        return self.equations.split(np.asarray(self.equations.coordinates.initial(q, v, self.p)).ravel())
 
     def joint_accelerations(self, q, v):
         own = self.state(q, v)
-        vdot = self.equations.accelerations(0.0, *own, self.u, self.p)
+        vdot = self.equations.accelerations(0.0, *own, self.equations.acting(self.u, self.start), self.p)
         if self.equations.coordinates.joint_state is not None:
-            vdot = self.equations.joint_state(*own, vdot, self.p)[2]
+            vdot = self.equations.coordinates.joint_state(*own, vdot, self.p)[2]
         return np.asarray(vdot).ravel()
 
     def observer(self, method):
@@ -72,7 +71,7 @@ class Machine:
         names = [channel.name for channel in equations.channels]
 
         def observed(q, v):
-            x = metered_start(equations, np.concatenate(self.state(q, v)))
+            x = np.concatenate([*self.state(q, v), equations.states_of(self.start)])
             return dict(zip(names, np.asarray(equations.observe(0.0, x, self.u, self.p)).ravel(), strict=True))
 
         return observed
@@ -88,7 +87,7 @@ def reference(name):
     for _ in range(3):
         x = machine.start.copy()
         x[: equations.nq] += rng.uniform(-far, far, equations.nq)
-        x[equations.nq :] += rng.uniform(-1, 1, equations.nv)
+        x[equations.nq : equations.nq + equations.nv] += rng.uniform(-1, 1, equations.nv)
         x = np.asarray(equations.normalised(x)).ravel()
         states.append(equations.split(consistent_start(equations, 0.0, x, machine.p, far=True).x))
     observed = machine.observer("recursive")

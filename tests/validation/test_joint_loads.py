@@ -14,6 +14,7 @@ from kingpost.base.load_frames import COMPONENTS
 from kingpost.loads.joint_loads import derive_loads
 from kingpost.mechanism.values import resolve_values
 from kingpost.multibody.assembly import assemble
+from kingpost.multibody.constraints import Constraints
 from kingpost.multibody.newton_euler import TreeDynamics
 from kingpost.plugins.joint_loads.auxiliary_speeds import auxiliary_speeds
 from kingpost.registry.selection import select
@@ -366,13 +367,13 @@ def test_multipliers_give_the_loads_of_a_pendulum_in_cartesian_coordinates():
     # m rddot = m g - G' lam with phi = (r'r - l^2) / 2, so that G = r': the force on the bob is -lam r. In the child's frame,
     # whose z axis points from the bob to the pivot, that is lam l along z.
     equations = dataclasses.replace(
-        reference.equations, formulation="cartesian", q=r, v=rdot, lam=lam,
-        reactions={"ball": ca.vertcat(ca.SX(5, 1), lam * length)},
+        reference.equations, formulation="cartesian", q=r, v=rdot,
+        constraints=Constraints(lam=lam, reactions={"ball": ca.vertcat(ca.SX(5, 1), lam * length)}),
     )  # fmt: skip
     assembly = assemble(machine, PLUGINS)
     multipliers = select(PLUGINS.joint_loads, "multipliers")
     with pytest.raises(PluginError, match="does not say what its multipliers amount to in joint ball"):
-        multipliers.constraint_wrenches(None, dataclasses.replace(equations, reactions={}), machine.joints)
+        multipliers.constraint_wrenches(None, dataclasses.replace(equations, constraints=Constraints(lam=lam)), machine.joints)
     dynamics = TreeDynamics(assembly, multipliers=1)
     dynamics.q = ca.MX.sym("r", 3)
     wrench = multipliers.constraint_wrenches(dynamics, equations, machine.joints)["ball"]

@@ -10,7 +10,7 @@ from kingpost import simulate
 from kingpost.mechanism.values import resolve_values
 from kingpost.multibody.assembly import assemble
 from kingpost.plugins.models.offshore_data import LARGE, SMALL
-from kingpost.simulation.simulate import start_state
+from kingpost.simulation.problem import start_state
 from kingpost.statics.equilibrium import find_equilibrium
 from kingpost.statics.linearize import linearize
 from kingpost.symbols.screws import numeric, quaternion_rpy
@@ -26,11 +26,12 @@ def built(name, plugins):
 
 
 def state(mechanism, plugins, settings, formulation="kane"):
-    equations = plugins.formulations.get(formulation)().derive(assemble(mechanism, plugins))
+    assembly = assemble(mechanism, plugins)
+    equations = plugins.formulations.get(formulation)().derive(assembly)
     values = resolve_values(mechanism, settings)
     u = np.array([values.inputs[signal.name] for signal in mechanism.inputs])
     p = np.array([values.parameters[parameter.name] for parameter in mechanism.parameters])
-    return equations, start_state(equations, values), u, p
+    return equations, start_state(assembly, equations, values), u, p
 
 
 def at_rest(mechanism, plugins, settings, formulation="kane"):

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Joint, KingpostError, Mechanism, SolverError, prepare, simulate
-from kingpost.equations.partition import PartitionedEquations, _solver, chosen_columns
+from kingpost.equations.partition import Partition, chosen_columns
 from kingpost.mechanism.closures import Closure
 from kingpost.plugins.models.four_bar import coupler_and_rocker
+from kingpost.symbols.linear_solvers import householder
 from tests.validation.machines import model
 
 #: Length of a run (s), step of rk4, and what is to be independent by itself.
@@ -173,20 +174,20 @@ def test_a_machine_that_closures_hold_still(plugins):
 def test_solved_states_keep_what_is_independent(plugins):
     simulation = prepare(model(plugins, "four-bar"), 1.0, formulation="kane:independent=auto", plugins=plugins, backend="vm")
     equations = simulation.equations
-    assert isinstance(equations, PartitionedEquations)
+    assert isinstance(equations.treatment, Partition)
     x = simulation.x0 + np.array([0.0, 0.02, -0.03, 0.0, 5.0, -5.0])
-    q, v, measure, left = (np.asarray(part).ravel() for part in equations.solved(0.0, x[:3], x[3:], simulation.p))
+    q, v, measure, left = (np.asarray(part).ravel() for part in equations.solution(0.0, x[:3], x[3:], simulation.p))
     np.testing.assert_allclose([*q, *v], simulation.x0, atol=1e-10)  # 3e-2 after three squarings
     assert q[0] == x[0]
     assert v[0] == x[3]
     assert left < 1e-11
-    assert measure / equations.quality == pytest.approx(1.0)
+    assert measure / equations.treatment.quality == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_householder_solves_and_tells_the_sign(size):
     rng = np.random.default_rng(size)
-    function = _solver(size, 2)
+    function = householder(size, 2)
     for _ in range(4):
         A, B = rng.standard_normal((size, size)), rng.standard_normal((size, 2))
         X, sign = function(A, B)

@@ -12,7 +12,7 @@ from kingpost.loads.joint_loads import derive_loads
 from kingpost.mechanism.closures import Closure
 from kingpost.multibody.assembly import assemble
 from kingpost.registry.selection import select
-from tests.validation.natural import PLUGINS, TOLERANCE, assert_close, derive, model, numbers
+from tests.validation.natural import PLUGINS, TOLERANCE, assert_close, derive, joint_start, model, numbers
 
 PLANAR = "directors:planar=true"
 
@@ -22,10 +22,10 @@ def assert_moves_and_carries_as_in_joint_coordinates(mechanism, count=2, toleran
     kane, ours = derive(mechanism, "kane"), derive(mechanism, PLANAR)
     p = np.array([item.default for item in mechanism.parameters])
     u = np.full(len(mechanism.inputs), 2.0)
-    start = kane.start({item.name: item.default for item in mechanism.parameters})
+    start = joint_start(mechanism)
     kane = without_redundant_rows(kane, 0.0, start, p)
     begin = consistent_start(kane, 0.0, start, p, far=True).x
-    ours = without_redundant_rows(ours, 0.0, numbers(ours.initial(*kane.split(begin), p)), p)
+    ours = without_redundant_rows(ours, 0.0, numbers(ours.coordinates.initial(*kane.split(begin), p)), p)
     assembly, requests = assemble(mechanism, PLUGINS), [LoadRequest(joint.name) for joint in mechanism.joints]
     way = select(PLUGINS.joint_loads, "recursive")
     loads = [derive_loads(assembly, equations, way, requests) for equations in (kane, ours)]
@@ -33,11 +33,11 @@ def assert_moves_and_carries_as_in_joint_coordinates(mechanism, count=2, toleran
     rng = np.random.default_rng(0)
     for _ in range(count):
         q, v = kane.split(consistent_start(kane, 0.0, begin + 0.05 * rng.normal(size=len(begin)), p, far=True).x)
-        Q, V = ours.split(numbers(ours.initial(q, v, p)))
+        Q, V = ours.split(numbers(ours.coordinates.initial(q, v, p)))
         for residual in ours.constraint_residuals(0, Q, V, p):
             assert_close(numbers(residual), 0.0, "constraints", 1e-9)
         vdot, own = numbers(kane.accelerations(0, q, v, u, p)), ours.accelerations(0, Q, V, u, p)
-        assert_close(numbers(ours.joint_state(Q, V, own, p)[2]), vdot, "accelerations", tolerance)
+        assert_close(numbers(ours.coordinates.joint_state(Q, V, own, p)[2]), vdot, "accelerations", tolerance)
         theirs = numbers(loads[0].function(0, q, v, vdot, kane.multipliers(0, q, v, u, p), u, p))
         found = numbers(loads[1].function(0, Q, V, own, ours.multipliers(0, Q, V, u, p), u, p))
         assert_close(found[compared], theirs[compared], "loads", tolerance)
@@ -56,8 +56,8 @@ def test_models_in_a_plane_move_and_carry_as_in_joint_coordinates(name):
     assert ours.nv == 6 * bodies
     assert not ca.depends_on(ours.M, ca.vertcat(ours.q, ours.v))
     # Three rows for the directors of each body, two for each of its joints, and the closures; nothing is left over.
-    loops = sum(owner in {closure.name for closure in mechanism.closures} for owner in ours.owners)
-    assert ours.lam.numel() == 5 * bodies + loops
+    loops = sum(owner in {closure.name for closure in mechanism.closures} for owner in ours.constraints.owners)
+    assert ours.constraints.count == 5 * bodies + loops
     assert len(mechanism.speeds) == bodies
 
 
@@ -87,7 +87,7 @@ def skew_machine(closures=(), kinds=("revolute", "prismatic")):
 
 def test_a_plane_may_be_skew_and_bodies_beside_it():
     ours = assert_moves_and_carries_as_in_joint_coordinates(skew_machine())
-    assert ours.nv - ours.lam.numel() == 3
+    assert ours.nv - ours.constraints.count == 3
 
 
 CLOSURES = {
@@ -121,7 +121,7 @@ def test_closures_in_a_plane(kind):
     )
     ours = assert_moves_and_carries_as_in_joint_coordinates(mechanism, count=1, tolerance=1e-8)
     rows = {"weld": 3, "distance": 1, "rope": 1, "gear": 1}.get(kind, 2)
-    assert sum(owner == "tie" for owner in ours.owners) == rows
+    assert sum(owner == "tie" for owner in ours.constraints.owners) == rows
 
 
 def floating_machine(friction):

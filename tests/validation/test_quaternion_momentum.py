@@ -22,7 +22,7 @@ class Run:
         simulation = prepare(mechanism, t_end, formulation="quaternions", integrator=integrator, **options)
         self.history, equations = simulation.run(), simulation.equations
         q, p = equations.q, equations.M @ equations.v
-        (first,) = equations.first_rows
+        (first,) = equations.structure.unit_quaternions
         # About the world's origin: that of a free body's centre of mass belongs to it.
         J = angular_momentum(q[first : first + 4], p[first : first + 4])
         J = J + ca.cross(q[:3], p[:3]) if first else J

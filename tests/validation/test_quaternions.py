@@ -73,7 +73,7 @@ def states(mechanism, ours, seed, count=3):
         q, v = rng.normal(size=len(mechanism.coordinates)), rng.normal(size=len(mechanism.speeds))
         for row in rows:
             q[row : row + 4] /= np.linalg.norm(q[row : row + 4])
-        yield (q, v, *ours.split(numbers(ours.initial(q, v, SCALE))))
+        yield (q, v, *ours.split(numbers(ours.coordinates.initial(q, v, SCALE))))
 
 
 def test_the_algebra_of_the_document():
@@ -163,7 +163,7 @@ def test_forces_motion_and_joint_loads_are_those_of_joint_coordinates(seed):
         assert numbers(ours.constraint_residuals(t, Q, V, SCALE)[0]) == pytest.approx(0.0, abs=1e-15)
         assert numbers(ours.constraint_residuals(t, Q, V, SCALE)[1]) == pytest.approx(0.0, abs=1e-15)
         vdot = ours.accelerations(t, Q, V, u, SCALE)
-        joints, speeds, rates = (numbers(part) for part in ours.joint_state(Q, V, vdot, SCALE))
+        joints, speeds, rates = (numbers(part) for part in ours.coordinates.joint_state(Q, V, vdot, SCALE))
         expected = numbers(kane.accelerations(t, q, v, u, SCALE))
         assert joints == pytest.approx(q, abs=1e-13)
         assert speeds == pytest.approx(v, abs=1e-13)
@@ -267,7 +267,7 @@ def test_every_integrator_has_its_order_on_quaternions(name, reference):
         gap = ours.constraint_residuals(0.4, *ours.split(history.values[-1, : ours.nq + ours.nv]), [])[0]
         assert np.abs(numbers(gap)).max() < 1e-14
         q, v = ours.split(history.values[-1, : ours.nq + ours.nv])
-        exact = ours.split(numbers(ours.initial(*np.split(reference, [11]), [])))
+        exact = ours.split(numbers(ours.coordinates.initial(*np.split(reference, [11]), [])))
         lam, exact_lam = (numbers(ours.multipliers(0.4, *state, [], [])) for state in ((q, v), exact))
         errors.append([np.abs(part).max() for part in (q - exact[0], v - exact[1], lam - exact_lam)])
     orders = np.log2(errors[0]) - np.log2(errors[1])

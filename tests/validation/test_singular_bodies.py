@@ -15,7 +15,8 @@ from kingpost.mechanism.mechanism import quaternion_rows
 from kingpost.multibody.assembly import assemble
 from kingpost.plugins.formulations.directors.augmentation import augmentation
 from kingpost.registry.selection import select
-from tests.validation.natural import PLUGINS, assert_close, derive, model, numbers
+from kingpost.simulation.problem import check_mass_matrix
+from tests.validation.natural import PLUGINS, assert_close, derive, joint_start, model, numbers
 
 
 def defaults(items):
@@ -25,7 +26,7 @@ def defaults(items):
 def consistent_states(mechanism, kane, count):
     """Return random states in joint coordinates that satisfy all closures."""
     rng, p = np.random.default_rng(0), defaults(mechanism.parameters)
-    start = kane.start({parameter.name: parameter.default for parameter in mechanism.parameters})
+    start = joint_start(mechanism)
     for _ in range(count):
         x = start + 0.1 * rng.normal(size=len(start))
         for row in quaternion_rows(mechanism):
@@ -44,47 +45,47 @@ def consistent_states(mechanism, kane, count):
 def test_accelerations_and_loads_are_those_in_joint_coordinates(name):
     mechanism = model(name)
     kane, ours = derive(mechanism, "kane"), derive(mechanism, "directors")
-    assert ours.augmentation is not None
+    assert ours.structure.augmentation is not None
     assembly, requests = assemble(mechanism, PLUGINS), [LoadRequest(joint.name) for joint in mechanism.joints]
     expected = derive_loads(assembly, kane, select(PLUGINS.joint_loads, "recursive"), requests)
     found = derive_loads(assembly, ours, select(PLUGINS.joint_loads, "multipliers"), requests)
     compared = [i for i, channel in enumerate(expected.channels) if ".pose.e" not in channel.name]
     p, u = defaults(mechanism.parameters), np.full(len(mechanism.inputs), 3.0)
     for q, v in consistent_states(mechanism, kane, 3):
-        Q, V = ours.split(numbers(ours.initial(q, v, p)))
+        Q, V = ours.split(numbers(ours.coordinates.initial(q, v, p)))
         vdot, ours_vdot = numbers(kane.accelerations(0, q, v, u, p)), ours.accelerations(0, Q, V, u, p)
-        assert_close(numbers(ours.joint_state(Q, V, ours_vdot, p)[2]), vdot, "accelerations")
+        assert_close(numbers(ours.coordinates.joint_state(Q, V, ours_vdot, p)[2]), vdot, "accelerations")
         theirs = numbers(expected.function(0, q, v, vdot, kane.multipliers(0, q, v, u, p), u, p))[compared]
         own = numbers(found.function(0, Q, V, ours_vdot, ours.multipliers(0, Q, V, u, p), u, p))[compared]
         assert_close(own, theirs, "loads")
-        ours.check_mass_matrix(np.concatenate([Q, V]), p)
+        check_mass_matrix(ours, np.concatenate([Q, V]), p)
 
 
 def test_the_augmented_equations_have_the_solution_of_the_plain_ones_whatever_the_weights():
     mechanism = model("double-pendulum")
     ours = derive(mechanism, "directors")
     p = defaults(mechanism.parameters)
-    Q, V = ours.split(numbers(ours.initial([0.4, -0.9], [1.0, 2.0], p)))
+    Q, V = ours.split(numbers(ours.coordinates.initial([0.4, -0.9], [1.0, 2.0], p)))
     e = ours
     M, A, f = (
         np.asarray(part)
-        for part in ca.Function("parts", [e.t, e.q, e.v, e.u, e.p], [ca.densify(e.M), ca.densify(e.A), ca.densify(e.f)])(
-            0, Q, V, [], p
-        )
+        for part in ca.Function(
+            "parts", [e.t, e.q, e.v, e.u, e.p], [ca.densify(e.M), ca.densify(e.constraints.A), ca.densify(e.f)]
+        )(0, Q, V, [], p)
     )
     assert np.linalg.matrix_rank(M) < len(M)
     lam = numbers(ours.multipliers(0, Q, V, [], p))
     vdot = numbers(ours.accelerations(0, Q, V, [], p))
     # The balance itself, without any weight; and the constraints' rates, by a difference quotient along the motion.
     assert_close(M @ vdot + A.T @ lam, f.ravel(), "balance", 1e-12)
-    rate = ca.Function("rate", [e.q, e.v, e.p], [e.A @ e.v])
+    rate = ca.Function("rate", [e.q, e.v, e.p], [e.constraints.A @ e.v])
     n, h = e.nv, 1e-5
     places = [np.concatenate([Q[:n] + s * h * V, Q[n:]]) for s in (-1, 1)]
     before, after = (numbers(rate(place, V + s * h * vdot, p)) for place, s in zip(places, (-1, 1), strict=True))
     assert_close((after - before) / (2 * h), 0.0, "constraints at acceleration level", 1e-8)
     for factor in (1e-3, 1e3):
-        weights = dataclasses.replace(e.augmentation, inertia=factor * e.augmentation.inertia)
-        other = dataclasses.replace(e, augmentation=weights)
+        weights = dataclasses.replace(e.structure.augmentation, inertia=factor * e.structure.augmentation.inertia)
+        other = dataclasses.replace(e, structure=dataclasses.replace(e.structure, augmentation=weights))
         assert_close(numbers(other.multipliers(0, Q, V, [], p)), lam, "multipliers", 1e-9)
         assert_close(numbers(other.accelerations(0, Q, V, [], p)), vdot, "accelerations", 1e-9)
 
@@ -94,10 +95,10 @@ def test_projection_is_the_smallest_change_in_the_singular_mass_metric():
     mechanism = model("double-pendulum")
     ours = derive(mechanism, "directors")
     p, rng = defaults(mechanism.parameters), np.random.default_rng(1)
-    Q, V = ours.split(numbers(ours.initial([0.4, -0.9], [1.0, 2.0], p)))
+    Q, V = ours.split(numbers(ours.coordinates.initial([0.4, -0.9], [1.0, 2.0], p)))
     Q, V = Q + 1e-3 * rng.normal(size=len(Q)), V + 1e-3 * rng.normal(size=len(V))
     e = ours
-    dense = ca.Function("parts", [e.q, e.p], [ca.densify(e.M), ca.densify(e.A)])
+    dense = ca.Function("parts", [e.q, e.p], [ca.densify(e.M), ca.densify(e.constraints.A)])
     M, A = (np.asarray(part) for part in dense(Q, p))
     phi, speed = (numbers(part) for part in ours.constraint_residuals(0, Q, V, p))
     matrix = np.block([[M, A.T], [A, np.zeros((len(A), len(A)))]])
@@ -108,7 +109,7 @@ def test_projection_is_the_smallest_change_in_the_singular_mass_metric():
 
 def test_regular_machines_keep_their_way():
     assert augmentation(assemble(model("satellite"), PLUGINS)) is None
-    assert derive(model("four-bar"), "directors").augmentation is None
+    assert derive(model("four-bar"), "directors").structure.augmentation is None
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_a_wrong_command_is_answered(kingpost_cli, words, status, message):
     ("state", "message"),
     [
         ("{", "--at state.json: Expecting property name"),
-        ("[1]", "expected an object with some of t, q, v, u, parameters"),
+        ("[1]", "expected an object with some of t, q, v, z, u, parameters"),
         ('{"qq": [1, 2]}', "a state has no 'qq'; did you mean 'q'?"),
         ('{"q": [1]}', "q must be a list of 2 numbers (shoulder.angle, elbow.angle), got 1"),
         ('{"v": 3}', "v must be a list of 2 numbers (shoulder.angle.rate, elbow.angle.rate), got 3"),

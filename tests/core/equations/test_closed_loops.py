@@ -44,7 +44,7 @@ def observer(mechanism, formulation, method, frame="child", side="child"):
 
     def observed(q, v):
         vdot = equations.accelerations(0.0, q, v, [], [])
-        lam = equations.multipliers(0.0, q, v, [], []) if equations.lam.numel() else []
+        lam = equations.multipliers(0.0, q, v, [], []) if equations.constraints.count else []
         numbers = np.asarray(derived.function(0.0, q, v, vdot, lam, [], [])).ravel()
         return dict(zip((channel.name for channel in derived.channels), numbers, strict=True))
 
@@ -140,7 +140,7 @@ def test_baumgarte_bounds_the_drift_and_stays_out_of_the_reactions():
 
 def _pin_force(assembly, equations, q, v):
     lam = equations.multipliers(0, q, v, [], [])
-    function = ca.Function("w", [equations.q, equations.v, equations.lam], [equations.reactions["pin"]])
+    function = ca.Function("w", [equations.q, equations.v, equations.constraints.lam], [equations.constraints.reactions["pin"]])
     return np.asarray(function(q, v, lam)).ravel()[3:]
 
 

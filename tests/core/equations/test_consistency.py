@@ -47,7 +47,7 @@ def test_start_values_that_leave_a_loop_open():
     assert history["constraints.position"].max() < 1e-12
     wide = bar(lengths, (one, two + 0.2, three))
     with pytest.raises(
-        MechanismError, match=r"leave closure 'pin' open by 0\.\d+; the nearest closed position changes .*--close-loops"
+        MechanismError, match=r"leave closure 'pin' open by 0\.\d+; the nearest closed position changes .*\(close_loops\)"
     ):
         simulate(wide, 0.1, plugins=PLUGINS)
     assert simulate(wide, 0.1, plugins=PLUGINS, close_loops=True, monitors=True)["constraints.position"].max() < 1e-12

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from kingpost import Body, ForceElement, Input, Joint, Mechanism, Parameter, Port
-from kingpost.loads.ports import TWIST
+from kingpost.mechanism.port_names import TWIST
 
 MOTION_INPUTS = tuple(Input(f"base_{name}", "1") for name in ("x", "y", "z", "qw", "qx", "qy", "qz", *TWIST))
 RATE_INPUTS = tuple(Input(f"base_{name}_rate", "1") for name in TWIST)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from kingpost import Body, Closure, ForceElement, Input, Joint, Mechanism, MechanismError, Port
-from kingpost.loads.ports import MOTION, TRIANGLE
+from kingpost.mechanism.port_names import MOTION, TRIANGLE
 from kingpost.multibody.assembly import assemble
 from kingpost.multibody.tree import TreeKinematics
-from kingpost.simulation.simulate import with_loads
+from kingpost.simulation.problem import with_loads
 from kingpost.testing.problems import random_tree
 from tests.core.multibody.shaken import BASE, COMPONENTS, PLACE, on_free_base, on_given_base, shaken_pendulum
 

@@ -4,9 +4,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kingpost import Body, ForceElement, Joint, Mechanism, SolverError, simulate
+from kingpost import Body, ForceElement, Joint, Mechanism, SolverError, prepare, simulate
 from kingpost.kernel.kernel import Kernel
-from kingpost.simulation.simulate import prepare
 from kingpost.symbols.joints import JOINT_KINDS, Geometry
 from kingpost.symbols.screws import Pose
 from tests.core.symbols.falling import falling

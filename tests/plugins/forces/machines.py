@@ -7,7 +7,7 @@ from kingpost import (
     Joint,
     Mechanism,
 )
-from kingpost.multibody.tree import TABLE
+from kingpost.multibody.applied import TABLE
 from tests.plugins.forces.deriving import derive
 
 

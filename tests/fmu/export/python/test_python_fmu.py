@@ -233,7 +233,7 @@ def test_two_hundred_instances(engine, binary, exported):
 
 
 TOGETHER = """
-import kingpost
+import kingpost.registry.kinds
 hidden = sys.modules["kingpost"]
 paths = sys.argv[1:]
 alone = []
