@@ -11,7 +11,8 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 from kingpost.base.channels import Quantity
 from kingpost.base.errors import MechanismError, closest, listed
@@ -20,6 +21,8 @@ from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import TIME, WORLD, Body, ForceElement, Input, Joint, Output, Parameter, Port, check_name
 from kingpost.mechanism.trajectories import Trajectory
 from kingpost.symbols.joints import JOINT_KINDS
+
+E = TypeVar("E")
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,32 @@ class Mechanism:
 
     def body(self, name: str) -> Body:
         """Return the body called ``name``."""
-        return next(body for body in self.bodies if body.name == name)
+        return self._named("body", "Bodies", self._bodies, name)
+
+    def joint(self, name: str) -> Joint:
+        """Return the joint called ``name``."""
+        return self._named("joint", "Joints", self._joints, name)
+
+    def closure(self, name: str) -> Closure:
+        """Return the closure called ``name``."""
+        return self._named("closure", "Closures", {closure.name: closure for closure in self.closures}, name)
+
+    def parameter(self, name: str) -> Parameter:
+        """Return the parameter called ``name``."""
+        return self._named("parameter", "Parameters", {parameter.name: parameter for parameter in self.parameters}, name)
+
+    @cached_property
+    def _bodies(self) -> dict[str, Body]:
+        return {body.name: body for body in self.bodies}
+
+    @cached_property
+    def _joints(self) -> dict[str, Joint]:
+        return {joint.name: joint for joint in self.joints}
+
+    def _named(self, what: str, plural: str, known: Mapping[str, E], name: str) -> E:
+        if name not in known:
+            raise MechanismError(f"'{self.name}' has no {what} '{name}'{closest(name, known)} {plural}: {listed(known)}.")
+        return known[name]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the description as plain data, in the words of a TOML model file."""

@@ -57,9 +57,6 @@ def cut(
         Where force plugins are looked up; by default all built-in and installed ones.
 
     """
-    known = [item.name for item in mechanism.bodies]
-    if body not in known:
-        raise MechanismError(f"'{mechanism.name}' has no body '{body}' to cut{closest(body, known)} Bodies: {listed(known)}.")
     whole = mechanism.body(body)
     carrier = next(joint for joint in mechanism.joints if joint.child == body)
     values = {parameter.name: parameter.default for parameter in mechanism.parameters}
@@ -80,7 +77,7 @@ def cut(
     ]
     joints.insert(joints.index(carrier) + 1, joint)
     bodies = list(mechanism.bodies)
-    place = known.index(body)
+    place = bodies.index(whole)
     bodies[place : place + 1] = [replace(inner, name=body), replace(outer, name=outer_name)]
     return replace(
         mechanism,

@@ -142,6 +142,6 @@ def parse_settings(words: Iterable[str]) -> dict[str, float]:
         except ValueError:
             value = math.nan
         if not equals or not name or not math.isfinite(value):
-            raise MechanismError(f"--set {word}: write NAME=VALUE with a finite number, e.g. --set mass1=2.5")
+            raise MechanismError(f"setting '{word}': write NAME=VALUE with a finite number, e.g. mass1=2.5")
         settings[name.strip()] = value
     return settings

@@ -65,8 +65,8 @@ class Stepper:
         if not states:
             return ""
         return (
-            f". The machine has states beside its coordinates and speeds ({states[0].name}, ...): a step that does not go through "
-            "equations.rhs must advance them, too (equations.acting, equations.state_rates)"
+            f". The machine has states beside its coordinates and speeds ({states[0].name}, ...): a step that does not go "
+            "through equations.rhs must advance them, too (equations.acting, equations.state_rates)"
         )
 
     @cached_property

@@ -61,7 +61,7 @@ def run(subject: FmuUnderTest) -> Verdict:
             return finding(what, *subject.log.last(), reached=before)
     seconds = (time.perf_counter() - begin) / run.count
     run.finish()
-    rest = "" if run.count >= whole else f" (of {whole} to its stop time; see --stop-time, --step, --timeout)"
+    rest = "" if run.count >= whole else f" (of {whole} to its stop time; see stop time, step and timeout)"
     return passed(f"{run.count} steps of {subject.times.step:g} s to t = {run.time:g} s{rest}", step=seconds)
 
 

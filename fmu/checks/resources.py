@@ -34,7 +34,7 @@ def memory(subject: FmuUnderTest) -> Verdict:
         return not_applicable("it cannot be stepped for long, see 'run'")
     count = min(BATCH, int(PATIENCE * subject.limit / max(subject.manners.step, 1e-6)))
     if count < FEWEST:
-        return not_applicable(f"a step takes {short_time(subject.manners.step)}; there is time for too few of them (--timeout)")
+        return not_applicable(f"a step takes {short_time(subject.manners.step)}; there is time for too few of them (timeout)")
     instance = subject.load(logging_on=False)
     instance.initialize(subject.times.t_start)  # no stop time: the steps may go beyond it
     run = Run(subject, instance)

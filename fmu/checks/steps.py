@@ -43,7 +43,7 @@ def step_size(subject: FmuUnderTest) -> Verdict:
         return finding(
             f"results depend wildly on the step: {numbers}",
             f"outputs that differ by more than {WILD:.0%} over {count} steps: {', '.join(wild[:6])}",
-            "a shorter communication step may be needed; see --step",
+            "a shorter communication step may be needed",
             **data,
         )
     stuck = [labels[i] for i in np.flatnonzero((coarse > CONSISTENT) & (fine > SHRINKS * coarse) & (fine > MATTERS))]

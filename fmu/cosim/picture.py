@@ -56,7 +56,7 @@ def draw_system(plan: Plan) -> Figure:
 def save_picture(figure: Figure, path: Path) -> None:
     """Write a picture in the format that its suffix names."""
     if path.suffix.lower() not in FORMATS:
-        raise KingpostError(f"--picture {path}: the name must end in {listed(FORMATS)}")
+        raise KingpostError(f"'{path}': the name of a picture must end in {listed(FORMATS)}")
     write_whole(path, lambda beside: save(figure, beside))
 
 

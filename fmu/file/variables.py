@@ -148,7 +148,7 @@ def recorded(variables: Mapping[str, Variable], patterns: Sequence[str] | None) 
             if chosen:
                 return chosen
         raise FmuError(
-            "the FMU has no outputs and no local variables to record; name others, for example --outputs "
+            "the FMU has no outputs and no local variables to record; name others as outputs, for example "
             f"'{next(iter(numeric), 'NAME')}'"
         )
     chosen = []

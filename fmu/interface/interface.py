@@ -271,7 +271,7 @@ def _chosen(what: str, patterns: Sequence[str] | None, names: Sequence[str], usu
         matches = {name for name in names if fnmatchcase(name, pattern)}
         if not matches:
             raise ExportError(
-                f"--{what} {pattern}: nothing is called like that{closest(pattern, names)} There are: {listed(names)}."
+                f"{what} '{pattern}': nothing is called like that{closest(pattern, names)} There are: {listed(names)}."
             )
         chosen |= matches
     return chosen

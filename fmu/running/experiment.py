@@ -35,7 +35,7 @@ def experiment(
     if end is None and span is not None:
         end = begin + span
     if end is None:
-        raise FmuError(f"'{fmu.path.name}' does not say how long to run; give an end time (--t-end S)")
+        raise FmuError(f"'{fmu.path.name}' does not say how long to run; give an end time (t_end, in s)")
     if not (math.isfinite(begin) and math.isfinite(end)) or end <= begin:
         raise SolverError(f"the run goes from {begin} s to {end} s; the end must be finite and after the start")
     if step is not None and not (math.isfinite(step) and step > 0):

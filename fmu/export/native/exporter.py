@@ -41,7 +41,7 @@ class NativeFmu(Exporter):
         if culprits:
             raise ExportError(
                 f"'{model.mechanism.name}' cannot become plain C: {'; '.join(culprits)}. Write them with CasADi operations, or "
-                "export with --to fmu, which carries Python"
+                "use the exporter 'fmu', which carries Python"
             )
         options = self.options
         interface = build_interface(model, selection, options.fmu)

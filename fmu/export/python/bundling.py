@@ -123,7 +123,7 @@ def used_plugins(model: ExportModel) -> list[tuple[Origin, str]]:
         if len(entries) != 1:
             raise ExportError(
                 f"{registry.kind} '{name}' belongs to no plugin, so its code cannot travel in an FMU. Put it into a plugin "
-                "file (--plugin FILE.py, or PluginSet([file]))"
+                "file, and name that among the plugins"
             )
         found.append((entries[0], f"{registry.kind} '{name}'"))
     chosen = model.plugins.integrators.get(model.integrator.name)

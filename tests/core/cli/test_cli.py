@@ -105,8 +105,8 @@ def test_a_run_file_sets_model_numbers_and_plugins(kingpost_cli, tmp_path):
         (("run", "gone.toml"), 6, "there is no file 'gone.toml'"),
         (("run", "./gone"), 6, "'./gone' is not a model file; its name must end in .toml or .urdf"),
         (("run", "double-pendulum", "--set", "mas1=2"), 3, "nothing called 'mas1' that could be set; did you mean 'mass1'?"),
-        (("run", "double-pendulum", "--set", "mass1=heavy"), 3, "--set mass1=heavy: write NAME=VALUE with a finite number"),
-        (("run", "double-pendulum", "--set", "mass1"), 3, "--set mass1: write NAME=VALUE"),
+        (("run", "double-pendulum", "--set", "mass1=heavy"), 3, "setting 'mass1=heavy': write NAME=VALUE with a finite number"),
+        (("run", "double-pendulum", "--set", "mass1"), 3, "setting 'mass1': write NAME=VALUE"),
         (("run", "double-pendulum", "--set", "mass1=-1"), 3, "body 'upper': mass is -1 kg ('mass1' with mass1 = -1)"),
         (
             ("run", "double-pendulum", "--set", "damping=-1"),

@@ -14,7 +14,7 @@ from kingpost import (
 @pytest.mark.parametrize(
     ("body", "at", "options", "message"),
     [
-        ("boom", 0.8, {}, r"has no body 'boom' to cut.* Bodies: vessel, king, inner-boom, outer-boom"),
+        ("boom", 0.8, {}, r"has no body 'boom'.* Bodies: vessel, king, inner-boom, outer-boom"),
         ("inner-boom", 2.5, {}, r"would be cut at x = 2.5 m of its frame, outside it.* from 0 m to 2 m"),
         ("inner-boom", float("nan"), {}, "cannot be cut at nan"),
         ("inner-boom", 0.5, {"axis": "w"}, "cannot be cut along 'w'; choose x, y or z"),

@@ -28,7 +28,7 @@ def test_the_command(kingpost_cli, tmp_path):
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        (["--outputs", "tap.*"], 7, "--outputs tap.*: nothing is called like that; did you mean 'tip."),
+        (["--outputs", "tap.*"], 7, "outputs 'tap.*': nothing is called like that; did you mean 'tip."),
         (["--integrator", "dop853"], 7, "integrator 'dop853' is a solver that runs in Python, not a step map"),
         (["--to", "native-fmi"], 4, "unknown exporter 'native-fmi'; did you mean 'native-fmu'?"),
         (["--platforms", "linux64+mars"], 7, "'mars' is no platform"),

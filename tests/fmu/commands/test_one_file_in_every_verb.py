@@ -107,8 +107,8 @@ model = "linkage.toml"
 """
 #: Of what a run says of itself, what belongs to the problem and not to how its time was spent.
 POSED = (
-    "model", "parameters", "geometry", "start", "start_from", "fitted_start", "formulation", "formulation_options", "integrator",
-    "cut", "loads",
+    "model", "parameters", "geometry", "start", "start_from", "fitted_start", "formulation", "formulation_options",
+    "integrator", "cut", "loads",
 )  # fmt: skip
 
 
@@ -187,7 +187,7 @@ def test_a_component_is_the_same_machine(folder, run, kingpost_cli):
     history = read_history(folder / "cosim")
     names = compared(run, history, "machine.")
     assert {"pivot.angle", "drive.effort", "coupler-section.Mz", "eye.Fx"} <= set(names)
-    facts = history.provenance["components"]["machine"]
+    facts = history.provenance["system"]["components"]["machine"]
     assert posed(facts["posed"]) == posed(run.provenance)
 
 

@@ -43,8 +43,8 @@ def test_references_do_not_depend_on_what_is_shown(machine):
     ("selection", "message"),
     [
         (ExportSelection(outputs=["pivot.angel"]), r"nothing is called like that; did you mean 'pivot.angle'\?"),
-        (ExportSelection(outputs=["tip.*", "Tip.*"]), "--outputs Tip.*: nothing is called like that"),
-        (ExportSelection(inputs=["x"]), r"--inputs x: nothing is called like that. There are: torque\."),
+        (ExportSelection(outputs=["tip.*", "Tip.*"]), "outputs 'Tip.*': nothing is called like that"),
+        (ExportSelection(inputs=["x"]), r"inputs 'x': nothing is called like that. There are: torque\."),
         (ExportSelection(parameters=["lenght"]), r"did you mean 'length'\? There are: length, mass, tilt, gravity\."),
     ],
 )  # fmt: skip

@@ -29,7 +29,7 @@ def test_python_inside_is_refused_with_all_culprits(tmp_path):
         NativeFmu(NativeOptions()).export(prepare_export(windy, integrator="radau", plugins=plugins), ExportSelection(), path)
     assert str(caught.value) == (
         "'rig' cannot become plain C: force 'gust' calls plain Python; force 'squall' calls plain Python; integrator 'radau' "
-        "is a solver that runs in Python, not a step map. Write them with CasADi operations, or export with --to fmu, which "
+        "is a solver that runs in Python, not a step map. Write them with CasADi operations, or use the exporter 'fmu', which "
         "carries Python"
     )
     assert not path.exists()
