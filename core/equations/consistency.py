@@ -75,10 +75,11 @@ def consistent_start(
     if not far and any(abs(change) > TOLERANCE for change in moved.values()):
         first = position_errors(equations, t, equations.split(x)[0], p)
         worst = int(np.abs(first).argmax())
+        shown = listed(f"{name} by {change:+.4g}" for name, change in moved.items())
         raise MechanismError(
-            f"the start values leave closure '{equations.constraints.owners[worst]}' open by {abs(first[worst]):.4g}; the nearest "
-            f"closed position changes {listed(f'{name} by {change:+.4g}' for name, change in moved.items())}. Give start values "
-            "nearer to it, or let the loops be closed from there (close_loops)"
+            f"the start values leave closure '{equations.constraints.owners[worst]}' open by {abs(first[worst]):.4g}; the "
+            f"nearest closed position changes {shown}. Give start values nearer to it, or let the loops be closed from there "
+            "(close_loops)"
         )
     if not far:
         _refuse_contradicting_speeds(labels[len(q) :], v, v_fitted)

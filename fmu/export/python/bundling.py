@@ -27,6 +27,8 @@ ROOT = f"{PACKAGE}.fmu.export.python.runtime.rebuilding"
 PLUGINS = tuple(f"{PACKAGE}.plugins.{kind}.hooks" for kind in ("formulations", "integrators", "joint_loads", "forces"))
 #: What else a plugin file that travels along may bring: the kinds that this package declares, and what they derive from.
 KINDS = (f"{PACKAGE}.fmu.hooks", f"{PACKAGE}.fmu.cosim.masters.interface")
+#: Packages that hold what a model needs, and offer more.
+CUT_SHORT = ("fmu", "fmu.export", "fmu.cosim", "fmu.cosim.masters")
 #: The oldest Python that can run the package.
 PYTHON = "3.10"
 
@@ -59,8 +61,8 @@ def copy_package() -> PackageCopy:
     needed = {"scipy"}
     # Plugin files that travel along may use any public name.
     waiting = [PACKAGE, ROOT, *PLUGINS, *KINDS, *(f"{PACKAGE}.{place}" for place in PLACES)]
-    # What it imports beyond the engine has no place in an FMU.
-    instead = {f"{PACKAGE}.fmu": '"""The part of this package that runs inside FMUs."""\n'}
+    # What these offer beyond the engine has no place in an FMU.
+    instead = {f"{PACKAGE}.{name}": '"""The part of this package that runs inside FMUs."""\n' for name in CUT_SHORT}
     while waiting:
         module = waiting.pop()
         if module in sources:
