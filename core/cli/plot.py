@@ -13,7 +13,6 @@ from kingpost.base.errors import FileError, KingpostError, listed
 from kingpost.base.files import write_whole
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_table
-from kingpost.results.choosing import belonging, matching
 
 if TYPE_CHECKING:
     from kingpost.registry.pluginset import PluginSet
@@ -102,6 +101,8 @@ def _length(text: str) -> float:
 
 
 def _choose(history: History, patterns: str | None, joint: str | None) -> list[str]:
+    from kingpost.results.choosing import belonging, matching
+
     names: list[str] = list(history.names)
     if joint is not None:
         with _blaming(f"--joint {joint}: "):

@@ -11,8 +11,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.channel_roles import ORIENTATION, POSITION
 from kingpost.base.errors import KingpostError, closest, listed
-from kingpost.base.load_frames import COMPONENTS, HOW_TO_GET_LOADS, LOAD_PARTS, Frame, Side, check_frame
-from kingpost.mechanism.elements import WORLD
+from kingpost.base.load_frames import COMPONENTS, HOW_TO_GET_LOADS, LOAD_PARTS, WORLD, Frame, Side, check_frame
 
 if TYPE_CHECKING:
     from kingpost.results.history import History
