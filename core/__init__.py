@@ -19,6 +19,7 @@ PLACES = {
     "mechanism.mechanism": ("Mechanism",),
     "mechanism.model": ("Model",),
     "mechanism.sections": ("cut",),
+    "modelfiles.opened": ("OpenedModel", "open_model"),
     "modelfiles.toml_model": ("read_model",),
     "modelfiles.urdf": ("read_urdf",),
     "multibody.force": ("Force", "ForceState", "Kinematics", "Loads"),
@@ -33,8 +34,14 @@ PLACES = {
     "results.writer": ("Writer",),
     "simulation.export_model": ("ExportModel", "prepare_export"),
     "simulation.exporter": ("ExportSelection", "Exported", "Exporter"),
+    "simulation.problem": ("Problem", "pose"),
     "simulation.run": ("Simulation",),
+    "simulation.settings": ("RunSettings",),
     "simulation.simulate": ("prepare", "simulate"),
+    "simulation.stepper": ("Stepper",),
+    "simulation.verbs": ("equilibrium", "evaluate", "export", "linearize"),
+    "statics.equilibrium": ("Equilibrium",),
+    "statics.linearize": ("Linearisation",),
     "studies.batch": ("Batch", "BatchHistory", "prepare_batch", "simulate_batch"),
 }
 __getattr__, __dir__, __all__ = lazy_names(__name__, PLACES)

@@ -68,7 +68,8 @@ def steps(road: list[str]) -> Iterator[tuple[str, str]]:
         if not (ROOT / after).is_file():
             yield after, ""
             continue
-        yield after, next((how for before in reversed(road[:place]) if (how := link(before, after))), "")
+        earlier = [before for before in reversed(road[:place]) if (ROOT / before).is_file()]
+        yield after, next((how for before in earlier if (how := link(before, after))), "")
 
 
 def walk() -> list[str]:

@@ -18,7 +18,7 @@ EARLIER_NAMES: Mapping[str, tuple[str, ...]] = {
     "assembly": ("multibody.assembly",),
     "batch": ("studies.batch",),
     "compiler": ("kernel.compiler",),
-    "consistency": ("equations.consistency",),
+    "consistency": ("equations.consistency", "equations.redundancy"),
     "constraints": ("multibody.constraints",),
     "cutkinematics": ("multibody.cut",),
     "discrete": ("equations.discrete_null_space",),
@@ -52,7 +52,7 @@ EARLIER_NAMES: Mapping[str, tuple[str, ...]] = {
     "loadframes": ("base.load_frames",),
     "loadhistory": ("results.joint_load_history",),
     "metadata": ("results.metadata",),
-    "modelfile": ("modelfiles.toml_model",),
+    "modelfile": ("modelfiles.toml_model", "simulation.settings"),
     "monitors": ("simulation.monitors",),
     "newton": ("equations.newton",),
     "pluginset": ("registry.pluginset",),
@@ -63,7 +63,7 @@ EARLIER_NAMES: Mapping[str, tuple[str, ...]] = {
     "screws": ("symbols.screws",),
     "sections": ("mechanism.sections",),
     "selection": ("registry.selection",),
-    "simulate": ("simulation.simulate",),
+    "simulate": ("simulation.simulate", "simulation.problem"),
     "straightline": ("symbols.straightline",),
     "trajectories": ("mechanism.trajectories",),
     "urdf": ("modelfiles.urdf",),
@@ -112,8 +112,15 @@ class EarlierModule(ModuleType):
         return [*self.__all__]
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Do what the function of the same name does: ``kingpost.simulate`` is one, and was a module, too."""
-        return getattr(self, self.__name__.rpartition(".")[2])(*arguments, **named)
+        """Do what the public function of this name does: ``kingpost.simulate`` is one, and was a module, too.
+
+        Whoever imports the module puts it in the place of the function; this puts that back.
+        """
+        package, _, name = self.__name__.rpartition(".")
+        function = sys.modules[package].__getattr__(name)
+        if function is self:
+            raise TypeError(f"'{self.__name__}' is a module and cannot be called")
+        return function(*arguments, **named)
 
 
 def earlier_modules(package: str) -> dict[str, tuple[str, ...]]:

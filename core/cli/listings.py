@@ -9,7 +9,6 @@ from kingpost.base.errors import PluginError, closest, listed
 from kingpost.base.fields import describe_fields
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
-from kingpost.modelfiles.opened import open_model
 
 if TYPE_CHECKING:
     from kingpost.registry.pluginset import PluginSet
@@ -44,6 +43,8 @@ class Models(Command):
         return 0
 
     def _show(self, arguments: argparse.Namespace, plugins: PluginSet) -> None:
+        from kingpost.modelfiles.opened import open_model
+
         mechanism = open_model(arguments.model, plugins).mechanism
         if arguments.json:
             print_json(mechanism.to_dict())

@@ -4,7 +4,8 @@ from kingpost.base.lazy import lazy_names
 
 #: Names of the module that had this name in version 0.1.0.
 EARLIER = {
-    "equations": ("Equations", "LoadExpressions", "output_channels"),
+    "equations": ("Equations", "output_channels"),
+    "parts": ("LoadExpressions",),
     ".base.arrays": ("FloatArray",),
     ".base.channels": ("Channel",),
 }

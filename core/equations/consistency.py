@@ -76,8 +76,8 @@ def consistent_start(
         first = position_errors(equations, t, equations.split(x)[0], p)
         worst = int(np.abs(first).argmax())
         raise MechanismError(
-            f"the start values leave closure '{equations.constraints.owners[worst]}' open by {abs(first[worst]):.4g}; the nearest closed "
-            f"position changes {listed(f'{name} by {change:+.4g}' for name, change in moved.items())}. Give start values "
+            f"the start values leave closure '{equations.constraints.owners[worst]}' open by {abs(first[worst]):.4g}; the nearest "
+            f"closed position changes {listed(f'{name} by {change:+.4g}' for name, change in moved.items())}. Give start values "
             "nearer to it, or let the loops be closed from there (close_loops)"
         )
     if not far:
@@ -216,7 +216,7 @@ def refuse_open(equations: Equations, t: float, x: FloatArray, p: FloatArray, re
     worst = int(np.nanargmax(np.abs(residual))) if np.isfinite(residual).any() else 0
     first = position_errors(equations, t, equations.split(x)[0], p)
     raise MechanismError(
-        f"closure '{equations.constraints.owners[worst]}' cannot be closed from the start values: it is open by {abs(first[worst]):.4g} "
-        f"there and by {abs(residual[worst]):.4g} after up to {MOST_CORRECTIONS} corrections. Check lengths, axes and start values: the "
-        "parts may not reach each other, or closures may contradict each other"
+        f"closure '{equations.constraints.owners[worst]}' cannot be closed from the start values: it is open by "
+        f"{abs(first[worst]):.4g} there and by {abs(residual[worst]):.4g} after up to {MOST_CORRECTIONS} corrections. Check "
+        "lengths, axes and start values: the parts may not reach each other, or closures may contradict each other"
     )

@@ -144,7 +144,7 @@ class Partition(Treatment):
         return replace(self, dependent=dependent, scale=tuple(scale.tolist()), quality=sign * quality)
 
     def explain(self, equations: Equations, t: float, states: Sequence[FloatArray], p: FloatArray) -> str:
-        """Return why the dependent coordinates are not determined at one of ``states`` (the first that shows it), or nothing."""
+        """Return why the dependent coordinates are not determined at one of ``states``, the first that shows it; or nothing."""
         if not self.dependent:
             return ""
         for x in states:

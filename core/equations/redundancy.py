@@ -46,8 +46,8 @@ def without_redundant_rows(equations: Equations, t: float, x: FloatArray, p: Flo
         if rank > len(kept):
             raise MechanismError(
                 "the loops are at a singular position at the start (a dead centre): the closures "
-                f"{listed(dict.fromkeys(equations.constraints.owners))} hold {rank} motions nearby, but only {len(kept)} there. "
-                "Start elsewhere"
+                f"{listed(dict.fromkeys(equations.constraints.owners))} hold {rank} motions nearby, but only {len(kept)} "
+                "there. Start elsewhere"
             )
     left_out = [i for i in range(len(A)) if i not in kept]
     reduced = _with_rows(equations, kept)

@@ -75,6 +75,6 @@ class Failures:
         if not advice:
             advice = f"try a step smaller than {self.h:g} s" if self.problem.stepper.fixed else "check the model there"
         raise SolverError(
-            f"'{self.problem.mechanism.name}' with {self.integrator.name}: the state {where} t = {t:.9g} s is {what}; {advice}. "
-            f"Last good state: {state}"
+            f"'{self.problem.mechanism.name}' with {self.integrator.name}: the state {where} t = {t:.9g} s is {what}; {advice}"
+            f". Last good state: {state}"
         )

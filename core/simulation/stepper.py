@@ -47,21 +47,27 @@ class Stepper:
             if shape != x.shape:
                 raise PluginError(
                     f"integrator '{integrator.name}': step returned a {shape[0]} x {shape[1]} state, expected {x.shape[0]} x 1"
+                    f"{self._further_states()}"
                 )
             state, kept = following[: equations.nx, :], following[equations.nx :, :]
             if "index-3 dae" not in integrator.problems:
                 state = equations.projected(t + h, state, p)
             return ca.Function("kp_step", symbols, [ca.densify(ca.vertcat(equations.normalised(state), kept))])
         except (TypeError, NotImplementedError, RuntimeError) as error:
-            hint = "A step map may only use CasADi operations; write a Solver if it needs numbers"
-            if equations.nz:
-                hint = (
-                    f"The machine has states beside its coordinates and speeds ({equations.states.quantities[0].name}, ...): a "
-                    "step that does not go through equations.rhs must advance them, too (equations.acting, .state_rates)"
-                )
             raise PluginError(
-                f"integrator '{integrator.name}': step cannot be traced ({type(error).__name__}: {str(error).strip()}). {hint}"
+                f"integrator '{integrator.name}': step cannot be traced ({type(error).__name__}: {str(error).strip()}). A step "
+                f"map may only use CasADi operations; write a Solver if it needs numbers{self._further_states()}"
             ) from error
+
+    def _further_states(self) -> str:
+        """Return what an integrator that advances coordinates and speeds itself may have forgotten."""
+        states = self.equations.states.quantities
+        if not states:
+            return ""
+        return (
+            f". The machine has states beside its coordinates and speeds ({states[0].name}, ...): a step that does not go "
+            "through equations.rhs must advance them, too (equations.acting, equations.state_rates)"
+        )
 
     @cached_property
     def memory(self) -> ca.Function:

@@ -71,7 +71,7 @@ class Situation:
         return replace(self, problem=replace(self.problem, x0=begin.x, fitted=begin.changes))
 
     def fitted(self) -> Situation:
-        """Return the situation with what was not given fitted to the loops, or all of it, if close_loops says so; or at rest."""
+        """Return the situation with what was not given fitted to the loops, all of it if close_loops says so; or at rest."""
         equations, far = self.equations, bool(self.problem.how.close_loops)
         if self.problem.how.start == "equilibrium" and "q" not in self.given:
             x = find_equilibrium(equations, self.x, self.u, self.p, self.t).x

@@ -183,7 +183,8 @@ class _Search:
             theta, change = theta / 2, change / 2
         raise SolverError(
             f"'{self.equations.mechanism.name}': the search for an equilibrium ends where the loops cannot be closed any "
-            f"further, at {_coordinates(self.equations, place)}: a dead centre, or the end of what the parts reach. Start elsewhere"
+            f"further, at {_coordinates(self.equations, place)}: a dead centre, or the end of what the parts reach. Start "
+            "elsewhere"
         )
 
     def _closed(self, q: FloatArray) -> FloatArray | None:

@@ -29,8 +29,8 @@ AMPLIFICATION = 1.01
 class Mode:
     """One eigenvalue and its shape: the complex amplitudes of the generalized speeds' displacements, the largest being 1.
 
-    Of closed loops the shape has the displacements of all joints, not of the independent ones alone. States of forces can settle
-    without any motion; the shape is then zero.
+    Of closed loops the shape has the displacements of all joints, not of the independent ones alone. States of forces can
+    settle without any motion; the shape is then zero.
     """
 
     eigenvalue: complex

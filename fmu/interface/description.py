@@ -200,7 +200,7 @@ def _experiment(interface: Interface, kind: Kind) -> dict[str, str | None]:
     model = interface.model
     step = _number(model.communication_step) if kind == "cs" else None
     return {
-        "startTime": "0.0",
+        "startTime": _number(model.problem.t_start),
         "stopTime": _number(model.t_end),
         "tolerance": "1e-8" if kind == "me" else None,
         "stepSize": step,

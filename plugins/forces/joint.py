@@ -82,8 +82,8 @@ class JointActuatorOptions:
         given = None if self.time_constant is None else as_scalar(self.time_constant)
         if isinstance(given, float) and not given > 0:
             raise MechanismError(
-                f"joint-actuator on '{self.coordinate}': time_constant is {given:g} s; it must be positive. Leave it out for an "
-                "effort without lag",
+                f"joint-actuator on '{self.coordinate}': time_constant is {given:g} s; it must be positive. Leave it out for "
+                "an effort without lag",
                 path=("time_constant",),
             )
         if given is None and as_scalar(self.start) != 0.0:

@@ -137,6 +137,7 @@ class RunningModel(Running):
         self._t = t_start
         #: The state, followed by what the integrator remembers, and the step that this is for; 0: begin anew.
         self._x = np.concatenate([model.x0, np.zeros(self._stepper.remembered)])
+        self._before = self._x.copy()
         self._memory_step = 0.0
         self._begin = Evaluator(self._stepper.memory) if self._stepper.remembered else None
         self._p = np.ascontiguousarray(model.p0, dtype=float)
@@ -179,6 +180,7 @@ class RunningModel(Running):
 
     def send(self, t: float, h: float, slopes: FloatArray | None = None) -> None:
         n, first, own = self._division(t, h)
+        self._before[:] = self._x
         if self._begin is not None:
             self._remember(first, own)
         if slopes is None:
@@ -233,7 +235,7 @@ class RunningModel(Running):
         if status == Status.OUTPUT_NOT_FINITE:
             bad = ~np.isfinite(self._y[0])
             what = f"output '{self._names[int(np.argmax(bad))]}' is not finite" if bad.any() else what
-        state = ", ".join(f"{name} = {value:.6g}" for name, value in zip(self._names, self._x[:8], strict=False))
+        state = ", ".join(f"{name} = {value:.6g}" for name, value in zip(self._names, self._before[:8], strict=False))
         return f"{what}, at t = {t:.9g} s inside the step (internal step {self._model.step:g} s); state before it: {state}"
 
     def receive(self) -> None:
