@@ -1,12 +1,15 @@
 """The documentation says what the code does."""
 
+import importlib.util
 import re
 import textwrap
 from pathlib import Path
 
 import pytest
 
+import kingpost
 from kingpost import PluginSet, read_model
+from kingpost.base.earlier_names import EarlierModule
 from kingpost.base.toml import tomllib
 from kingpost.cli.main import EXIT_CODES
 from kingpost.registry.hookspecs import KINDS_HOOK
@@ -109,3 +112,27 @@ def test_every_verb_is_documented(plugins):
     text = (ROOT / "docs" / "command-line.md").read_text()
     for verb in plugins.commands:
         assert f"`kingpost {verb} " in text or f"`kingpost {verb}`" in text
+
+
+def steps_to(names):
+    """Yield what is met on the way to a name, and whether an earlier name was among it."""
+    found, place, earlier = kingpost, "kingpost", False
+    for name in names:
+        place = f"{place}.{name}"
+        if not hasattr(found, name) and importlib.util.find_spec(place):
+            importlib.import_module(place)
+        found = getattr(found, name, None)
+        earlier = earlier or isinstance(found, EarlierModule)
+        yield found, earlier
+
+
+def test_modules_and_names_that_the_docs_use_exist_and_are_not_earlier_ones():
+    pattern = re.compile(r"(?<![\w./-])kingpost((?:\.[A-Za-z_]\w*)+)")
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")]
+    for page in pages:
+        for path in set(pattern.findall(page.read_text())):
+            if path in (".json", ".core"):
+                continue  # a file inside FMUs, and a package that there is not
+            *_, (found, earlier) = steps_to(path[1:].split("."))
+            assert found is not None, f"{page.name} names kingpost{path}, which does not exist"
+            assert not earlier, f"{page.name} names kingpost{path}, which is an earlier name"

@@ -63,8 +63,11 @@ def copy_package() -> PackageCopy:
     waiting = [PACKAGE, ROOT, *PLUGINS, *KINDS, *(f"{PACKAGE}.{place}" for place in PLACES)]
     # What these offer beyond the engine has no place in an FMU.
     instead = {f"{PACKAGE}.{name}": '"""The part of this package that runs inside FMUs."""\n' for name in CUT_SHORT}
-    while waiting:
-        module = waiting.pop()
+    # Modules that are only imported inside functions travel along, but what they need is not needed at once.
+    later: list[str] = []
+    while waiting or later:
+        at_once = bool(waiting)
+        module = (waiting or later).pop()
         if module in sources:
             continue
         spec = importlib.util.find_spec(module)
@@ -73,11 +76,11 @@ def copy_package() -> PackageCopy:
         text = instead.get(module) or spec.loader.get_source(module) or ""
         sources[module] = text, spec.submodule_search_locations is not None
         parent = module.rpartition(".")[0]
-        waiting += [parent] if parent else []
+        (waiting if at_once else later).extend([parent] if parent else [])
         for name, lazy in _imported(text):
             if name.split(".")[0] == PACKAGE:
-                waiting += _as_module(name)
-            elif not lazy:
+                (waiting if at_once and not lazy else later).extend(_as_module(name))
+            elif at_once and not lazy:
                 needed.add(name.split(".")[0])
     digest = hashlib.sha256("".join(f"{name}\0{text}\0" for name, (text, _) in sorted(sources.items())).encode()).hexdigest()
     private = f"{PACKAGE}_{digest[:16]}"
