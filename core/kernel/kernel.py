@@ -245,7 +245,8 @@ class Kernel:
     def loop(self, x: FloatArray, u: FloatArray, p: FloatArray, y: FloatArray) -> Loop | InterpretedLoop:
         """Return the time loop on some arrays, which it changes in place: made once, then called at little cost.
 
-        Row k of ``u`` holds over sample k and, the last, at its end. The arrays must be contiguous float64.
+        Row k of ``u`` holds over sample k and, the last, at its end; a single row holds for good. The arrays must be contiguous
+        float64.
         """
         for array in (x, u, p, y):
             if array.dtype != np.float64 or not array.flags.c_contiguous:
@@ -271,6 +272,7 @@ class InterpretedLoop:
     ) -> None:
         self._step, self._observe, self._guard = step, observe, guard
         self._x, self._u, self._p, self._y = x, u, p, y
+        self.before = x.copy()
         self.done = 0
         self.t_stop = 0.0
 
@@ -278,10 +280,12 @@ class InterpretedLoop:
         """Take steps ``first`` to ``first + n - 1`` of a run that began at ``t0``; samples go into the rows of ``y``."""
         self.done, self.t_stop = 0, t0
         x, u, p, y = self._x, self._u, self._p, self._y
+        self.before[:] = x
+        held = len(u) == 1
         for i in range(first, first + n):
             self.t_stop = t0 + i * h
             try:
-                following = self._step(self.t_stop, x, u[i // substeps], p, h)
+                following = self._step(self.t_stop, x, u[0 if held else i // substeps], p, h)
             except SolverError:
                 return Status.STEP_FAILED
             if not np.isfinite(following).all():
@@ -292,11 +296,15 @@ class InterpretedLoop:
             row, rest = divmod(i + 1, substeps)
             if rest == 0:
                 self.t_stop = t0 + (i + 1) * h
-                y[row - 1] = self._observe(self.t_stop, x, u[row], p)
+                y[row - 1] = self._observe(self.t_stop, x, u[0 if held else row], p)
                 if not np.isfinite(y[row - 1]).all():
                     return Status.OUTPUT_NOT_FINITE
             self.done += 1
         return Status.OK
+
+    def steady(self, h: float, n: int) -> Callable[[float], int]:
+        """Return the function t0 -> status of ``n`` steps and one sample, always the same."""
+        return lambda t0: self.go(t0, h, n, n)
 
 
 class _Job(ctypes.Structure):
@@ -317,6 +325,7 @@ class _Job(ctypes.Structure):
         ("ny", ctypes.c_longlong),
         ("done", ctypes.c_longlong),
         ("t_stop", ctypes.c_double),
+        ("before", ctypes.c_void_p),
         ("room", ctypes.c_void_p),
     )
 
@@ -325,22 +334,34 @@ class Loop:
     """The compiled time loop on arrays that it keeps; states ``x`` and outputs ``y`` change in place."""
 
     def __init__(self, library: ctypes.CDLL, x: FloatArray, u: FloatArray, p: FloatArray, y: FloatArray) -> None:
+        #: The state before the last call.
+        self.before = x.copy()
         self._kept = (x, u, p, y)
         self._job = job = _Job()
         job.x, job.nx = x.ctypes.data, x.size
-        job.u, job.u_stride = u.ctypes.data, u.shape[1]
+        job.u, job.u_stride = u.ctypes.data, u.shape[1] if len(u) > 1 else 0
         job.p = p.ctypes.data
         job.y, job.ny = y.ctypes.data, y.shape[1]
+        job.before = self.before.ctypes.data
         self._march, self._release = library.kp_march, library.kp_release
-        self._march.argtypes = self._release.argtypes = (ctypes.c_void_p,)
-        self._at = ctypes.addressof(job)
+        self._at = ctypes.c_void_p(ctypes.addressof(job))
 
     def go(self, t0: float, h: float, n: int, substeps: int, first: int = 0) -> Status:
         """Take steps ``first`` to ``first + n - 1`` of a run that began at ``t0``; samples go into the rows of ``y``."""
         job = self._job
         job.first, job.n, job.substeps, job.t0, job.h = first, n, substeps, t0, h
-        status = self._march(self._at)
-        return Status.OK if status == 0 else Status(status)
+        return Status(self._march(self._at))
+
+    def steady(self, h: float, n: int) -> Callable[[float], int]:
+        """Return the function t0 -> status of ``n`` steps and one sample, always the same; :meth:`go` must not be used then."""
+        job, march, at = self._job, self._march, self._at
+        job.first, job.n, job.substeps, job.h = 0, n, n, h
+
+        def go(t0: float) -> int:
+            job.t0 = t0
+            return march(at)  # type: ignore[no-any-return]  # an int, as C functions give unless told otherwise
+
+        return go
 
     @property
     def done(self) -> int:

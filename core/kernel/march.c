@@ -87,7 +87,8 @@ typedef struct {
 
 /* A time loop: steps first .. first + n - 1 of a run that began at t0. x holds the state before and after; after every `substeps`
    steps the outputs go into the next row of y. `done` counts finished steps; on failure t_stop is the start of the failed step,
-   or the time of outputs that are not finite, and x the last good state. Python has the same struct. */
+   or the time of outputs that are not finite, and x the last good state; `before` is the state before the first step. Python has
+   the same struct. */
 typedef struct {
   casadi_int first, n, substeps;
   double t0, h;
@@ -100,6 +101,7 @@ typedef struct {
   casadi_int ny;
   casadi_int done;
   double t_stop;
+  double *before;
   kp_room *room;
 } kp_job;
 
@@ -146,6 +148,7 @@ KP_EXPORT int kp_march(kp_job *job) {
   ws = &job->room->step;
   wo = &job->room->observe;
   next = job->room->next;
+  for (j = 0; j < nx; ++j) job->before[j] = x[j];
   for (i = job->first; i < job->first + job->n && status == KP_OK; ++i) {
     t = job->t0 + i * job->h;
     ws->arg[0] = &t;

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from kingpost.fmu.blocks.block import Block, block_model
 from kingpost.fmu.cosim.components.described import Described, PartnerError, Places, Running, Signal, held, signal_unit
 from kingpost.fmu.cosim.description.system import Component, CosimError
 from kingpost.fmu.interface.ports import continuing_inputs, port_members, unfelt_inputs
-from kingpost.kernel.kernel import Evaluator, Kernel, Status
+from kingpost.kernel.kernel import Evaluator, InterpretedLoop, Kernel, Loop, Status
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.modelfiles.opened import open_model as open_machine
 from kingpost.registry.pluginset import PluginSet
@@ -137,14 +138,17 @@ class RunningModel(Running):
         self._t = t_start
         #: The state, followed by what the integrator remembers, and the step that this is for; 0: begin anew.
         self._x = np.concatenate([model.x0, np.zeros(self._stepper.remembered)])
-        self._before = self._x.copy()
         self._memory_step = 0.0
         self._begin = Evaluator(self._stepper.memory) if self._stepper.remembered else None
         self._p = np.ascontiguousarray(model.p0, dtype=float)
         self._names = [channel.name for channel in equations.channels]
         inputs = [signal.name for signal in mechanism.inputs]
         parameters = [parameter.name for parameter in mechanism.parameters]
-        self._places = np.array([inputs.index(name) for name in places.inputs], dtype=np.intp)
+        rows = [inputs.index(name) for name in places.inputs]
+        self._places = np.array(rows, dtype=np.intp)
+        #: The communication step, and how many internal steps it is divided into: of the model's own length, if they fit.
+        self._own, self._slack = model.step, WHOLE_STEPS * model.step
+        self._length, self._count, self._whole = 0.0, 1, False
         #: What a name stands for in one row: channels, then inputs, then parameters.
         row = {name: i for i, name in enumerate([*self._names, *inputs, *parameters])}
         self._taken = np.array([row[name] for name in places.outputs], dtype=np.intp)
@@ -156,6 +160,21 @@ class RunningModel(Running):
         self._y = np.empty((1, len(self._names)))
         places.u[:] = model.u0[self._places]
         self._loop = self._kernel.loop(self._x, self._u, self._p, self._y)
+        # Steps that are alike read inputs where they are given, if these are all, or from a row that they are copied into;
+        # where somebody asks for them later, from the two rows.
+        asked_for = places.going_back or self._beyond
+        in_order = rows == list(range(len(inputs)))
+        row = places.u.reshape(1, -1) if in_order and not asked_for else self._u if asked_for else self._u[:1].copy()
+        self._steady = self._kernel.loop(self._x, row, self._p, self._y)
+        #: What brings the inputs there before such a step, if anything has to.
+        self._feed: Callable[[], Any] | None = None
+        if rows and rows == list(range(rows[0], rows[-1] + 1)) and not asked_for:
+            self._feed = None if in_order else partial(np.copyto, row[0, rows[0] : rows[-1] + 1], self.inputs)
+        elif rows:
+            self._feed = partial(row.__setitem__, (slice(None), self._places), self.inputs)
+        self._go = self._steady.steady(self._own, self._count)
+        #: Puts the outputs where they are taken from.
+        self._show: Callable[[], Any] = partial(self._y[0].take, self._taken, None, self.outputs, "clip")
 
     def begin(self) -> None:
         pass
@@ -171,25 +190,45 @@ class RunningModel(Running):
                 raise PartnerError(self.name, str(error)) from None
         self._show()
 
-    def _show(self) -> None:
-        self._y[0].take(self._taken, out=self.outputs, mode="clip")
-
     def record(self) -> None:
         row = np.concatenate([self._y[0], self._u[1], self._p]) if self._beyond else self._y[0]
         row.take(self._kept, out=self._kept_row, mode="clip")
 
     def send(self, t: float, h: float, slopes: FloatArray | None = None) -> None:
-        n, first, own = self._division(t, h)
-        self._before[:] = self._x
+        # Steps like the last one, from whole multiples of the model's own step: this is what most of a run consists of.
+        if h == self._length and slopes is None and self._whole:
+            own = self._own
+            first = round(t / own) * own
+            if -self._slack <= t - first <= self._slack:
+                if self._begin is not None:
+                    self._remember(first, own)
+                if self._feed is not None:
+                    self._feed()
+                status = self._go(first)
+                if status:
+                    raise PartnerError(self.name, self._fault(Status(status), self._steady))
+                self._t = t + h
+                self._show()
+                return
+        self._send_anew(t, h, slopes)
+
+    def _send_anew(self, t: float, h: float, slopes: FloatArray | None) -> None:
+        """Take a step whatever its length and begin."""
+        if h != self._length:
+            self._divide(h)
+        own = self._own
+        first = round(t / own) * own
+        if not (self._whole and -self._slack <= t - first <= self._slack):
+            first, own = t, h / self._count
         if self._begin is not None:
             self._remember(first, own)
         if slopes is None:
             self._u[:, self._places] = self.inputs
-            status = self._loop.go(first, own, n, n)
+            status = self._loop.go(first, own, self._count, self._count)
         else:
-            status = self._follow(slopes, n, first, own, h)
+            status = self._follow(slopes, self._count, first, own, h)
         if status != Status.OK:
-            raise PartnerError(self.name, self._fault(status, self._loop.t_stop))
+            raise PartnerError(self.name, self._fault(status, self._loop))
         self._t = t + h
         self._show()
 
@@ -213,19 +252,20 @@ class RunningModel(Running):
             return
         assert self._begin is not None
         nx = self._equations.nx
-        self._x[nx:] = self._begin(t, self._x[:nx], self._u[1], self._p, h)
+        given = self._u[1].copy()
+        given[self._places] = self.inputs
+        self._x[nx:] = self._begin(t, self._x[:nx], given, self._p, h)
         self._memory_step = h
 
-    def _division(self, t: float, h: float) -> tuple[int, float, float]:
-        """Return number, start and length of the internal steps: whole multiples of the model's own where they fit."""
-        own = self._model.step
-        first, last = round(t / own), round((t + h) / own)
-        if 0 <= first < last and max(abs(t - first * own), abs(t + h - last * own)) <= WHOLE_STEPS * own:
-            return last - first, first * own, own
-        n = max(1, math.ceil(h / own * (1 - 1e-9)))
-        return n, t, h / n
+    def _divide(self, h: float) -> None:
+        """Divide communication steps of a length into internal steps: of the model's own length where they fit."""
+        own = self._own
+        count = round(h / own)
+        self._length, self._whole = h, count > 0 and abs(h - count * own) <= self._slack
+        self._count = count if self._whole else max(1, math.ceil(h / own * (1 - 1e-9)))
+        self._go = self._steady.steady(own, self._count)
 
-    def _fault(self, status: Status, t: float) -> str:
+    def _fault(self, status: Status, loop: Loop | InterpretedLoop) -> str:
         raised = python_error(self._equations.all_externals)
         if raised is not None:
             if isinstance(raised[1], KeyboardInterrupt):
@@ -235,8 +275,9 @@ class RunningModel(Running):
         if status == Status.OUTPUT_NOT_FINITE:
             bad = ~np.isfinite(self._y[0])
             what = f"output '{self._names[int(np.argmax(bad))]}' is not finite" if bad.any() else what
-        state = ", ".join(f"{name} = {value:.6g}" for name, value in zip(self._names, self._before[:8], strict=False))
-        return f"{what}, at t = {t:.9g} s inside the step (internal step {self._model.step:g} s); state before it: {state}"
+        state = ", ".join(f"{name} = {value:.6g}" for name, value in zip(self._names, loop.before[:8], strict=False))
+        where = f"at t = {loop.t_stop:.9g} s inside the step (internal step {self._own:g} s)"
+        return f"{what}, {where}; state before it: {state}"
 
     def receive(self) -> None:
         pass
