@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError
 
 if TYPE_CHECKING:
     from kingpost.equations.equations import Equations
 
-FloatArray = NDArray[np.float64]
 #: Up to this many speeds (three bodies) the factorisation becomes straight-line code.
 STRAIGHT = 36
 

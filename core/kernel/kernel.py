@@ -359,7 +359,7 @@ class Loop:
 
         def go(t0: float) -> int:
             job.t0 = t0
-            return march(at)  # type: ignore[no-any-return]  # an int, as C functions give unless told otherwise
+            return march(at)
 
         return go
 

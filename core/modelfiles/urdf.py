@@ -24,7 +24,7 @@ from kingpost.symbols.joints import JOINT_KINDS
 from kingpost.symbols.screws import numeric, perpendicular
 
 Base = Literal["weld", "free"]
-KINDS = {
+URDF_JOINTS = {
     "revolute": "revolute",
     "continuous": "revolute",
     "prismatic": "prismatic",
@@ -211,8 +211,8 @@ class _Reader:
     def _check_joint(self, entry: Any, links: Sequence[str]) -> None:
         what = f"joint '{entry.get('name')}'"
         kind = entry.get("type")
-        if kind not in KINDS:
-            raise self._error(entry, f"{what}: unknown type '{kind}'{closest(kind, KINDS)} Types: {listed(KINDS)}.")
+        if kind not in URDF_JOINTS:
+            raise self._error(entry, f"{what}: unknown type '{kind}'{closest(kind, URDF_JOINTS)} Types: {listed(URDF_JOINTS)}.")
         for side in ("parent", "child"):
             part = entry.find(side)
             name = part.get("link")
@@ -223,7 +223,7 @@ class _Reader:
                 )
         axis = entry.find("axis")
         text = "1 0 0" if axis is None else axis.get("xyz", "1 0 0")
-        if "axis" in JOINT_KINDS[KINDS[kind]].needs and not any(map(float, text.split())):
+        if "axis" in JOINT_KINDS[URDF_JOINTS[kind]].needs and not any(map(float, text.split())):
             raise self._error(axis, f"{what}: <axis xyz='{text}'> is no direction; give one, e.g. '0 0 1'")
         mimic = entry.find("mimic")
         if mimic is not None:
@@ -240,7 +240,7 @@ class _Reader:
         for joint in self.joints:
             given = joint.dynamics
             damping, friction = (float(given.damping or 0.0), float(given.friction or 0.0)) if given else (0.0, 0.0)
-            kind = JOINT_KINDS[KINDS[joint.type]]
+            kind = JOINT_KINDS[URDF_JOINTS[joint.type]]
             name = names[joint.name]
             if friction and kind.freedom:
                 left_out["Coulomb friction"].append(name)
@@ -275,7 +275,7 @@ def _body(link: Any, name: str) -> Body:
 
 
 def _joint(joint: Any, name: str, bodies: dict[str, str]) -> Joint:
-    kind = KINDS[joint.type]
+    kind = URDF_JOINTS[joint.type]
     needs = JOINT_KINDS[kind].needs
     R, position = _pose(joint.origin)
     axis = _three(joint.axis) if "axis" in needs else None

@@ -14,7 +14,7 @@ from kingpost.base.errors import SolverError
 #: Samples are kept about this often unless the user says otherwise (s).
 DEFAULT_OUTPUT_STEP = 0.01
 #: A ratio of two times is taken as whole if it is so to this relative precision: 0.3 / 0.1 is 3 to 2e-16.
-WHOLE = 1e-9
+WHOLE_RATIO = 1e-9
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def output_grid(t_start: float, t_end: float, output_step: float | None) -> Grid
     """Return the grid of a run whose solver chooses its own steps: one 'step' for each sample."""
     _check_times(t_start, t_end, output_step=output_step)
     if output_step is None:
-        samples = max(1, math.ceil((t_end - t_start) / DEFAULT_OUTPUT_STEP * (1 - WHOLE)))
+        samples = max(1, math.ceil((t_end - t_start) / DEFAULT_OUTPUT_STEP * (1 - WHOLE_RATIO)))
         return Grid(t_start, (t_end - t_start) / samples, 1, samples)
     return Grid(t_start, output_step, 1, _samples(t_start, t_end, output_step))
 
@@ -88,7 +88,7 @@ def _samples(t_start: float, t_end: float, output_step: float) -> int:
 def _whole(length: float, part: float) -> int | None:
     ratio = length / part
     n = round(ratio)
-    return n if n >= 1 and abs(ratio - n) <= WHOLE * n else None
+    return n if n >= 1 and abs(ratio - n) <= WHOLE_RATIO * n else None
 
 
 def _check_times(t_start: float, t_end: float, **steps: float | None) -> None:

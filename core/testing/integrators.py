@@ -31,7 +31,7 @@ from kingpost.testing.problems import (
 )
 
 #: Errors below this are rounding, not method error: about 1e5 steps of half a unit in the last place each.
-ROUNDING = 1e-11
+ERROR_ROUNDING = 1e-11
 #: A run whose error is larger has not yet reached the straight part of its convergence line.
 COARSE = 1e-2
 
@@ -139,7 +139,7 @@ def check_energy(subject: Subject) -> None:
     errors = {}
     for step in (0.04, 0.02, 0.01, 0.005):
         errors[step] = _energy_error(subject.run(pendulum(), 20.0, step)).max()
-    usable = [(h, e) for h, e in errors.items() if ROUNDING < e < COARSE]
+    usable = [(h, e) for h, e in errors.items() if ERROR_ROUNDING < e < COARSE]
     if len(usable) > 1:
         (h1, e1), (h2, e2) = usable[-2:]
         order = math.log(e1 / e2) / math.log(h1 / h2)
@@ -155,7 +155,7 @@ def check_time_dependence(subject: Subject) -> None:
     exact = np.sin(history.time) - np.sin(-3.0)
     error = np.abs(history["rail.displacement.rate"] - exact).max()
     # The derivatives of cos are bounded by 1, so the error is at most (length) h^order, twice that for safety.
-    allowed = 10.0 * step**subject.cls.order + ROUNDING if subject.fixed_step else 1e-7
+    allowed = 10.0 * step**subject.cls.order + ERROR_ROUNDING if subject.fixed_step else 1e-7
     assert error < allowed, f"{subject.cls.name}: the speed under a force cos(t) from t = -3 s is off by {error:.2e}"
 
 
@@ -176,7 +176,7 @@ def check_restart(subject: Subject) -> None:
     if subject.remembers:
         # What the method has forgotten at the restart must not cost it its order.
         finer = _restart_difference(subject, 0.005)
-        assert finer < ROUNDING + difference / 2 ** (subject.cls.order - 0.3), (
+        assert finer < ERROR_ROUNDING + difference / 2 ** (subject.cls.order - 0.3), (
             f"{subject.cls.name}: a restarted run differs by {difference:.2e}, with half the step by {finer:.2e}, more than "
             f"its order {subject.cls.order} allows"
         )
@@ -227,9 +227,9 @@ def check_order_closed_loop(subject: Subject) -> None:
     for halvings in range(14):
         step = 0.1 / 2**halvings
         points.append((step, *_closed_loop_errors(subject, step)))
-        if sum(all(ROUNDING < error < COARSE for error in errors) for _, *errors in points) == 3:
+        if sum(all(ERROR_ROUNDING < error < COARSE for error in errors) for _, *errors in points) == 3:
             break
-    usable = np.array([point for point in points if all(ROUNDING < error < COARSE for error in point[1:])])
+    usable = np.array([point for point in points if all(ERROR_ROUNDING < error < COARSE for error in point[1:])])
     name, declared = subject.cls.name, subject.cls.order
     assert len(usable) >= 2, f"{name}: no two steps give usable errors on a pinned rod: {points}"
     coarse, fine = usable[-2:]
@@ -294,14 +294,14 @@ def measured_order(subject: Subject, mechanism: Mechanism, solution: Callable[[F
         for halvings in range(14):
             step = 0.1 / 2**halvings
             points.append((error_at_end(subject, mechanism, solution, step=step)[0], step))
-            if sum(ROUNDING < error < COARSE for error, _ in points) == 4:
+            if sum(ERROR_ROUNDING < error < COARSE for error, _ in points) == 4:
                 break
     else:
         for exponent in np.arange(3.0, 9.5, 0.5):
             error, steps = error_at_end(subject, mechanism, solution, tolerance=10.0**-exponent)
             points.append((error, 1.0 / steps))
-    usable = [(error, step) for error, step in points if ROUNDING < error < COARSE]
-    assert len(usable) >= 2, f"{subject.cls.name}: no two steps give an error between {ROUNDING} and {COARSE}: {points}"
+    usable = [(error, step) for error, step in points if ERROR_ROUNDING < error < COARSE]
+    assert len(usable) >= 2, f"{subject.cls.name}: no two steps give an error between {ERROR_ROUNDING} and {COARSE}: {points}"
     if subject.fixed_step:
         usable = usable[-2:]
     errors, steps_taken = np.log(np.array(usable)).T

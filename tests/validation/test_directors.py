@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Joint, LoadRequest, Mechanism, simulate
-from kingpost.equations.consistency import consistent_start, without_redundant_rows
+from kingpost.equations.consistency import consistent_start
+from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.loads.joint_loads import derive_loads
 from kingpost.mechanism.closures import Closure
 from kingpost.multibody.assembly import assemble

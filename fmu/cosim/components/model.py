@@ -164,14 +164,14 @@ class RunningModel(Running):
         # where somebody asks for them later, from the two rows.
         asked_for = places.going_back or self._beyond
         in_order = rows == list(range(len(inputs)))
-        row = places.u.reshape(1, -1) if in_order and not asked_for else self._u if asked_for else self._u[:1].copy()
-        self._steady = self._kernel.loop(self._x, row, self._p, self._y)
+        fed = places.u.reshape(1, -1) if in_order and not asked_for else self._u if asked_for else self._u[:1].copy()
+        self._steady = self._kernel.loop(self._x, fed, self._p, self._y)
         #: What brings the inputs there before such a step, if anything has to.
         self._feed: Callable[[], Any] | None = None
         if rows and rows == list(range(rows[0], rows[-1] + 1)) and not asked_for:
-            self._feed = None if in_order else partial(np.copyto, row[0, rows[0] : rows[-1] + 1], self.inputs)
+            self._feed = None if in_order else partial(np.copyto, fed[0, rows[0] : rows[-1] + 1], self.inputs)
         elif rows:
-            self._feed = partial(row.__setitem__, (slice(None), self._places), self.inputs)
+            self._feed = partial(fed.__setitem__, (slice(None), self._places), self.inputs)
         self._go = self._steady.steady(self._own, self._count)
         #: Puts the outputs where they are taken from.
         self._show: Callable[[], Any] = partial(self._y[0].take, self._taken, None, self.outputs, "clip")

@@ -26,7 +26,7 @@ ROOT = f"{PACKAGE}.fmu.export.python.runtime.rebuilding"
 #: The built-in plugins that a model can be made of; commands, models and file formats do not travel along.
 PLUGINS = tuple(f"{PACKAGE}.plugins.{kind}.hooks" for kind in ("formulations", "integrators", "joint_loads", "forces"))
 #: What else a plugin file that travels along may bring: the kinds that this package declares, and what they derive from.
-KINDS = (f"{PACKAGE}.fmu.hooks", f"{PACKAGE}.fmu.cosim.masters.interface")
+DECLARED_KINDS = (f"{PACKAGE}.fmu.hooks", f"{PACKAGE}.fmu.cosim.masters.interface")
 #: Packages that hold what a model needs, and offer more.
 CUT_SHORT = ("fmu", "fmu.export", "fmu.cosim", "fmu.cosim.masters")
 #: The oldest Python that can run the package.
@@ -60,7 +60,7 @@ def copy_package() -> PackageCopy:
     # SciPy is imported where samples are interpolated, and by solvers.
     needed = {"scipy"}
     # Plugin files that travel along may use any public name.
-    waiting = [PACKAGE, ROOT, *PLUGINS, *KINDS, *(f"{PACKAGE}.{place}" for place in PLACES)]
+    waiting = [PACKAGE, ROOT, *PLUGINS, *DECLARED_KINDS, *(f"{PACKAGE}.{place}" for place in PLACES)]
     # What these offer beyond the engine has no place in an FMU.
     instead = {f"{PACKAGE}.{name}": '"""The part of this package that runs inside FMUs."""\n' for name in CUT_SHORT}
     # Modules that are only imported inside functions travel along, but what they need is not needed at once.

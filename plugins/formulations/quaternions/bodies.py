@@ -28,7 +28,7 @@ from kingpost.plugins.formulations.body_coordinates import BodyKinematics
 from kingpost.symbols.screws import Pose, quaternion_conjugate, quaternion_product, quaternion_rate, quaternion_rpy
 
 #: The joints that a body may hang by.
-KINDS = ("spherical", "free")
+CARRYING_JOINTS = ("spherical", "free")
 
 
 def convective(q: Any) -> Any:
@@ -204,9 +204,9 @@ def coordinate_quantities(joint: Joint) -> tuple[Quantity, ...]:
 def check_tree(mechanism: Mechanism) -> None:
     """Refuse what is not a set of bodies that hang on the world one by one."""
     ways = "use formulation 'directors', 'nullspace' or 'kane' for this machine"
-    purpose = f"formulation 'quaternions' is for single bodies on the world with joints that are {' or '.join(KINDS)}"
+    purpose = f"formulation 'quaternions' is for single bodies on the world with joints that are {' or '.join(CARRYING_JOINTS)}"
     for joint in mechanism.joints:
-        if joint.kind not in KINDS:
+        if joint.kind not in CARRYING_JOINTS:
             raise MechanismError(f"{purpose}; joint '{joint.name}' is {joint.kind}: {ways}")
         if joint.parent != "world":
             raise MechanismError(f"{purpose}; joint '{joint.name}' hangs '{joint.child}' on '{joint.parent}': {ways}")
