@@ -175,7 +175,7 @@ def test_the_heavy_top_keeps_energy_and_has_the_multipliers_of_the_full_method()
     sizes = (1, 1, full.nq, full.nv, full.nq, full.nv, full.constraints.count)
     t, length, q0, v0, q1, v1, lam = symbols = [ca.MX.sym("i", size) for size in sizes]
     s = Interval(t, length, q0, v0, ca.MX(0, 1), ca.MX(0, 1), ca.MX(0, 1), ca.MX(p), ca.MX(0, 1))
-    balance = ca.Function("balance", symbols, [method.balance(parts, s, q1, v1, lam), parts.A(s, t, (q0 + q1) / 2)])
+    balance = ca.Function("balance", symbols, [method.balance(parts, s, q1, v1, lam), parts.A(s, s.start, (q0 + q1) / 2)])
     for k in range(0, steps, 7):
         state = (0.0, h, q[k], v[k], q[k + 1], v[k + 1])
         missing, G = (np.asarray(part) for part in balance(*state, np.zeros(lam.numel())))
