@@ -69,11 +69,11 @@ class NewtonOptions:
 class StepProblem:
     """The equations of one step; x is the state before it, followed by what the integrator remembers."""
 
-    #: (t, x, u, p, h) -> first guess of the scaled unknowns z, and factors that the residual needs.
+    #: (t, x, u, p, h) -> first guess of the scaled unknowns y, and factors that the residual needs.
     guess: ca.Function
-    #: (z, t, x, u, p, h, factors) -> scaled residual.
+    #: (y, t, x, u, p, h, factors) -> scaled residual.
     residual: ca.Function
-    #: (z, t, x, u, p, h, factors) -> state after the step, and what is remembered.
+    #: (y, t, x, u, p, h, factors) -> state after the step, and what is remembered.
     following: ca.Function
     #: What each row of the residual says.
     rows: tuple[str, ...]
@@ -109,17 +109,17 @@ class _Newton:
         self.problem, self.iterations = problem, integrator.options.iterations
         self.restart = _restart(integrator, equations)
         names, result = problem.residual.name_in(), problem.residual.name_out(0)
-        #: (z, t, x, u, p, h, factors) -> matrix of the iteration, residual.
+        #: (y, t, x, u, p, h, factors) -> matrix of the iteration, residual.
         self.matrix = problem.residual.factory("kp_matrix", names, [f"jac:{result}:{names[0]}", result])
 
     def solved(self, known: list[ca.MX]) -> ca.MX:
         """Return the state after a step, or NaN."""
         problem = self.problem
         guess, factors = problem.guess.call(known)
-        (z,) = self._solver(self.iterations).call([guess, *known, factors])
-        left = _mean(problem.residual(z, *known, factors))
-        (z,) = self._acceptance().call([left <= ACCEPTED, z, *known, factors])
-        return problem.following(z, *known, factors)
+        (y,) = self._solver(self.iterations).call([guess, *known, factors])
+        left = _mean(problem.residual(y, *known, factors))
+        (y,) = self._acceptance().call([left <= ACCEPTED, y, *known, factors])
+        return problem.following(y, *known, factors)
 
     def _solver(self, iterations: int) -> ca.Function:
         options: dict[str, Any] = {
@@ -132,7 +132,7 @@ class _Newton:
         return ca.rootfinder(WATCHED, "fast_newton", self.problem.residual, options)
 
     def _acceptance(self) -> ca.Function:
-        """Return the function (accepted, z, t, x, u, p, h, factors) -> z, or after a further iteration z or NaN."""
+        """Return the function (accepted, y, t, x, u, p, h, factors) -> y, or after a further iteration y or NaN."""
         residual = self.problem.residual
         given = [ca.MX.sym(f"i{k}", residual.numel_in(k)) for k in range(residual.n_in())]
         (further,) = self._solver(1).call(given)
@@ -273,11 +273,11 @@ def _iterated(
     problem, most = newton.problem, newton.iterations
     known: list[Any] = [t, x, u, p, h]
     guess, factors = problem.guess.call(known)
-    z = np.asarray(guess).ravel()
+    y = np.asarray(guess).ravel()
     history: list[float] = []
     worst, solves, moved = 0, 0, np.inf
     for iteration in range(most + 1):
-        matrix, left = (np.asarray(part.full()) for part in newton.matrix.call([z, *known, factors]))
+        matrix, left = (np.asarray(part.full()) for part in newton.matrix.call([y, *known, factors]))
         left = left.ravel()
         finite = np.isfinite(left).all()
         worst = int(np.abs(left).argmax() if finite else np.isfinite(left).argmin())
@@ -291,12 +291,12 @@ def _iterated(
         moved = float(np.abs(change).mean())
         if history[-1] <= ROUND_OFF or iteration == most:
             break
-        z, solves = z - change, solves + 1
+        y, solves = y - change, solves + 1
         if np.abs(change).max() <= SMALL_STEP:
             break
     converged = bool(np.isfinite(left).all() and (np.abs(left).mean() <= ACCEPTED or moved <= SETTLED))
     record = NewtonRecord(tuple(history), solves, converged, problem.rows[worst], t, h, halvings)
-    return record, np.asarray(problem.following(z, *known, factors)).ravel()
+    return record, np.asarray(problem.following(y, *known, factors)).ravel()
 
 
 #: Steps that are repeated to see how many iterations they take.
