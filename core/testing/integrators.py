@@ -18,7 +18,11 @@ from kingpost.results.history import History
 from kingpost.simulation.run import Simulation
 from kingpost.simulation.simulate import prepare
 from kingpost.testing.problems import (
+    EFFORT,
+    LAG,
     ROD_MASS,
+    lagging_cart,
+    lagging_cart_solution,
     oscillator,
     oscillator_solution,
     pendulum,
@@ -159,6 +163,19 @@ def check_time_dependence(subject: Subject) -> None:
     assert error < allowed, f"{subject.cls.name}: the speed under a force cos(t) from t = -3 s is off by {error:.2e}"
 
 
+def check_states_of_forces(subject: Subject) -> None:
+    """States of forces, which are neither coordinates nor speeds, are advanced with the rest."""
+    step = 0.01
+    history = subject.run(lagging_cart(), 1.0, step)
+    exact = lagging_cart_solution(history.time)
+    found = history["rail.displacement.rate"], history["drive.effort"]
+    # Of e' = -e/T the error is at most (t/T) (h/T)^order in parts of the effort, with constants below two.
+    allowed = 4 * EFFORT * (step / LAG) ** subject.cls.order + ERROR_ROUNDING if subject.fixed_step else 1e-6
+    for what, numbers, expected in zip(("speed", "effort"), found, exact, strict=True):
+        error = float(np.abs(numbers - expected).max())
+        assert error < allowed, f"{subject.cls.name}: the {what} of a drive that lags is off by {error:.2e}"
+
+
 def check_input_jump(subject: Subject) -> None:
     """An input that jumps between two samples acts from that sample on, and not before."""
     settings = {"amplitude": 0.0}
@@ -272,6 +289,7 @@ INTEGRATOR_CHECKS: tuple[Callable[[Subject], None], ...] = (
     check_tolerance,
     check_energy,
     check_time_dependence,
+    check_states_of_forces,
     check_input_jump,
     check_restart,
     check_repeatable,

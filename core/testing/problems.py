@@ -116,6 +116,27 @@ def pushed_mass() -> Mechanism:
     )
 
 
+#: Time constant (s) and effort (N) of :func:`lagging_cart`.
+LAG, EFFORT = 0.5, 3.0
+
+
+def lagging_cart() -> Mechanism:
+    """A mass of 2 kg on a rail, pushed by a drive whose effort is a state: T e' + e = 3 N."""
+    drive = {"stiffness": 0.0, "damping": 0.0, "effort": EFFORT, "time_constant": LAG}
+    return Mechanism(
+        "lagging-cart",
+        bodies=(Body("cart", mass=2.0, inertia=(1.0, 1.0, 1.0)),),
+        joints=(Joint("rail", "prismatic", "world", "cart", axis=(1, 0, 0)),),
+        forces=(ForceElement("joint-actuator", name="drive", coordinate="rail.displacement", **drive),),
+    )
+
+
+def lagging_cart_solution(t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the speed and the effort of :func:`lagging_cart`."""
+    settled = 1 - np.exp(-t / LAG)
+    return EFFORT / 2.0 * (t - LAG * settled), EFFORT * settled
+
+
 def welded() -> Mechanism:
     """A body welded to the world: nothing can move."""
     return Mechanism(
