@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -196,8 +197,8 @@ def own(tmp_path):
     """The built-in plugins, and those above."""
     path = tmp_path / "drives.py"
     path.write_text(
-        "import kingpost\nfrom tests.validation.test_states_of_forces import Curious, Forgetful, Integral\n"
-        "@kingpost.hookimpl\ndef kingpost_register_forces():\n    return [Integral, Forgetful, Curious]\n"
+        "import kingpost\nfrom tests.validation.test_states_of_forces import Curious, Fading, Forgetful, Integral\n"
+        "@kingpost.hookimpl\ndef kingpost_register_forces():\n    return [Integral, Forgetful, Curious, Fading]\n"
     )
     return PluginSet([path], entry_points=False)
 
@@ -239,8 +240,6 @@ class Naive(StepMap):
     order = 1
 
     def step(self, equations, t, x, u, p, h):
-        import casadi as ca
-
         q, v = equations.split(x)
         v = v + h * equations.accelerations(t, q, v, u, p)
         return ca.vertcat(q + h * equations.kinematics(q, v, p), v)
@@ -249,3 +248,32 @@ class Naive(StepMap):
 def test_an_integrator_that_does_not_know_them_is_told_what_to_do():
     with pytest.raises(PluginError, match=r"states beside its coordinates and speeds \(drive.effort.*equations.acting"):
         end(integrator=Naive, step=0.01)
+
+
+class Fading(Force):
+    """A moment about the z axis of a body that dies out."""
+
+    name = "fading-moment"
+
+    def states(self, mechanism):
+        return (ForceState("moment", "N.m", 2.0),)
+
+    def loads(self, kinematics):
+        moment = kinematics.state("moment")
+        wrench = ca.vertcat(ca.SX(2, 1), moment, ca.SX(3, 1))
+        return Loads(wrenches={"ball": wrench}, rates={"moment": -moment / LAG})
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "midpoint", "bdf2", "generalized-alpha", "quaternion-energy-momentum"])
+def test_bodies_in_quaternions_carry_them(own, integrator):
+    """A ball that spins up about one axis: w = M0 T / J (1 - exp(-t/T))."""
+    spin = Joint("pivot", "spherical", "world", "ball")
+    ball = Mechanism("ball", [Body("ball", 1.0, inertia=(0.4, 0.4, 0.4))], [spin], [ForceElement("fading-moment", name="m")])
+    expected = np.array([2.0 * LAG / 0.4 * (1 - np.exp(-0.6 / LAG)), 2.0 * np.exp(-0.6 / LAG)])
+    errors = []
+    for step in (0.02, 0.01):
+        arguments = {"integrator": integrator, "step": step, "output_step": 0.6, "plugins": own, "backend": "vm"}
+        history = simulate(ball, 0.6, formulation="quaternions", **arguments)
+        errors.append(np.abs([history["pivot.wz"][-1], history["m.moment"][-1]] - expected))
+    order = own.integrators.get(integrator).order
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.1)
