@@ -14,6 +14,7 @@ from kingpost.base.version import __version__
 from kingpost.fmu.cosim.layout import Layout
 from kingpost.fmu.cosim.plan import steps_per_sample
 from kingpost.fmu.running.record import software
+from kingpost.mechanism.geometry import joined
 from kingpost.results.history import History
 
 
@@ -32,6 +33,7 @@ def make_history(
     energy = np.zeros_like(power)
     energy[1:] = np.cumsum((power[1:] + power[:-1]) / 2 * np.diff(times)[:, None], axis=0)
     plan, system = layout.plan, layout.plan.system
+    geometry = joined({name: described.geometry for name, described in plan.components.items() if described.geometry})
     record = {
         "kingpost": __version__,
         "outcome": outcome,
@@ -46,6 +48,7 @@ def make_history(
             "order": list(plan.order),
             "algebraic_loops": [str(loop) for loop in plan.loops],
         },
+        **({"geometry": geometry} if geometry else {}),
         "parameters": {},
         "inputs": {},
         "start_values": {

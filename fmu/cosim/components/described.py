@@ -107,6 +107,8 @@ class Described(ABC):
     facts: Mapping[str, Any] = field(default_factory=dict)
     #: Start values that were set.
     settings: Mapping[str, Any] = field(default_factory=dict)
+    #: Where its bodies, joints and lines are, as far as it says.
+    geometry: Mapping[str, Any] = field(default_factory=dict)
 
     @abstractmethod
     def feedthrough(self, output: str) -> tuple[str, ...] | None:

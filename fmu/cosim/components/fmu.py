@@ -127,6 +127,7 @@ def open_component(component: Component) -> FmuComponent:
             "once_per_process": fmu.can("canBeInstantiatedOnlyOncePerProcess"),
         },
         settings={name: list(values) if len(values) != 1 else values[0] for name, values in starts.items()},
+        geometry=fmu.annotation.get("geometry") or {},
         fmu=fmu,
         variables=variables,
         starts=starts,

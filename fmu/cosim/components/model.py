@@ -88,6 +88,7 @@ def open_model(component: Component, plugins: PluginSet) -> ModelComponent:
             "posed": problem_record(model.problem),
         },
         settings=dict(component.settings),
+        geometry=model.geometry,
         ports=port_members(definition, set(signals)),
         continuing=continuing_inputs(definition),
         model=model,
