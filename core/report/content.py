@@ -60,7 +60,7 @@ def make_content(history: History, options: Options) -> dict[str, Any]:
     units = {channel.name: channel.unit for channel in history.channels}
     numbers = {name: extremes(history.time[first:], history[name][first:]) for name in shown}
     record = history.provenance.get("geometry") or {}
-    geometry = Geometry.read(record, tuple(record.get("bodies", {})))
+    geometry = Geometry.read(record, tuple(record.get("bodies") or ()))
     logarithmic = {name for panel in inventory.panels if panel.log for name in panel.names}
     content: dict[str, Any] = {
         "title": options.title or _title(history),

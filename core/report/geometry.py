@@ -66,7 +66,17 @@ class Geometry:
 
     @staticmethod
     def read(record: Mapping[str, Any], bodies: tuple[str, ...]) -> Geometry:
-        """Return what ``record`` (provenance["geometry"]) says about ``bodies``, the ones whose poses are known."""
+        """Return what ``record`` (provenance["geometry"]) says about ``bodies``, the ones whose poses are known.
+
+        A record that does not have the form of one, in a file from somewhere, says nothing.
+        """
+        try:
+            return Geometry._read(record, bodies)
+        except (KeyError, TypeError, AttributeError, ValueError):
+            return Geometry({}, {}, (), ())
+
+    @staticmethod
+    def _read(record: Mapping[str, Any], bodies: tuple[str, ...]) -> Geometry:
         there = {*bodies, WORLD}
         entries = {name: entry for name, entry in record.get("bodies", {}).items() if name in there}
         joints, closures = (

@@ -58,7 +58,7 @@ def make_scene(history: History, inventory: Inventory, loads: tuple[JointLoad, .
         "arrows": [arrow for load in loads if (arrow := _arrow(history, load, geometry, rows)) is not None],
         **_extent(geometry, poses, shapes),
     }
-    if not record:
+    if not geometry.centres:
         scene["note"] = "The result records no geometry: bodies are shown as boxes at their origins, without links."
     return scene
 

@@ -12,8 +12,8 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.version import __version__
 from kingpost.fmu.cosim.layout import Layout
-from kingpost.fmu.cosim.plan import steps_per_sample
-from kingpost.fmu.running.record import software
+from kingpost.fmu.cosim.plan import Plan, steps_per_sample
+from kingpost.fmu.running.record import machine_record, software
 from kingpost.mechanism.geometry import joined
 from kingpost.results.history import History
 
@@ -33,7 +33,6 @@ def make_history(
     energy = np.zeros_like(power)
     energy[1:] = np.cumsum((power[1:] + power[:-1]) / 2 * np.diff(times)[:, None], axis=0)
     plan, system = layout.plan, layout.plan.system
-    geometry = joined({name: described.geometry for name, described in plan.components.items() if described.geometry})
     record = {
         "kingpost": __version__,
         "outcome": outcome,
@@ -48,7 +47,7 @@ def make_history(
             "order": list(plan.order),
             "algebraic_loops": [str(loop) for loop in plan.loops],
         },
-        **({"geometry": geometry} if geometry else {}),
+        **_machines(plan),
         "parameters": {},
         "inputs": {},
         "start_values": {
@@ -69,6 +68,21 @@ def make_history(
         **software(),
     }
     return History(times, layout.channels, np.hstack([rows, energy]), record)
+
+
+def _machines(plan: Plan) -> dict[str, Any]:
+    """Return the geometry of all machines in the system, and the joints whose loads were recorded, under their full names."""
+    parts = {
+        name: machine_record(described.machine, {signal for owner, signal in plan.recorded if owner == name})
+        for name, described in plan.components.items()
+    }
+    geometry = joined({name: part["geometry"] for name, part in parts.items() if "geometry" in part})
+    loads = {name: part["loads"] for name, part in parts.items() if "loads" in part}
+    joints = {f"{name}.{joint}": entry for name, record in loads.items() for joint, entry in record["joints"].items()}
+    methods = dict.fromkeys(str(record.get("method", "")) for record in loads.values())
+    conventions = dict.fromkeys(str(record.get("convention", "")) for record in loads.values())
+    told = {"method": ", ".join(methods), "convention": "; ".join(conventions), "joints": joints}
+    return {**({"geometry": geometry} if geometry else {}), **({"loads": told} if joints else {})}
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
