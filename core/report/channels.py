@@ -10,6 +10,7 @@ from kingpost.base.channel_roles import GRAVITY, MOTION, ORIENTATION, POSITION, 
 from kingpost.base.channels import Channel
 from kingpost.base.load_frames import COMPONENTS
 from kingpost.results.history import History
+from kingpost.results.line_groups import ANGLES, by_size, peak
 from kingpost.results.monitor_channels import MONITOR_GROUPS
 
 POSE = (*POSITION, *ORIENTATION)
@@ -91,7 +92,7 @@ def take_inventory(history: History) -> Inventory:
     if all(name in history and (history[name] == history[name][0]).all() for name in GRAVITY):
         used |= set(GRAVITY)
     rest = [channel for channel in history.channels if channel.name not in used]
-    panels = (*_panels(rest, roles), *_motion_panels(history, moving), *_monitor_panels(history))
+    panels = (*_panels(rest, roles, history), *_motion_panels(history, moving), *_monitor_panels(history))
     return Inventory(loads, posed, moving, residuals, monitors, panels)
 
 
@@ -121,10 +122,12 @@ def _owners(history: History, group: str, parts: tuple[str, ...]) -> tuple[str, 
     return tuple(owner for owner in owners if all(f"{owner}.{group}.{part}" in history for part in parts))
 
 
-def _panels(channels: list[Channel], roles: Mapping[str, Role]) -> list[Panel]:
-    """Group like quantities: the same role and unit, with a plot of its own for each owner of several."""
+def _panels(channels: list[Channel], roles: Mapping[str, Role], history: History) -> list[Panel]:
+    """Group like quantities: the same role, unit and size, with a plot of its own for each owner of several."""
     groups: dict[tuple[Role, str], list[str]] = {}
     for channel in channels:
+        if peak(history[channel.name]) == 0.0:
+            continue
         groups.setdefault((roles[channel.name], channel.unit), []).append(channel.name)
     order = list(TITLES)
     panels = []
@@ -137,8 +140,9 @@ def _panels(channels: list[Channel], roles: Mapping[str, Role]) -> list[Panel]:
             together.setdefault(owner if alone else "", []).append(name)
         for owner, group in together.items():
             title = group[0] if len(group) == 1 else f"{TITLES[role]}: {owner}" if owner else TITLES[role]
-            for start in range(0, len(group), MANY_LINES):
-                panels.append(Panel(title, unit, tuple(group[start : start + MANY_LINES]), TITLES[role]))
+            for alike in by_size(group, lambda name: history[name]) if unit in ANGLES else [group]:
+                for start in range(0, len(alike), MANY_LINES):
+                    panels.append(Panel(title, unit, tuple(alike[start : start + MANY_LINES]), TITLES[role]))
     return panels
 
 
