@@ -86,7 +86,7 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
     if simulation.mechanism.closures:
         rows.insert(1, ("closures", _closures(simulation)))
     rows += channel_rows(history, history.channels[: simulation.equations.nq])
-    rows += [(f"{joint.name} turned", _attitude(history, joint.name)) for joint in _free(simulation)[:SHOWN]]
+    rows += [(f"{joint.name} turned", _attitude(history, joint)) for joint in _free(simulation, history)[:SHOWN]]
     rows += [(joint, _load_summary(history, joint)) for joint in list(loads["joints"])[:SHOWN]]
     rows += more_row(len(loads["joints"]), "joints with loads")
     return [*rows, file_row(files)]
@@ -108,16 +108,17 @@ def _closures(simulation: Simulation) -> str:
     return f"{words}; redundant, loads by least squares: {listed(redundant)}" if redundant else words
 
 
-def _free(simulation: Simulation) -> list[Joint]:
+def _free(simulation: Simulation, history: History) -> list[Joint]:
     """Return the joints whose orientation is a quaternion, which nobody reads."""
-    return [joint for joint in simulation.mechanism.joints if joint.kind == "free"]
+    free = [joint for joint in simulation.mechanism.joints if joint.kind == "free"]
+    return [joint for joint in free if all(quantity.name in history for quantity in joint.positions)]
 
 
-def _attitude(history: History, joint: str) -> str:
+def _attitude(history: History, joint: Joint) -> str:
     """Return roll, pitch and yaw of a free joint (R = Rz Ry Rx), in degrees: the last ones, and the extremes."""
     import numpy as np
 
-    w, x, y, z = history.select([f"{joint}.{name}" for name in ("qw", "qx", "qy", "qz")]).T
+    w, x, y, z = history.select([quantity.name for quantity in joint.positions[3:]]).T
     roll = np.unwrap(np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)))
     pitch = np.arcsin(np.clip(2 * (w * y - x * z), -1.0, 1.0))
     yaw = np.unwrap(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))

@@ -69,6 +69,8 @@ class Inventory:
     #: What monitors add: energy balance, momentum, errors and quality of constraints.
     monitors: tuple[str, ...]
     panels: tuple[Panel, ...]
+    #: What would have a plot, but is zero throughout.
+    zero: tuple[str, ...] = ()
 
     @property
     def plotted(self) -> tuple[str, ...]:
@@ -92,8 +94,10 @@ def take_inventory(history: History) -> Inventory:
     if all(name in history and (history[name] == history[name][0]).all() for name in GRAVITY):
         used |= set(GRAVITY)
     rest = [channel for channel in history.channels if channel.name not in used]
-    panels = (*_panels(rest, roles, history), *_motion_panels(history, moving), *_monitor_panels(history))
-    return Inventory(loads, posed, moving, residuals, monitors, panels)
+    zero = tuple(channel.name for channel in rest if peak(history[channel.name]) == 0.0)
+    drawn = [channel for channel in rest if channel.name not in zero]
+    panels = (*_panels(drawn, roles, history), *_motion_panels(history, moving), *_monitor_panels(history))
+    return Inventory(loads, posed, moving, residuals, monitors, panels, zero)
 
 
 def _joint_loads(history: History, roles: Mapping[str, Role]) -> tuple[JointLoad, ...]:
@@ -126,8 +130,6 @@ def _panels(channels: list[Channel], roles: Mapping[str, Role], history: History
     """Group like quantities: the same role, unit and size, with a plot of its own for each owner of several."""
     groups: dict[tuple[Role, str], list[str]] = {}
     for channel in channels:
-        if peak(history[channel.name]) == 0.0:
-            continue
         groups.setdefault((roles[channel.name], channel.unit), []).append(channel.name)
     order = list(TITLES)
     panels = []

@@ -79,6 +79,7 @@ def make_content(history: History, options: Options) -> dict[str, Any]:
             {"title": panel.title, "unit": panel.unit, "role": panel.role, "names": list(panel.names), "log": panel.log}
             for panel in inventory.panels
         ],
+        "zero": list(inventory.zero),
         "monitors": describe_monitors(history, inventory.monitors),
         "scene": make_scene(history, inventory, loads),
         "joints": [_joint(history, load, geometry, first) for load in loads],
