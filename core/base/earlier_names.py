@@ -84,7 +84,8 @@ EARLIER_NAMES: Mapping[str, tuple[str, ...]] = {
     "fmu.running.modelexchange": ("fmu.instance.modelexchange",),
     "fmu.running.variables": ("fmu.file.variables",),
     "fmu.setpoints": ("fmu.interface.setpoints",),
-    "fmu.units": ("fmu.interface.units",),
+    "fmu.interface.units": ("base.units",),
+    "fmu.units": ("base.units",),
 }
 
 

@@ -229,15 +229,18 @@ def _conversion(connection: Connection, source: Signal, target: Signal, where: s
     """Return factor and offset; without a factor that is given, units must be equal, or convertible if that is asked for."""
     if connection.factor is not None:
         return connection.factor, connection.offset
-    if not source.unit or not target.unit or source.unit == target.unit:
+    if not source.unit or not target.unit:
+        return 1.0, connection.offset
+    if source.unit == target.unit and (None in (source.dimension, target.dimension) or source.dimension == target.dimension):
         return 1.0, connection.offset
     said = f"{where}: '{source.name}' is in {source.unit}, '{target.name}' in {target.unit}"
-    one, other = source.dimension, target.dimension
-    if one is None or other is None or one.exponents != other.exponents:
+    change = source.dimension.to(target.dimension) if source.dimension is not None and target.dimension is not None else None
+    if change is None:
         raise CosimError(f"{said}, which do not fit; connect others, or give the factor between them")
-    factor = one.factor / other.factor
-    if abs(factor - 1) < 1e-12:
+    factor, offset = change
+    if change == (1.0, 0.0):
         return 1.0, connection.offset
     if not connection.convert:
-        raise CosimError(f"{said}; write convert = true to have it multiplied by {factor:.9g}, or give a factor")
-    return factor, connection.offset
+        added = f" and {offset:.9g} added" if offset else ""
+        raise CosimError(f"{said}; write convert = true to have it multiplied by {factor:.9g}{added}, or give a factor")
+    return factor, offset + connection.offset
