@@ -70,7 +70,7 @@ EARLIER_NAMES: Mapping[str, tuple[str, ...]] = {
     "values": ("mechanism.values",),
     "version": ("base.version",),
     "fmu.archive": ("fmu.export.archive",),
-    "fmu.cosim.ssp": ("fmu.cosim.description.ssp",),
+    "fmu.cosim.ssp": ("fmu.cosim.description.ssp.reading",),
     "fmu.cosim.system": ("fmu.cosim.description.system",),
     "fmu.cosim.systemfile": ("fmu.cosim.description.system_file",),
     "fmu.description": ("fmu.interface.description",),

@@ -69,7 +69,7 @@ WORDS = {
     "liter": "L", "litre": "L", "knot": "kn", "knots": "kn", "kts": "kn", "none": "1", "percent": "%", "kmh": "km/h",
 }  # fmt: skip
 #: Other ways to write a product or a power.
-_SPELLINGS = str.maketrans({" ": ".", "·": ".", "*": ".", "^": None, "²": "2", "³": "3", "[": None, "]": None})
+_SPELLINGS = str.maketrans({" ": ".", "·": ".", "*": ".", "^": None, "²": "2", "³": "3", "_": "/"})
 _FACTOR = re.compile(r"([A-Za-z%]+|1)(-?\d{1,2})?\Z")
 #: Hints in a message.
 MOST_HINTS = 3
@@ -104,10 +104,14 @@ class Unit:
 
 @lru_cache(maxsize=1024)
 def parse_unit(text: str) -> Unit:
-    """Return a unit: factors joined by dots, exponents after them, divisors after slashes, of which one may be in brackets."""
+    """Return a unit: factors joined by dots, exponents after them, divisors after slashes, several of them in parentheses.
+
+    It may stand in square brackets, and a single dash is a pure number.
+    """
     factor, exponents = 1.0, dict.fromkeys(BASE, 0)
     try:
-        for name, power in _factors("1" if text == "-" else text):
+        bare = text[1:-1] if text[:1] + text[-1:] == "[]" else text
+        for name, power in _factors("1" if bare == "-" else bare):
             scale, parts = _symbol(name)
             factor *= scale**power
             for base, exponent in parts.items():

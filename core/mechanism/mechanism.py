@@ -63,7 +63,8 @@ class Mechanism:
     @cached_property
     def other_units(self) -> Mapping[str, str]:
         """Parameters and inputs whose numbers are not in SI units, and what they are in; formulas take them as they are."""
-        return {entry.name: entry.unit for entry in (*self.parameters, *self.inputs) if not parse_unit(entry.unit).coherent}
+        symbols: tuple[Parameter | Input, ...] = (*self.parameters, *self.inputs)
+        return {symbol.name: symbol.unit for symbol in symbols if not parse_unit(symbol.unit).coherent}
 
     @property
     def coordinates(self) -> tuple[Quantity, ...]:

@@ -108,8 +108,9 @@ def block_model(
     names = [entry.name for entry in entries]
     if len(set(names)) < len(names):
         raise ExportError(f"block '{block.name}': two of its variables have the same name: {', '.join(sorted(names))}")
-    for entry in (*block.states, *block.outputs):
-        check_unit(f"block '{block.name}': '{entry.name}'", entry.unit)
+    shown: tuple[State | Channel, ...] = (*block.states, *block.outputs)
+    for variable in shown:
+        check_unit(f"block '{block.name}': '{variable.name}'", variable.unit)
     mechanism = Mechanism(block.name, (), (), parameters=block.parameters, inputs=block.inputs, description=block.description)
     states = tuple(ForceState(state.name, state.unit, state.start) for state in block.states)
     assembly = assembled(mechanism, {}, states)

@@ -175,7 +175,7 @@ def _read(fmu: Path) -> tuple[dict[str, str], dict[str, Any]]:
     except (OSError, KeyError, ValueError, zipfile.BadZipFile, ElementTree.ParseError) as error:
         raise FileError(f"'{fmu}' is no FMU that Kingpost exported ({error})") from None
     units = {}
-    for element in tree.find("ModelVariables") or ():
+    for element in tree.iterfind("ModelVariables/*"):
         if element.get("causality") in ("input", "output"):
             real = element.find("Real")
             units[str(element.get("name"))] = str((element if real is None else real).get("unit"))

@@ -31,6 +31,7 @@ from kingpost.base.units import Unit, check_unit, parse_unit
         ("L/min", 1e-3 / 60, {"m": 3, "s": -1}),
         ("kn", 1852 / 3600, {"m": 1, "s": -1}),
         ("W.s/J", 1.0, {}),
+        ("[mm]", 1e-3, {"m": 1}),
         ("bar", 1e5, {"kg": 1, "m": -1, "s": -2}),
     ],
 )
@@ -77,7 +78,7 @@ def test_two_units_of_one_name_need_not_be_the_same():
     ("text", "hint"),
     [
         ("tons", "'t'"), ("Nm", "'N.m'"), ("N m", "'N.m'"), ("m^2", "'m2'"), ("degrees/s", "'deg/s'"), ("Mpa", "'MPa'"),
-        ("°C", "'degC'"), ("[mm]", "'mm'"), ("Kg", "'kg'"),
+        ("°C", "'degC'"), ("kg_m3", "'kg/m3'"), ("Kg", "'kg'"),
     ],
 )  # fmt: skip
 def test_an_unknown_unit_is_refused_with_those_that_may_be_meant(text, hint):
