@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,12 @@ ECCO = {
     "RelativeTolerance": "rtol",
     "AbsoluteTolerance": "atol",
 }
-VALUES = {"Real": number, "Integer": whole, "Boolean": truth, "String": lambda text, where: text}
+VALUES: dict[str, Callable[[str, str], Any]] = {
+    "Real": number,
+    "Integer": whole,
+    "Boolean": truth,
+    "String": lambda text, where: text,
+}
 #: What gives values; what is connected with it takes them.
 GIVING = ("output", "calculatedParameter")
 

@@ -25,8 +25,8 @@ from kingpost.fmu.cosim.description.ssp.structure import (
     INTEGERS,
     REALS,
     TOP_LEVEL,
+    ElementPath,
     FmuPart,
-    Path_,
     Place,
     Structure,
     read_enumerations,
@@ -75,13 +75,13 @@ class Settings:
 
     def __init__(self, structure: Structure, network: Network) -> None:
         self.structure, self.network = structure, network
-        self.of: dict[Path_, dict[str, Any]] = {path: {} for path in structure.components}
+        self.of: dict[ElementPath, dict[str, Any]] = {path: {} for path in structure.components}
         parts = [*structure.systems.values(), *structure.components.values()]
         for part in sorted(parts, key=lambda part: -len(part.path)):
             for value in _bound(structure, part.element, part.name):
                 self._apply(part.path, value)
 
-    def _apply(self, path: Path_, value: Value) -> None:
+    def _apply(self, path: ElementPath, value: Value) -> None:
         """Give a value to everything that has its name below a system or component."""
         places = [
             Place(component.path, name)
@@ -138,14 +138,14 @@ class Settings:
             values = tuple(_item(entry, value, component, place.connector) for entry in values)
         self.of[place.path][place.connector] = values[0] if len(values) == 1 else list(values)
 
-    def _names(self, path: Path_) -> Iterator[str]:
+    def _names(self, path: ElementPath) -> Iterator[str]:
         for part in (*self.structure.systems.values(), *self.structure.components.values()):
             if part.path[: len(path)] == path:
                 own = part.variables if isinstance(part, FmuPart) else part.connectors
                 yield from (".".join((*part.path[len(path) :], name)) for name in own)
 
 
-def _below(path: Path_, inner: Path_, name: str) -> str | None:
+def _below(path: ElementPath, inner: ElementPath, name: str) -> str | None:
     """Return the rest of a hierarchical name, as seen from a system, after the names that lead to a part of it."""
     if inner[: len(path)] != path:
         return None

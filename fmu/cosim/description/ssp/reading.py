@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kingpost.base.errors import listed
+from kingpost.base.errors import FileError, listed
 from kingpost.fmu.cosim.description.markup import Element, attribute, check_known, child, children, number, plain
 from kingpost.fmu.cosim.description.ssp.network import Network, Way
 from kingpost.fmu.cosim.description.ssp.package import Package, unpack
@@ -16,9 +16,9 @@ from kingpost.fmu.cosim.description.ssp.parameters import Settings
 from kingpost.fmu.cosim.description.ssp.structure import (
     ANNOTATION,
     OSP_ANNOTATION,
-    Path_,
+    ElementPath,
     Structure,
-    annotations,
+    annotated,
     read_structure,
 )
 from kingpost.fmu.cosim.description.steps import fitting_step
@@ -45,6 +45,8 @@ def read_ssp(path: str | Path, folder: str | Path) -> System:
 def read_ssd(path: str | Path) -> System:
     """Return the system in a bare .ssd file; FMUs and other files are relative to its folder."""
     path = Path(path)
+    if not path.is_file():
+        raise FileError(f"there is no file '{path}'")
     return _system(Package(path.parent, path.name, closed=False), path.stem)
 
 
@@ -71,7 +73,7 @@ def _system(package: Package, name: str) -> System:
     )
 
 
-def _component_names(structure: Structure) -> dict[Path_, str]:
+def _component_names(structure: Structure) -> dict[ElementPath, str]:
     """Return what components are called in results: dots separate them from their variables there."""
     names = {path: "/".join(path).replace(".", "_") for path in structure.components}
     for path, name in names.items():
@@ -81,7 +83,7 @@ def _component_names(structure: Structure) -> dict[Path_, str]:
     return names
 
 
-def _connection(structure: Structure, way: Way, names: Mapping[Path_, str]) -> Connection:
+def _connection(structure: Structure, way: Way, names: Mapping[ElementPath, str]) -> Connection:
     source, target = (structure.components[place.path] for place in (way.source, way.target))
     where = f"connection from '{way.source}' to '{way.target}'"
     change, table, kind = way.change, {}, source.variable(way.source.connector, where).declared.type
@@ -131,7 +133,7 @@ def _noted(root: Element) -> dict[str, Any]:
     experiment, system = child(root, "DefaultExperiment"), child(root, "System")
     owners = [owner for owner in (experiment, root, system) if owner is not None]
     for owner in owners:
-        for entry in annotations(owner, ANNOTATION):
+        for entry in annotated(owner, ANNOTATION):
             kept: dict[str, Any] = {}
             if entry.get("step"):
                 kept["step"] = number(str(entry.get("step")), f"annotation {ANNOTATION}: step")
@@ -139,13 +141,13 @@ def _noted(root: Element) -> dict[str, Any]:
                 kept["master"] = str(entry.get("master"))
             return kept
     for owner in owners:
-        for entry in annotations(owner, OSP_ANNOTATION):
+        for entry in annotated(owner, OSP_ANNOTATION):
             for algorithm in children(entry) if plain(entry) == "Algorithm" else ():
                 where = f"annotation {OSP_ANNOTATION}: {plain(algorithm)}"
                 if plain(algorithm) != "FixedStepAlgorithm":
                     raise CosimError(f"{where} is not known; FixedStepAlgorithm is")
                 return {"step": number(attribute(algorithm, "baseStepSize", where), where), "master": "jacobi"}
-        for entry in annotations(owner, "org.openmodelica"):
+        for entry in annotated(owner, "org.openmodelica"):
             for master in entry.iter():
                 if plain(master) == "FixedStepMaster" and master.get("stepSize"):
                     return {"step": number(str(master.get("stepSize")), "annotation org.openmodelica: stepSize")}

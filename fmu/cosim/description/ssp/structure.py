@@ -50,14 +50,14 @@ KINDS = (
 )
 
 #: The names that lead from the root system, which has none, to a system or a component.
-Path_ = tuple[str, ...]
+ElementPath = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Place:
     """A connector of a system, or a variable of a component."""
 
-    path: Path_
+    path: ElementPath
     connector: str
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ class Connector:
 class Part:
     """A system or a component; ``element`` holds what is read from it later."""
 
-    path: Path_
+    path: ElementPath
     element: Element
     connectors: Mapping[str, Connector]
 
@@ -118,7 +118,7 @@ class FmuPart(Part):
 class Link:
     """A connection as it is written: of two places, in a system, in no direction."""
 
-    within: Path_
+    within: ElementPath
     start: Place
     end: Place
     change: Change
@@ -139,13 +139,13 @@ class Structure:
 
     package: Package
     root: Element
-    systems: dict[Path_, Part] = field(default_factory=dict)
-    components: dict[Path_, FmuPart] = field(default_factory=dict)
+    systems: dict[ElementPath, Part] = field(default_factory=dict)
+    components: dict[ElementPath, FmuPart] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
     enumerations: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     notes: Notes = field(default_factory=Notes)
 
-    def part(self, path: Path_) -> Part:
+    def part(self, path: ElementPath) -> Part:
         """Return a system or a component."""
         return self.systems[path] if path in self.systems else self.components[path]
 
@@ -195,7 +195,7 @@ def read_enumerations(owner: Element | None, where: str) -> dict[str, dict[str, 
     }
 
 
-def _read_system(structure: Structure, element: Element, path: Path_, units: Mapping[str, Unit]) -> None:
+def _read_system(structure: Structure, element: Element, path: ElementPath, units: Mapping[str, Unit]) -> None:
     where = f"system '{'/'.join(path)}'" if path else "the root system"
     if len(path) > DEEPEST:
         raise CosimError(f"{where} is a system in {len(path)} others; more than {DEEPEST} are not read")
@@ -218,7 +218,7 @@ def _read_system(structure: Structure, element: Element, path: Path_, units: Map
     structure.links += _links(structure, element, path)
 
 
-def _component(structure: Structure, element: Element, path: Path_, units: Mapping[str, Unit]) -> FmuPart:
+def _component(structure: Structure, element: Element, path: ElementPath, units: Mapping[str, Unit]) -> FmuPart:
     where = f"element '{'/'.join(path)}'"
     kind = element.get("type", FMU_TYPE)
     if plain(element) != "Component" or kind != FMU_TYPE:
@@ -272,7 +272,7 @@ def _connectors(owner: Element, where: str, units: Mapping[str, Unit]) -> dict[s
     return found
 
 
-def _links(structure: Structure, system: Element, path: Path_) -> Iterator[Link]:
+def _links(structure: Structure, system: Element, path: ElementPath) -> Iterator[Link]:
     known = ("startElement", "startConnector", "endElement", "endConnector", "suppressUnitConversion")
     inside = [
         entry[-1] for entry in (*structure.systems, *structure.components) if len(entry) == len(path) + 1 and entry[:-1] == path
@@ -289,11 +289,11 @@ def _links(structure: Structure, system: Element, path: Path_) -> Iterator[Link]
             places.append(Place((*path, element) if element else path, connector))
         link = Link(path, places[0], places[1], Change(), truth(entry.get("suppressUnitConversion"), where))
         check_known(entry, link.name, applied=TRANSFORMATIONS, attributes=known)
-        hold = any(truth(note.get("hold"), link.name) for note in annotations(entry, ANNOTATION))
+        hold = any(truth(note.get("hold"), link.name) for note in annotated(entry, ANNOTATION))
         yield Link(path, link.start, link.end, read_change(entry, link.name), link.raw, hold)
 
 
-def annotations(owner: Element, kind: str) -> Iterator[Element]:
+def annotated(owner: Element, kind: str) -> Iterator[Element]:
     """Yield what a tool keeps in annotations of its own type."""
     for annotation in children(child(owner, "Annotations"), "Annotation"):
         if annotation.get("type") == kind:
@@ -303,7 +303,7 @@ def annotations(owner: Element, kind: str) -> Iterator[Element]:
 def _step_hint(component: Element, where: str) -> float | None:
     """Return the step that a component is to be advanced with, as Kingpost or the Open Simulation Platform note it."""
     for kind, element, key in ((ANNOTATION, "component", "step"), (OSP_ANNOTATION, "StepSizeHint", "value")):
-        for entry in annotations(component, kind):
+        for entry in annotated(component, kind):
             if plain(entry) == element and entry.get(key) is not None:
                 return number(str(entry.get(key)), where)
     return None

@@ -67,7 +67,7 @@ def read_change(owner: Element, where: str) -> Change:
     kind = plain(found[0])
     if kind == LINEAR:
         check_known(found[0], where, attributes=("factor", "offset"))
-        return Change(*(number(found[0].get(key, default), where) for key, default in (("factor", "1"), ("offset", "0"))))
+        return Change(number(found[0].get("factor", "1"), where), number(found[0].get("offset", "0"), where))
     check_known(found[0], where, applied=("MapEntry",))
     table: dict[Any, Any] = {}
     for entry in children(found[0]):
