@@ -47,12 +47,14 @@ class Package:
         if not self.closed and ".." in path.split("/"):
             fault = path_fault(path.replace("..", "up"))
         if parts.scheme or parts.netloc or parts.query or parts.fragment:
-            fault = "more than a path: only files beside the structure can be read"
+            fault = "more than a path"
         elif not path or "\0" in path:
             fault = "no path of a file"
         if fault:
             inside = "inside the archive" if self.closed else f"in the folder of '{self.structure}' or reached from there"
-            raise CosimError(f"{where}: the source {source!r} is {fault}; sources are relative paths of files {inside}")
+            raise CosimError(
+                f"{where}: the source {source!r} is not read ({fault}); sources are relative paths of files {inside}"
+            )
         found = self.folder / path
         if not found.is_file():
             there = sorted(member.name for member in found.parent.iterdir()) if found.parent.is_dir() else []
