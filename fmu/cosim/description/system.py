@@ -63,8 +63,8 @@ class Component:
 
     def __post_init__(self) -> None:
         convert_fields(self, f"component '{self.name}'")
-        if not self.name or "." in self.name:
-            raise CosimError(f"a component is called '{self.name}'; its name must not be empty and holds no dots")
+        if not self.name or "." in self.name or any(ord(letter) < 32 for letter in self.name):
+            raise CosimError(f"a component is called {self.name!r}; its name is one line, not empty, and holds no dots")
         if (self.fmu is None) == (self.model is None):
             what = "neither" if self.fmu is None else "both"
             raise CosimError(f"component '{self.name}' has {what} of 'fmu' and 'model'; give one of them")
