@@ -387,6 +387,19 @@ fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info) {
         info->valuesOfContinuousStatesChanged = fmi2True;
     }
 #endif
+#ifdef SHRINK
+    if (s->time > 0.255 - 1e-12 && s->hidden == 0.0) {
+        s->hidden = 1.0;
+        s->real[POSITION] *= 1e-6;
+        s->real[VELOCITY] *= 1e-6;
+        info->valuesOfContinuousStatesChanged = info->nominalsOfContinuousStatesChanged = fmi2True;
+    }
+    info->nextEventTimeDefined = s->hidden == 0.0;
+    info->nextEventTime = 0.255;
+#endif
+#ifdef STEP_EVENT
+    if (s->hidden == 1.0) s->real[FORCE] = 10.0;
+#endif
 #ifdef KICK
     if (s->time > 0.255 - 1e-12) s->real[FORCE] = 10.0;
     else info->nextEventTimeDefined = fmi2True;
@@ -397,9 +410,19 @@ fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info) {
 fmi2Status fmi2EnterContinuousTimeMode(fmi2Component c) { return fmi2OK; }
 fmi2Status fmi2CompletedIntegratorStep(fmi2Component c, fmi2Boolean n, fmi2Boolean *event, fmi2Boolean *terminate) {
     *event = *terminate = fmi2False;
+#ifdef STEP_EVENT
+    State *s = &STATE((Model *)c);
+    if (s->hidden == 0.0 && s->real[POSITION] < 0.0) *event = s->hidden = 1.0;
+#endif
     return fmi2OK;
 }
 fmi2Status fmi2SetTime(fmi2Component c, fmi2Real time) {
+#ifdef STRICT_TIME
+    if (STATE((Model *)c).stop_defined && time > STATE((Model *)c).stop) {
+        say(c, fmi2Error, "%g s is beyond the stop time", time);
+        return fmi2Error;
+    }
+#endif
     STATE((Model *)c).time = time;
     return fmi2OK;
 }
@@ -421,5 +444,8 @@ fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real z[], size_t n) {
 }
 fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component c, fmi2Real x[], size_t n) {
     x[0] = x[1] = 1.0;
+#ifdef SHRINK
+    if (STATE((Model *)c).hidden) x[0] = x[1] = 1e-6;
+#endif
     return fmi2OK;
 }
