@@ -7,6 +7,7 @@ import gc
 import hashlib
 import json
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -114,7 +115,7 @@ class Fmu:
         try:
             with zipfile.ZipFile(self.path) as archive:
                 archive.extractall(folder, [name for name in self.members if not path_fault(name)])
-        except (zipfile.BadZipFile, OSError, EOFError) as error:
+        except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, NotImplementedError) as error:
             raise FileError(f"'{self.path}' cannot be unpacked: {error}") from None
         return folder
 

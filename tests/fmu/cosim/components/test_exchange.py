@@ -24,7 +24,7 @@ def pair(path, interfaces=("model-exchange", "model-exchange"), tolerance=1e-9, 
             settings={"position": place},
             isolate=False,
             tolerance=tolerance if kind == "model-exchange" else None,
-        )  # fmt: skip
+        )
         for (name, kind), place in zip(kinds, (0.1, 0.0), strict=True)
     )
     return System("pair", parts, WIRES, **{"t_end": 1.0, "step": 0.01, **options})
