@@ -68,6 +68,9 @@ def write_osp(system: System, folder: str | Path, plugins: PluginSet | None = No
     fmus = _gathered(plan, folder)
     described = {name: entry for name, entry in plan.components.items() if isinstance(entry, FmuComponent)}
     initial = {f"{name}.{key}": value for name, entry in described.items() for key, value in entry.settings.items()}
+    exchanged = [name for name, entry in described.items() if entry.fmu.interface == "model-exchange"]
+    if exchanged:
+        raise ExportError(f"the Open Simulation Platform has no solver for FMUs for model exchange: {listed(exchanged)}")
     several = [name for name, value in initial.items() if isinstance(value, list)]
     if several:
         raise ExportError(f"arrays cannot be given start values for the Open Simulation Platform: {listed(several)}")
@@ -209,7 +212,9 @@ def _word(value: object) -> str:
 
 
 def _element(plan: Plan, name: str, described: Described, fmu: Path) -> Iterator[str]:
-    yield f'      <ssd:Component name={quoteattr(name)} type="{FMU_TYPE}" source={quoteattr(f"resources/{fmu.name}")}>'
+    exchanged = isinstance(described, FmuComponent) and described.fmu.interface == "model-exchange"
+    kind = ' implementation="ModelExchange"' if exchanged else ""
+    yield f'      <ssd:Component name={quoteattr(name)} type="{FMU_TYPE}" source={quoteattr(f"resources/{fmu.name}")}{kind}>'
     yield "        <ssd:Connectors>"
     used = {wire.output for wire in plan.wires if wire.source == name} | {
         wire.input for wire in plan.wires if wire.target == name

@@ -61,7 +61,7 @@ def _system(package: Package, name: str) -> System:
         step, note = fitting_step(names[path], part.step, run.get("step"))
         if note:
             structure.notes.say(("step", path), note)
-        components.append(Component(names[path], fmu=part.fmu, settings=settings.of[path], step=step))
+        components.append(Component(names[path], fmu=part.fmu, settings=settings.of[path], step=step, interface=part.interface))
     connections = tuple(_connection(structure, way, names) for way in network.ways())
     return System(
         structure.root.get("name") or name,

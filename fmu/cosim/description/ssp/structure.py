@@ -96,6 +96,8 @@ class FmuPart(Part):
     units: Mapping[str, Unit]
     #: How often it wants to step, in s.
     step: float | None = None
+    #: Which interface of the FMU is asked for, if it matters.
+    interface: FmiKind | None = None
 
     def variable(self, name: str, where: str) -> Variable:
         """Return a variable of the FMU, or the array that it is an element of."""
@@ -229,10 +231,10 @@ def _component(structure: Structure, element: Element, path: ElementPath, units:
     if element.get("source") is None:
         raise CosimError(f"{where} has no source: there is nothing that could be run in its place")
     fmu = open_fmu(structure.package.file(str(element.get("source")), where))
-    _check_implementation(structure, element.get("implementation", "any"), fmu.capabilities, where)
     part = FmuPart(
         path, element, _connectors(element, where, units), fmu=fmu.path, variables=variables_of(fmu), units=declared_units(fmu),
         step=_step_hint(element, where),
+        interface=_implementation(element.get("implementation", "any"), fmu.capabilities, where),
     )  # fmt: skip
     for name, connector in part.connectors.items():
         own = part.unit(name)
@@ -246,14 +248,14 @@ def _component(structure: Structure, element: Element, path: ElementPath, units:
     return part
 
 
-def _check_implementation(structure: Structure, wanted: str, offered: Mapping[FmiKind, object], where: str) -> None:
+def _implementation(wanted: str, offered: Mapping[FmiKind, object], where: str) -> FmiKind | None:
+    """Return the interface that the structure asks for, which the FMU must offer."""
     names: dict[str, FmiKind] = {"CoSimulation": "co-simulation", "ModelExchange": "model-exchange"}
-    if wanted != "any" and names.get(wanted) not in offered:
+    if wanted == "any":
+        return None
+    if names.get(wanted) not in offered:
         raise CosimError(f"{where}: its implementation is to be {wanted}, but its FMU offers {listed(offered)}")
-    if wanted == "ModelExchange" and len(offered) > 1:
-        structure.notes.say(
-            wanted, f"{where}: its implementation is to be {wanted}; its FMU offers co-simulation as well, which is run"
-        )
+    return names[wanted]
 
 
 def _connectors(owner: Element, where: str, units: Mapping[str, Unit]) -> dict[str, Connector]:
