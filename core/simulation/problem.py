@@ -16,7 +16,7 @@ from kingpost.base.formulas import Scalar, evaluate
 from kingpost.equations.augmentation import check_motions
 from kingpost.equations.consistency import consistent_start
 from kingpost.equations.equations import Equations
-from kingpost.equations.formulation import Formulation
+from kingpost.equations.formulation import Formulation, check_closures_are_held
 from kingpost.equations.guard import SINGULAR_JOINT, guarded_joints
 from kingpost.equations.integrator import Integrator, StepMap
 from kingpost.equations.redundancy import without_redundant_rows
@@ -172,8 +172,15 @@ def with_loads(
 
 def derive(assembly: Assembly, formulation: Selection[Formulation] | Any, plugins: PluginSet) -> Equations:
     """Return the equations of motion of an assembly, with the rates of its states; None chooses a formulation by size."""
-    chosen = default_formulation(assembly.mechanism) if formulation is None else formulation
-    return with_states(assembly, select(plugins.formulations, chosen).derive(assembly))
+    mechanism = assembly.mechanism
+    way = select(plugins.formulations, default_formulation(mechanism) if formulation is None else formulation)
+    refusal = way.refusal(mechanism)
+    if refusal:
+        able = [cls.name for cls, _ in plugins.formulations.entries() if not cls().refusal(mechanism)]
+        raise MechanismError(f"{refusal}. Formulations that take '{mechanism.name}': {listed(able)}")
+    equations = way.derive(assembly)
+    check_closures_are_held(equations)
+    return with_states(assembly, equations)
 
 
 def default_formulation(mechanism: Mechanism) -> str:
