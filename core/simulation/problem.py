@@ -29,12 +29,10 @@ from kingpost.mechanism.values import Values, resolve_values
 from kingpost.multibody.assembly import Assembly, assemble
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection, select
+from kingpost.simulation.default_formulation import default_formulation
 from kingpost.simulation.settings import DEFAULT_STEP, RunSettings
 from kingpost.simulation.stepper import Stepper
 from kingpost.statics.equilibrium import find_equilibrium
-
-#: Degrees of freedom from which on the recursive formulation is the better default (benchmarks/scaling.py).
-LARGE = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +169,7 @@ def with_loads(
 
 
 def derive(assembly: Assembly, formulation: Selection[Formulation] | Any, plugins: PluginSet) -> Equations:
-    """Return the equations of motion of an assembly, with the rates of its states; None chooses a formulation by size."""
+    """Return the equations of motion of an assembly, with the rates of its states; None chooses a formulation by estimate."""
     mechanism = assembly.mechanism
     way = select(plugins.formulations, default_formulation(mechanism) if formulation is None else formulation)
     refusal = way.refusal(mechanism)
@@ -181,11 +179,6 @@ def derive(assembly: Assembly, formulation: Selection[Formulation] | Any, plugin
     equations = way.derive(assembly)
     check_closures_are_held(equations)
     return with_states(assembly, equations)
-
-
-def default_formulation(mechanism: Mechanism) -> str:
-    """Return ``kane``, or ``recursive`` for machines so large that its O(n) pays off in speed and in build time."""
-    return "kane" if len(mechanism.speeds) <= LARGE else "recursive"
 
 
 def checked_step(integrator: Integrator, step: float | None) -> float:
