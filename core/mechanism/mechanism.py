@@ -31,6 +31,7 @@ from kingpost.mechanism.elements import (
     check_name,
     numbered,
 )
+from kingpost.mechanism.shapes import Shape
 from kingpost.mechanism.trajectories import Trajectory
 from kingpost.symbols.joints import JOINT_KINDS
 
@@ -287,13 +288,13 @@ def check_formulas(entry: Any, what: str, known: Iterable[str]) -> None:
 
 
 def expressions_in(value: Any) -> Iterable[Expression]:
-    """Yield the formulas in a field: in a number, a tuple or a trajectory."""
+    """Yield the formulas in a field: in a number, a tuple, a trajectory or a shape."""
     if isinstance(value, Expression):
         yield value
     elif isinstance(value, tuple):
         for item in value:
             yield from expressions_in(item)
-    elif isinstance(value, Trajectory):
+    elif isinstance(value, Trajectory | Shape):
         for item in vars(value).values():
             yield from expressions_in(item)
 

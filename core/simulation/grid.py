@@ -96,7 +96,7 @@ def check_times(t_start: float, t_end: float, **steps: float | None) -> None:
         if step < RESOLVED * math.ulp(latest):
             raise SolverError(
                 f"{what} is {step:g} s, but at t = {latest:g} s neighbouring numbers are {math.ulp(latest):.3g} s apart, so "
-                f"that times would not rise evenly; take {RESOLVED * math.ulp(latest):.2g} s or more, or count time from nearer by"
+                f"that times would not rise evenly; take {RESOLVED * math.ulp(latest):.2g} s or more, or start nearer to zero"
             )
         if (t_end - t_start) / step > MOST_STEPS * (1 + WHOLE_RATIO):
             count = (t_end - t_start) / step

@@ -95,11 +95,12 @@ class ScipySolver(Solver):
         """End a run whose last steps were so short that it would never end."""
         step = (t - looked) / LOOK
         if t_end - t > MOST_AHEAD * step:
-            ahead = f"{(t_end - t) / step:.1e} steps" if step > 0 else "no end"
+            ahead = f"{(t_end - t) / step:.1e} steps" if step > 0 else "steps without end"
             raise SolverError(
                 f"{self.name} goes on in steps of {step:.1e} s at t = {t:.9g} s, so that there are {ahead} ahead of it; more "
                 f"than {MOST_AHEAD:.0e} are not taken (rtol = {self.options.rtol:g}, atol = {self.options.atol:g}). The motion "
-                "there is faster than what is of interest, or rounding is larger than the tolerances: loosen them, or look at the model"
+                "there is faster than what is of interest, or rounding is larger than the tolerances: loosen them, or look "
+                "at the model"
             )
 
     def go_on_from(self, solver: Any, y: FloatArray) -> None:
