@@ -10,7 +10,7 @@ from typing import Literal
 from xml.sax.saxutils import quoteattr
 
 from kingpost.base.version import __version__
-from kingpost.fmu.interface.interface import Interface, Variable
+from kingpost.fmu.interface.interface import SOLVER_TOLERANCE, Interface, Variable
 
 Version = Literal[2, 3]
 Kind = Literal["cs", "me"]
@@ -95,6 +95,10 @@ def _kind_element(interface: Interface, version: Version, kind: Kind, capabiliti
             attributes["maxOutputDerivativeOrder"] = "0"
         else:
             attributes["fixedInternalStepSize"] = _number(model.step)
+    else:
+        watches = interface.projection is not None or model.equations.guard is not None
+        name, said = ("completedIntegratorStepNotNeeded", not watches) if version == 2 else ("needsCompletedIntegratorStep", watches)
+        attributes[name] = _true(said)
     element = "CoSimulation" if kind == "cs" else "ModelExchange"
     # FMI 3 lists them in a file of their own.
     if version == 3 or not capabilities.source_files:
@@ -202,7 +206,7 @@ def _experiment(interface: Interface, kind: Kind) -> dict[str, str | None]:
     return {
         "startTime": _number(model.problem.t_start),
         "stopTime": _number(model.t_end),
-        "tolerance": "1e-8" if kind == "me" else None,
+        "tolerance": _number(SOLVER_TOLERANCE) if kind == "me" else None,
         "stepSize": step,
     }
 

@@ -24,6 +24,8 @@ from kingpost.kernel.kernel import Evaluator
 from kingpost.simulation.export_model import ExportModel
 from kingpost.simulation.exporter import ExportSelection
 
+#: Relative tolerance that model exchange suggests, and counts on where an importer does not tell its own.
+SOLVER_TOLERANCE = 1e-8
 Causality = Literal["independent", "parameter", "input", "output", "local"]
 
 
@@ -60,6 +62,8 @@ class Interface:
     dependencies: dict[int, tuple[int, ...]]
     #: For each state whose start value is a formula: references of the parameters in it.
     start_dependencies: dict[int, tuple[int, ...]]
+    #: Co-simulation, or model exchange.
+    kind: Literal["cs", "me"] = "cs"
 
     @property
     def counts(self) -> dict[str, int]:
@@ -76,6 +80,11 @@ class Interface:
     def units(self) -> tuple[Unit, ...]:
         """All units in use, in alphabetical order."""
         return tuple(parse_unit(name) for name in sorted({variable.unit for variable in self.variables}))
+
+    @property
+    def projection(self) -> ca.Function | None:
+        """The function (t, x, p) -> x that a step event of model exchange needs: without what an importer's solver drifts."""
+        return self.model.problem.stepper.mended if self.kind == "me" else None
 
     @property
     def outputs(self) -> tuple[Variable, ...]:
@@ -163,9 +172,8 @@ def build_interface(model: ExportModel, selection: ExportSelection, kind: Litera
         ),
     ]  # fmt: skip
     _check_names(variables)
-    return Interface(
-        model, tuple(variables), channels, outputs, _dependencies(model, outputs, first), _start_dependencies(model, first)
-    )
+    dependencies = _dependencies(model, outputs, first)
+    return Interface(model, tuple(variables), channels, outputs, dependencies, _start_dependencies(model, first), kind)
 
 
 def _state_variables(

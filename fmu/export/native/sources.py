@@ -12,13 +12,15 @@ import casadi as ca
 
 from kingpost.base.errors import ExportError
 from kingpost.equations.guard import guarded_joints
-from kingpost.fmu.interface.interface import Interface, start_function
+from kingpost.fmu.interface.interface import SOLVER_TOLERANCE, Interface, start_function
 from kingpost.kernel.codegen import generated
 from kingpost.kernel.compiler import CompilerError
 from kingpost.symbols.straightline import FUSED, fused
 
 #: The functions that the sources in native/ call.
-FUNCTIONS = ("kp_step", "kp_outputs", "kp_rhs", "kp_start", "kp_memory", "kp_guard", "kp_tangent", "kp_start_tangent")
+FUNCTIONS = (
+    "kp_step", "kp_outputs", "kp_rhs", "kp_start", "kp_memory", "kp_guard", "kp_projected", "kp_tangent", "kp_start_tangent",
+)  # fmt: skip
 SHARED = ("core.c", "motion.c", "snapshot.c")
 
 
@@ -37,7 +39,8 @@ def motion_functions(interface: Interface) -> list[ca.Function]:
     if guard is None:
         x = ca.SX.sym("x", len(model.x0))
         guard = ca.Function("kp_guard", [x], [ca.SX(0, 1)])
-    return [stepper.step, interface.outputs_function, stepper.rhs, start_function(model), stepper.memory, guard]
+    found = [stepper.step, interface.outputs_function, stepper.rhs, start_function(model), stepper.memory, guard]
+    return found if interface.projection is None else [*found, interface.projection]
 
 
 def tangent_functions(interface: Interface) -> list[ca.Function]:
@@ -123,6 +126,10 @@ def _header(interface: Interface, token: str) -> str:
 #define KP_NM {model.problem.stepper.remembered}
 #define KP_NG {guarded}
 #define KP_NE {len(model.equations.quaternions)}
+#define KP_MODEL_EXCHANGE {int(interface.kind == "me")}
+#define KP_PROJECTS {int(interface.projection is not None)}
+/* The relative tolerance of an importer's solver that does not tell it. */
+#define KP_TOLERANCE {_double(SOLVER_TOLERANCE)}
 
 typedef long long int kp_int;
 

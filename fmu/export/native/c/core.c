@@ -56,6 +56,9 @@ void kp_reset(kp_instance *self) {
   memcpy(self->now.u, kp_start_u, sizeof self->now.u);
   memcpy(self->now.x, kp_start_x, sizeof self->now.x);
   self->now.phase = KP_INSTANTIATED;
+#if KP_PROJECTS
+  self->now.tolerance = KP_TOLERANCE;
+#endif
   self->last_successful_time = 0;
   kp_stale(self);
 }
@@ -78,6 +81,9 @@ kp_instance *kp_create(const char *name, const char *token, kp_logger logger, vo
   ready = allocate(&self->tangent, kp_tangent_work) && ready;
   ready = allocate(&self->start_tangent, kp_start_tangent_work) && ready;
   ready = allocate(&self->guard, kp_guard_work) && ready;
+#if KP_PROJECTS
+  ready = allocate(&self->projected, kp_projected_work) && ready;
+#endif
   if (!ready || !self->name) {
     kp_destroy(self);
     return NULL;
@@ -102,6 +108,7 @@ void kp_destroy(kp_instance *self) {
   release(&self->tangent);
   release(&self->start_tangent);
   release(&self->guard);
+  release(&self->projected);
   free(self->name);
   free(self);
 }
@@ -196,12 +203,17 @@ int kp_singular_joint(kp_instance *self, const double *x) {
   return -1;
 }
 
-kp_status kp_setup(kp_instance *self, double start, bool stop_defined, double stop) {
+kp_status kp_setup(kp_instance *self, bool tolerance_defined, double tolerance, double start, bool stop_defined, double stop) {
   if (self->now.phase != KP_INSTANTIATED)
     return kp_say(self, KP_ERROR, "start and stop time cannot be set any more: the model is %s; reset it first",
                   kp_phase_name(self));
   if (!isfinite(start) || (stop_defined && !(stop >= start)))
     return kp_say(self, KP_ERROR, "a run from t = %g s to %g s makes no sense", start, stop);
+  if (tolerance_defined && !(isfinite(tolerance) && tolerance > 0))
+    return kp_say(self, KP_ERROR, "a tolerance of %g makes no sense", tolerance);
+#if KP_PROJECTS
+  self->now.tolerance = tolerance_defined ? tolerance : KP_TOLERANCE;
+#endif
   self->now.time = start;
   self->now.stop_defined = stop_defined;
   self->now.stop_time = stop_defined ? stop : 0;
@@ -228,7 +240,8 @@ kp_status kp_exit_initialization(kp_instance *self) {
   if (joint >= 0)
     return kp_say(self, KP_ERROR, "joint '%s' starts where its coordinates are singular; choose other start values",
                   kp_guarded[joint]);
-  self->now.phase = KP_STEPPING;
+  /* FMI has the first event right after the initialization. */
+  self->now.phase = KP_MODEL_EXCHANGE ? KP_EVENT : KP_STEPPING;
   return KP_OK;
 }
 

@@ -21,6 +21,13 @@
 /* No array has length zero in C. */
 #define KP_ROOM(n) ((n) > 0 ? (n) : 1)
 
+/* Errors of constraints and quaternions that are worth an event, in parts of what the solver lets pass in one step: more often, and
+   a solver of many steps would begin anew all the time. */
+#define KP_DRIFT 100.0
+/* Errors that are rounding, and the rounds in which larger ones must become so. */
+#define KP_MENDED 1e-12
+#define KP_MENDING_ROUNDS 10
+
 enum {
   KP_FIRST_P = 1,
   KP_FIRST_U = KP_FIRST_P + KP_NP,
@@ -49,6 +56,10 @@ typedef struct {
   /* What the integrator carries from step to step beside the state, and the step length that it is for; 0: begin anew. */
   double memory[KP_ROOM(KP_NM)];
   double memory_step;
+#if KP_PROJECTS
+  /* What the importer's solver works with, as far as it tells. */
+  double tolerance;
+#endif
 } kp_state;
 
 typedef struct {
@@ -67,12 +78,13 @@ typedef struct {
   bool y_fresh;
   bool dx_fresh;
   double last_successful_time;
-  kp_workspace step, outputs, rhs, guard, start, memory, tangent, start_tangent;
+  kp_workspace step, outputs, rhs, guard, start, memory, tangent, start_tangent, projected;
   /* The state, followed by the integrator's memory, before and after a step. */
   double before[KP_ROOM(KP_NX + KP_NM)];
   double following[KP_ROOM(KP_NX + KP_NM)];
   double seed[1 + KP_NX + KP_NU + KP_NP];
   double sensitivity[KP_ROOM(KP_NX + KP_NY)];
+  double mended[KP_ROOM(KP_NX)];
   char *name;
   kp_logger logger;
   void *environment;
@@ -92,7 +104,8 @@ KP_LOCAL kp_status kp_refresh_derivatives(kp_instance *self);
 /* The place of the first joint whose coordinates are singular in state x, or -1. */
 KP_LOCAL int kp_singular_joint(kp_instance *self, const double *x);
 
-KP_LOCAL kp_status kp_setup(kp_instance *self, double start, bool stop_defined, double stop);
+KP_LOCAL kp_status kp_setup(kp_instance *self, bool tolerance_defined, double tolerance, double start, bool stop_defined,
+                            double stop);
 KP_LOCAL kp_status kp_enter_initialization(kp_instance *self);
 KP_LOCAL kp_status kp_exit_initialization(kp_instance *self);
 /* Go on to another phase after the initialization. */
@@ -110,8 +123,10 @@ KP_LOCAL kp_status kp_get_states(kp_instance *self, double x[], size_t count);
 KP_LOCAL kp_status kp_get_derivatives(kp_instance *self, double dx[], size_t count);
 KP_LOCAL kp_status kp_get_nominals(kp_instance *self, double nominals[], size_t count);
 
-/* Whether an integrator that has taken a step must stop there. */
-KP_LOCAL kp_status kp_completed_step(kp_instance *self, bool *terminate);
+/* Whether an integrator that has taken a step must let the state be mended in an event, or stop there. */
+KP_LOCAL kp_status kp_completed_step(kp_instance *self, bool *event, bool *terminate);
+/* In an event: take errors of constraints and quaternions out of the state, and say whether that changed it. */
+KP_LOCAL kp_status kp_update(kp_instance *self, bool *states_changed);
 
 /* sensitivity = d unknowns / d knowns * seed */
 KP_LOCAL kp_status kp_directional(kp_instance *self, const unsigned unknowns[], size_t unknown_count, const unsigned knowns[],

@@ -124,9 +124,8 @@ KP_EXPORT void FMI3(fmi3FreeInstance)(fmi3Instance c) {
 
 FMI3_STATUS FMI3(fmi3EnterInitializationMode)(fmi3Instance c, fmi3Boolean tolerance_defined, fmi3Float64 tolerance,
                                               fmi3Float64 start, fmi3Boolean stop_defined, fmi3Float64 stop) {
-  (void)tolerance_defined;
-  (void)tolerance;
-  return kp_setup(c, start, stop_defined, stop) == KP_OK ? kp_enter_initialization(c) : KP_ERROR;
+  kp_status status = kp_setup(c, tolerance_defined, tolerance, start, stop_defined, stop);
+  return status == KP_OK ? kp_enter_initialization(c) : status;
 }
 
 FMI3_STATUS FMI3(fmi3ExitInitializationMode)(fmi3Instance c) { return kp_exit_initialization(c); }
@@ -301,21 +300,19 @@ FMI3_STATUS FMI3(fmi3EvaluateDiscreteStates)(fmi3Instance c) {
   return KP_OK;
 }
 
-/* There are no events: nothing changes, nothing is to come. */
+/* The one event that there is takes errors of the importer's solver out of the state. */
 FMI3_STATUS FMI3(fmi3UpdateDiscreteStates)(fmi3Instance c, fmi3Boolean *need_update, fmi3Boolean *terminate,
                                            fmi3Boolean *nominals_changed, fmi3Boolean *states_changed, fmi3Boolean *next_defined,
                                            fmi3Float64 *next) {
-  (void)c;
-  *need_update = *terminate = *nominals_changed = *states_changed = *next_defined = false;
+  *need_update = *terminate = *nominals_changed = *next_defined = false;
   *next = 0;
-  return KP_OK;
+  return kp_update(c, states_changed);
 }
 
 FMI3_STATUS FMI3(fmi3CompletedIntegratorStep)(fmi3Instance c, fmi3Boolean no_rollback, fmi3Boolean *enter_event_mode,
                                               fmi3Boolean *terminate) {
   (void)no_rollback;
-  *enter_event_mode = false;
-  return kp_completed_step(c, terminate);
+  return kp_completed_step(c, enter_event_mode, terminate);
 }
 
 FMI3_STATUS FMI3(fmi3SetTime)(fmi3Instance c, fmi3Float64 time) { return kp_set_time(c, time); }

@@ -168,13 +168,72 @@ kp_status kp_get_nominals(kp_instance *self, double nominals[], size_t count) {
   return KP_OK;
 }
 
-kp_status kp_completed_step(kp_instance *self, bool *terminate) {
+#if KP_PROJECTS
+/* Find the state without errors of constraints and quaternions, and how far it is from x: in parts of what a solver with a
+   relative tolerance of 1 would let pass. */
+static bool mend(kp_instance *self, const double *x, double *distance) {
+  kp_workspace *ws = &self->projected;
+  double part;
+  size_t i;
+  ws->arg[0] = &self->now.time;
+  ws->arg[1] = x;
+  ws->arg[2] = self->now.p;
+  ws->res[0] = self->mended;
+  if (kp_projected(ws->arg, ws->res, ws->iw, ws->w, 0)) return false;
+  *distance = 0;
+  for (i = 0; i < KP_NX; ++i) {
+    part = fabs(self->mended[i] - x[i]) / (fabs(self->mended[i]) + kp_nominal_x[i]);
+    if (!isfinite(part)) return false;
+    if (part > *distance) *distance = part;
+  }
+  return true;
+}
+#endif
+
+kp_status kp_completed_step(kp_instance *self, bool *event, bool *terminate) {
   int joint = kp_singular_joint(self, self->now.x);
+  *event = false;
   *terminate = joint >= 0;
-  if (joint < 0) return KP_OK;
-  kp_say(self, KP_DISCARD, "joint '%s' is about to lock at t = %.9g s: its coordinates become singular", kp_guarded[joint],
-         self->now.time);
+  if (joint >= 0) {
+    kp_say(self, KP_DISCARD, "joint '%s' is about to lock at t = %.9g s: its coordinates become singular", kp_guarded[joint],
+           self->now.time);
+    return KP_OK;
+  }
+#if KP_PROJECTS
+  {
+    double distance;
+    /* Where no mended state can be found, the event says so. */
+    *event = !mend(self, self->now.x, &distance) || distance > KP_DRIFT * self->now.tolerance;
+  }
+#endif
   return KP_OK;
+}
+
+kp_status kp_update(kp_instance *self, bool *states_changed) {
+  *states_changed = false;
+  if (self->now.phase != KP_EVENT)
+    return kp_say(self, KP_ERROR, "discrete states are updated in an event, but the model is %s", kp_phase_name(self));
+#if KP_PROJECTS
+  {
+    double distance, x[KP_NX];
+    int round;
+    memcpy(x, self->now.x, sizeof x);
+    for (round = 0; round < KP_MENDING_ROUNDS; ++round) {
+      if (!mend(self, x, &distance)) break;
+      if (distance <= KP_MENDED) {
+        if (*states_changed) kp_set_states(self, x, KP_NX);
+        return KP_OK;
+      }
+      memcpy(x, self->mended, sizeof x);
+      *states_changed = true;
+    }
+    *states_changed = false;
+    return kp_say(self, KP_ERROR, "the constraints of the model cannot be satisfied near the state that it has at t = %.9g s: give "
+                  "start values nearer to closed loops, or let the solver take shorter steps", self->now.time);
+  }
+#else
+  return KP_OK;
+#endif
 }
 
 /* During the initialization, parameters also act through the start values that are formulas of them. */
