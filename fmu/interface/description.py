@@ -70,7 +70,7 @@ def _describe(interface: Interface, version: Version, kind: Kind, capabilities: 
     names = {variable.reference: str(variable.reference) for variable in interface.variables}
     if version == 2:
         names = {reference: str(i) for i, reference in enumerate(names, start=1)}
-    yield from _variables(interface, version, names)
+    yield from _variables(interface, version, kind, names)
     yield from _structure(interface, version, kind, names)
     yield "</fmiModelDescription>"
 
@@ -95,6 +95,8 @@ def _kind_element(interface: Interface, version: Version, kind: Kind, capabiliti
             attributes["maxOutputDerivativeOrder"] = "0"
         else:
             attributes["fixedInternalStepSize"] = _number(model.step)
+            attributes["providesIntermediateUpdate"] = "true"
+            attributes["canReturnEarlyAfterIntermediateUpdate"] = "true"
     else:
         watches = interface.projection is not None or model.equations.guard is not None
         name, said = ("completedIntegratorStepNotNeeded", not watches) if version == 2 else ("needsCompletedIntegratorStep", watches)
@@ -111,7 +113,7 @@ def _kind_element(interface: Interface, version: Version, kind: Kind, capabiliti
     yield f"  </{element}>"
 
 
-def _variables(interface: Interface, version: Version, names: Mapping[int, str]) -> Iterable[str]:
+def _variables(interface: Interface, version: Version, kind: Kind, names: Mapping[int, str]) -> Iterable[str]:
     yield "  <ModelVariables>"
     for variable in interface.variables:
         attributes = {
@@ -122,6 +124,8 @@ def _variables(interface: Interface, version: Version, names: Mapping[int, str])
             "initial": None if variable.causality == "input" else variable.initial,
             "description": variable.description,
         }
+        if (version, kind) == (3, "cs") and variable.causality in ("input", "output"):
+            attributes["intermediateUpdate"] = "true"
         numbers = {
             "unit": variable.unit,
             "min": _number(variable.minimum),

@@ -53,7 +53,7 @@ class NativeFmu(Exporter):
             source_files=unmarked.compiled,
         )
         description, token = describe_model(interface, options.fmi, options.fmu, capabilities, salt=_digest(unmarked))
-        sources = marked(unmarked, interface, token)
+        sources = marked(unmarked, interface, token, options.fmi)
         identifier = model_identifier(model.mechanism.name)
         files = {
             "modelDescription.xml": description.encode(),

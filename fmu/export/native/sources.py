@@ -70,16 +70,16 @@ def native_sources(interface: Interface, token: str, version: Literal[2, 3]) -> 
     """Return the C sources of an FMU."""
     shared = files("kingpost.fmu.export.native").joinpath("c")
     texts = {name: shared.joinpath(name).read_text(encoding="utf-8") for name in ("core.h", *SHARED, f"fmi{version}.c")}
-    texts["model.h"] = _header(interface, token)
+    texts["model.h"] = _header(interface, token, version)
     texts["model.c"] = _tables(interface)
     texts["functions.c"] = _generated("functions", motion_functions(interface))
     texts["derivatives.c"] = _generated("derivatives", tangent_functions(interface))
     return NativeSources(texts, tuple(sorted(name for name in texts if name.endswith(".c"))))
 
 
-def marked(sources: NativeSources, interface: Interface, token: str) -> NativeSources:
+def marked(sources: NativeSources, interface: Interface, token: str, version: Literal[2, 3]) -> NativeSources:
     """Return the same sources with another token."""
-    return NativeSources({**sources.texts, "model.h": _header(interface, token)}, sources.compiled)
+    return NativeSources({**sources.texts, "model.h": _header(interface, token, version)}, sources.compiled)
 
 
 def _generated(name: str, functions: list[ca.Function]) -> str:
@@ -97,7 +97,7 @@ _HIDDEN = """#include <math.h>
 #endif"""
 
 
-def _header(interface: Interface, token: str) -> str:
+def _header(interface: Interface, token: str, version: Literal[2, 3]) -> str:
     model, counts = interface.model, interface.counts
     guarded = len(guarded_joints(model.mechanism)) if model.equations.guard is not None else 0
     declarations = "\n".join(
@@ -126,6 +126,7 @@ def _header(interface: Interface, token: str) -> str:
 #define KP_NM {model.problem.stepper.remembered}
 #define KP_NG {guarded}
 #define KP_NE {len(model.equations.quaternions)}
+#define KP_FMI {version}
 #define KP_MODEL_EXCHANGE {int(interface.kind == "me")}
 #define KP_PROJECTS {int(interface.projection is not None)}
 /* The relative tolerance of an importer's solver that does not tell it. */

@@ -36,6 +36,7 @@ const char *kp_phase_name(const kp_instance *self) { return PHASES[(int)self->no
 kp_status kp_say(kp_instance *self, kp_status status, const char *format, ...) {
   char text[1024];
   va_list arguments;
+  if (KP_FMI == 3 && status == KP_ERROR) self->now.phase = KP_TERMINATED;
   if (self->logger && (self->logging || status >= KP_DISCARD)) {
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
@@ -43,6 +44,11 @@ kp_status kp_say(kp_instance *self, kp_status status, const char *format, ...) {
     self->logger(self->environment, self->name, status, text);
   }
   return status;
+}
+
+bool kp_refused_within(kp_instance *self) {
+  if (self->within) kp_say(self, KP_ERROR, "within a step variables can be got and set, and nothing else");
+  return self->within;
 }
 
 void kp_stale(kp_instance *self) {
@@ -246,7 +252,11 @@ kp_status kp_exit_initialization(kp_instance *self) {
 }
 
 kp_status kp_enter(kp_instance *self, kp_phase next) {
-  if (self->now.phase < KP_STEPPING || self->now.phase == KP_TERMINATED)
+  bool known = next == KP_TERMINATED || (KP_MODEL_EXCHANGE && (next == KP_EVENT || next == KP_CONTINUOUS));
+  if (kp_refused_within(self)) return KP_ERROR;
+  /* After an error there is nothing left to terminate, though importers ask for it. */
+  if (KP_FMI == 3 && next == KP_TERMINATED && self->now.phase == KP_TERMINATED) return KP_OK;
+  if (!known || self->now.phase < KP_STEPPING || self->now.phase == KP_TERMINATED)
     return kp_say(self, KP_ERROR, "the model is %s and cannot be %s", kp_phase_name(self), PHASES[next]);
   self->now.phase = next;
   return KP_OK;
@@ -255,6 +265,8 @@ kp_status kp_enter(kp_instance *self, kp_phase next) {
 kp_status kp_get(kp_instance *self, const unsigned references[], size_t count, double values[]) {
   size_t i;
   unsigned r;
+  if (self->within && !self->may_get)
+    return kp_say(self, KP_ERROR, "there is nothing to get before the step from t = %.9g s is finished", self->now.time);
   if (kp_settle(self) != KP_OK) return KP_ERROR;
   for (i = 0; i < count; ++i) {
     r = references[i];
@@ -293,6 +305,8 @@ kp_status kp_set(kp_instance *self, const unsigned references[], size_t count, c
                     self->now.time);
     if (r == 0 || r >= KP_FIRST_DX)
       return kp_say(self, KP_ERROR, "'%s' is computed by the model and cannot be set", kp_names[r]);
+    if (self->within && !(self->may_set && r >= KP_FIRST_U && r < KP_FIRST_X))
+      return kp_say(self, KP_ERROR, "'%s' cannot be set within a step; inputs can, where values for them are asked for", kp_names[r]);
     if (r >= KP_FIRST_X && !starting)
       return kp_say(self, KP_ERROR, "the start value of '%s' can be set only before the end of the initialization", kp_names[r]);
   }

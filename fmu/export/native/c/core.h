@@ -39,6 +39,7 @@ enum {
 
 /* In the order of fmi2Status and fmi3Status. */
 typedef enum { KP_OK, KP_WARNING, KP_DISCARD, KP_ERROR, KP_FATAL } kp_status;
+/* FMI 3 ends an instance that answered with an error; until it is reset or set to an earlier state, its values can be read. */
 typedef enum { KP_INSTANTIATED, KP_INITIALIZING, KP_STEPPING, KP_EVENT, KP_CONTINUOUS, KP_TERMINATED } kp_phase;
 
 /* What rollback and serialisation keep: everything that later results depend on. */
@@ -70,8 +71,11 @@ typedef struct {
 } kp_workspace;
 
 typedef void (*kp_logger)(void *environment, const char *instance, kp_status status, const char *text);
+typedef struct kp_instance kp_instance;
+/* Lets the importer look at a step that is finished, or give the inputs of one that is to come; it may make ``until`` earlier. */
+typedef void (*kp_between)(kp_instance *self, double time, bool finished, bool more, double *until);
 
-typedef struct {
+struct kp_instance {
   kp_state now;
   double y[KP_ROOM(KP_NY)];
   double dx[KP_ROOM(KP_NX)];
@@ -89,12 +93,20 @@ typedef struct {
   kp_logger logger;
   void *environment;
   bool logging;
-} kp_instance;
+  kp_between between;
+  /* Whether the importer gives inputs within a communication step. */
+  bool asks_inputs;
+  /* What it may do while it is asked, in the middle of a step. */
+  bool within, may_get, may_set;
+  bool returned_early;
+};
 
 KP_LOCAL kp_instance *kp_create(const char *name, const char *token, kp_logger logger, void *environment, bool logging);
 KP_LOCAL void kp_destroy(kp_instance *self);
 KP_LOCAL kp_status kp_say(kp_instance *self, kp_status status, const char *format, ...);
 KP_LOCAL void kp_reset(kp_instance *self);
+/* Whether a call comes at a time at which the importer is only asked about a step that is under way. */
+KP_LOCAL bool kp_refused_within(kp_instance *self);
 KP_LOCAL const char *kp_phase_name(const kp_instance *self);
 /* Values have changed, so that outputs and derivatives must be computed again. */
 KP_LOCAL void kp_stale(kp_instance *self);

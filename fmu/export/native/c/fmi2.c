@@ -67,12 +67,16 @@ KP_EXPORT fmi2Component FMI2(fmi2Instantiate)(fmi2String name, fmi2Type type, fm
   /* A copy, since the importer's own need not live as long as the instance. */
   fmi2CallbackFunctions *copy = calloc(1, sizeof *copy);
   kp_instance *self;
-  (void)type;
   (void)resources;
   (void)visible;
   if (!copy) return NULL;
   if (callbacks) *copy = *callbacks;
   self = kp_create(name, guid, log_to, copy, logging != 0);
+  if (self && (type == fmi2ModelExchange) != KP_MODEL_EXCHANGE) {
+    kp_say(self, KP_ERROR, "this FMU is for %s alone", KP_MODEL_EXCHANGE ? "model exchange" : "co-simulation");
+    kp_destroy(self);
+    self = NULL;
+  }
   if (!self) free(copy);
   return self;
 }

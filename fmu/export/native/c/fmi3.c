@@ -47,6 +47,8 @@ typedef void (*fmi3UnlockPreemptionCallback)(void);
 typedef struct {
   fmi3LogMessageCallback log;
   fmi3InstanceEnvironment environment;
+  fmi3IntermediateUpdateCallback update;
+  bool early_return;
 } importer;
 
 static void log_to(void *environment, const char *instance, kp_status status, const char *text) {
@@ -56,10 +58,19 @@ static void log_to(void *environment, const char *instance, kp_status status, co
   if (to && to->log) to->log(to->environment, status, category, text);
 }
 
+static fmi3Instance refused(fmi3InstanceEnvironment environment, fmi3LogMessageCallback log, const char *text) {
+  if (log) log(environment, KP_ERROR, "logStatusError", text);
+  return NULL;
+}
+
 static fmi3Instance instantiate(fmi3String name, fmi3String token, fmi3Boolean logging, fmi3InstanceEnvironment environment,
-                                fmi3LogMessageCallback log) {
-  importer *to = calloc(1, sizeof *to);
+                                fmi3LogMessageCallback log, bool model_exchange) {
+  importer *to;
   kp_instance *self;
+  if (model_exchange != KP_MODEL_EXCHANGE)
+    return refused(environment, log,
+                   KP_MODEL_EXCHANGE ? "this FMU is for model exchange alone" : "this FMU is for co-simulation alone");
+  to = calloc(1, sizeof *to);
   if (!to) return NULL;
   to->log = log;
   to->environment = environment;
@@ -82,7 +93,17 @@ KP_EXPORT fmi3Instance FMI3(fmi3InstantiateModelExchange)(fmi3String name, fmi3S
                                                           fmi3InstanceEnvironment environment, fmi3LogMessageCallback log) {
   (void)resources;
   (void)visible;
-  return instantiate(name, token, logging, environment, log);
+  return instantiate(name, token, logging, environment, log, true);
+}
+
+/* Intermediate update: outputs after each internal step, inputs for the middle of it. */
+static void update_between(kp_instance *self, double time, bool finished, bool more, double *until) {
+  const importer *to = self->environment;
+  fmi3Boolean requested = false;
+  fmi3Float64 at = time;
+  bool early = finished && more && to->early_return;
+  to->update(to->environment, time, self->asks_inputs, finished, finished, early, &requested, &at);
+  if (early && requested && at < *until) *until = at > time ? at : time;
 }
 
 KP_EXPORT fmi3Instance FMI3(fmi3InstantiateCoSimulation)(fmi3String name, fmi3String token, fmi3String resources,
@@ -90,14 +111,19 @@ KP_EXPORT fmi3Instance FMI3(fmi3InstantiateCoSimulation)(fmi3String name, fmi3St
                                                          fmi3Boolean early_return, const fmi3ValueReference intermediate[],
                                                          size_t intermediate_count, fmi3InstanceEnvironment environment,
                                                          fmi3LogMessageCallback log, fmi3IntermediateUpdateCallback update) {
+  kp_instance *self;
+  size_t i;
   (void)resources;
   (void)visible;
-  (void)event_mode;
-  (void)early_return;
-  (void)intermediate;
-  (void)intermediate_count;
-  (void)update;
-  return instantiate(name, token, logging, environment, log);
+  if (event_mode) return refused(environment, log, "this FMU has no event mode; instantiate it without");
+  self = instantiate(name, token, logging, environment, log, false);
+  if (!self || !update) return self;
+  self->between = update_between;
+  ((importer *)self->environment)->update = update;
+  ((importer *)self->environment)->early_return = early_return;
+  for (i = 0; i < intermediate_count; ++i)
+    self->asks_inputs = self->asks_inputs || (intermediate[i] >= KP_FIRST_U && intermediate[i] < KP_FIRST_X);
+  return self;
 }
 
 KP_EXPORT fmi3Instance FMI3(fmi3InstantiateScheduledExecution)(fmi3String name, fmi3String token, fmi3String resources,
@@ -113,8 +139,7 @@ KP_EXPORT fmi3Instance FMI3(fmi3InstantiateScheduledExecution)(fmi3String name, 
   (void)clock;
   (void)lock;
   (void)unlock;
-  if (log) log(environment, KP_ERROR, "logStatusError", "this model has no scheduled execution");
-  return NULL;
+  return refused(environment, log, "this model has no scheduled execution");
 }
 
 KP_EXPORT void FMI3(fmi3FreeInstance)(fmi3Instance c) {
@@ -135,6 +160,7 @@ FMI3_STATUS FMI3(fmi3EnterStepMode)(fmi3Instance c) { return kp_enter(c, KP_STEP
 FMI3_STATUS FMI3(fmi3Terminate)(fmi3Instance c) { return kp_enter(c, KP_TERMINATED); }
 
 FMI3_STATUS FMI3(fmi3Reset)(fmi3Instance c) {
+  if (kp_refused_within(c)) return KP_ERROR;
   kp_reset(c);
   return KP_OK;
 }
@@ -354,10 +380,15 @@ FMI3_STATUS FMI3(fmi3GetOutputDerivatives)(fmi3Instance c, const fmi3ValueRefere
 FMI3_STATUS FMI3(fmi3DoStep)(fmi3Instance c, fmi3Float64 from, fmi3Float64 size, fmi3Boolean no_rollback,
                              fmi3Boolean *event_needed, fmi3Boolean *terminate, fmi3Boolean *early_return,
                              fmi3Float64 *last_successful_time) {
-  kp_status status = kp_do_step(c, from, size);
+  kp_instance *self = c;
+  kp_state before = self->now;
+  kp_status status = kp_do_step(self, from, size);
   (void)no_rollback;
-  *event_needed = *terminate = *early_return = false;
-  *last_successful_time = ((kp_instance *)c)->last_successful_time;
+  /* A step that is discarded leaves no trace. */
+  if (status == KP_DISCARD) kp_set_state(self, &before);
+  *event_needed = *terminate = false;
+  *early_return = self->returned_early && status == KP_OK;
+  *last_successful_time = self->last_successful_time;
   return status;
 }
 

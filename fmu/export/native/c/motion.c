@@ -75,15 +75,29 @@ static double whole_steps(double t) {
   return n >= 0 && fabs(t - n * KP_STEP) <= 1e-6 * KP_STEP ? n : -1;
 }
 
+/* Let the importer see the state at time t, or give the inputs that hold there; false if it did what ends the instance. */
+static bool ask(kp_instance *self, double t, bool finished, bool more, double *until) {
+  self->now.time = t;
+  kp_stale(self);
+  self->within = true;
+  self->may_get = finished;
+  self->may_set = self->asks_inputs;
+  self->between(self, t, finished, more, until);
+  self->within = false;
+  return self->now.phase == KP_STEPPING;
+}
+
 kp_status kp_do_step(kp_instance *self, double from, double size) {
   double u[KP_ROOM(KP_NU)];
-  double h, t, count, first = whole_steps(from), last = whole_steps(from + size);
+  double h, length, t, count, until = HUGE_VAL, first = whole_steps(from), last = whole_steps(from + size);
   long k, n;
   size_t i;
   bool ramps = false;
   kp_status status;
   /* Times that importers add up step by step wander by rounding; anything larger is a misunderstanding. */
   double slack = 1e-6 * fabs(size) + 1e-9 * fabs(self->now.time);
+  self->returned_early = false;
+  if (kp_refused_within(self)) return KP_ERROR;
   if (self->now.phase != KP_STEPPING)
     return kp_say(self, KP_ERROR, "a step was asked for, but the model is %s", kp_phase_name(self));
   if (!isfinite(size) || size < 0) return kp_say(self, KP_ERROR, "a communication step of %g s is impossible", size);
@@ -106,23 +120,35 @@ kp_status kp_do_step(kp_instance *self, double from, double size) {
   }
   kp_stale(self);
   for (k = 0; k < n; ++k) {
-    /* An input that changes linearly acts with its value in the middle of the step. */
+    t = last > 0 ? (first + (double)k) * h : from + (double)k * h;
+    /* The importer may want to go no further than to some time within this step. */
+    length = until - t < h * (1 - 1e-9) ? until - t : h;
+    self->returned_early = length < h;
+    if (!(length > 1e-9 * h)) break;
+    /* An input that changes acts with its value in the middle of the step. */
     if (ramps)
       for (i = 0; i < KP_NU; ++i) u[i] = self->now.u[i] + self->now.u_rate[i] * ((double)k + 0.5) * h;
-    t = last > 0 ? (first + (double)k) * h : from + (double)k * h;
-    status = advance(self, t, h, u);
+    if (self->between && self->asks_inputs) {
+      if (!ask(self, t + 0.5 * length, false, false, &until)) return KP_ERROR;
+      memcpy(u, self->now.u, KP_NU * sizeof *u);
+    }
+    status = advance(self, t, length, u);
     if (status != KP_OK) {
       for (i = 0; i < KP_NU; ++i) self->now.u[i] += self->now.u_rate[i] * (double)k * h;
       self->now.time = self->last_successful_time = t;
       return status;
     }
+    t = self->returned_early ? until : last > 0 ? (first + (double)k + 1) * h : k + 1 < n ? from + ((double)k + 1) * h : from + size;
+    if (self->between && !ask(self, t, true, k + 1 < n && !self->returned_early, &until)) return KP_ERROR;
+    if (self->returned_early) break;
   }
   for (i = 0; i < KP_NU; ++i) {
     self->now.u[i] += self->now.u_rate[i] * size;
     self->now.u_rate[i] = 0;
   }
-  self->now.time = last > 0 ? last * h : from + size;
-  self->last_successful_time = from + size;
+  kp_stale(self);
+  self->now.time = t;
+  self->last_successful_time = self->returned_early ? t : from + size;
   return KP_OK;
 }
 

@@ -50,7 +50,7 @@ def close(found, history, names):
 @pytest.mark.parametrize("fmi", [2, 3])
 def test_fmpy(fmi, crane, expected):
     names = outputs_of(crane[fmi])
-    for extra in ({}, {"use_event_mode": True, "early_return_allowed": True} if fmi == 3 else {}):
+    for extra in ({}, {"early_return_allowed": True} if fmi == 3 else {}):
         found = fmpy.simulate_fmu(
             str(crane[fmi]), stop_time=1.0, output_interval=STEP, start_values={**SETTINGS, **INPUTS}, output=names, **extra
         )
