@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 from xml.sax.saxutils import quoteattr
@@ -67,10 +67,11 @@ def _describe(interface: Interface, version: Version, kind: Kind, capabilities: 
     yield "  </LogCategories>"
     yield f"  {_tag('DefaultExperiment', **_experiment(interface, kind))}"
     # How variables are named in the rest: FMI 2 counts them, FMI 3 uses their references.
-    names = {variable.reference: str(variable.reference) for variable in interface.variables}
+    shown = _shown(interface, version)
+    names = {variable.reference: str(variable.reference) for variable in shown}
     if version == 2:
         names = {reference: str(i) for i, reference in enumerate(names, start=1)}
-    yield from _variables(interface, version, kind, names)
+    yield from _variables(shown, version, kind, names)
     yield from _structure(interface, version, kind, names)
     yield "</fmiModelDescription>"
 
@@ -99,8 +100,10 @@ def _kind_element(interface: Interface, version: Version, kind: Kind, capabiliti
             attributes["canReturnEarlyAfterIntermediateUpdate"] = "true"
     else:
         watches = interface.projection is not None or model.equations.guard is not None
-        name, said = ("completedIntegratorStepNotNeeded", not watches) if version == 2 else ("needsCompletedIntegratorStep", watches)
-        attributes[name] = _true(said)
+        if version == 2:
+            attributes["completedIntegratorStepNotNeeded"] = _true(not watches)
+        else:
+            attributes["needsCompletedIntegratorStep"] = _true(watches)
     element = "CoSimulation" if kind == "cs" else "ModelExchange"
     # FMI 3 lists them in a file of their own.
     if version == 3 or not capabilities.source_files:
@@ -113,9 +116,14 @@ def _kind_element(interface: Interface, version: Version, kind: Kind, capabiliti
     yield f"  </{element}>"
 
 
-def _variables(interface: Interface, version: Version, kind: Kind, names: Mapping[int, str]) -> Iterable[str]:
+def _shown(interface: Interface, version: Version) -> tuple[Variable, ...]:
+    """Return the variables that are listed: all, but the time in FMI 2, which may be left out there and upsets libcosim."""
+    return tuple(variable for variable in interface.variables if version == 3 or variable.causality != "independent")
+
+
+def _variables(shown: Sequence[Variable], version: Version, kind: Kind, names: Mapping[int, str]) -> Iterable[str]:
     yield "  <ModelVariables>"
-    for variable in interface.variables:
+    for variable in shown:
         attributes = {
             "name": variable.name,
             "valueReference": str(variable.reference),
