@@ -55,7 +55,7 @@ def _describe(interface: Interface, version: Version, kind: Kind, capabilities: 
         "guid" if version == 2 else "instantiationToken": TOKEN,
         "description": mechanism.description or None,
         "generationTool": capabilities.generation_tool,
-        "variableNamingConvention": "flat",
+        "variableNamingConvention": interface.naming,
         "numberOfEventIndicators": "0" if (version, kind) == (2, "me") else None,
     }
     yield '<?xml version="1.0" encoding="UTF-8"?>'
@@ -68,9 +68,7 @@ def _describe(interface: Interface, version: Version, kind: Kind, capabilities: 
     yield f"  {_tag('DefaultExperiment', **_experiment(interface, kind))}"
     # How variables are named in the rest: FMI 2 counts them, FMI 3 uses their references.
     shown = _shown(interface, version)
-    names = {variable.reference: str(variable.reference) for variable in shown}
-    if version == 2:
-        names = {reference: str(i) for i, reference in enumerate(names, start=1)}
+    names = {variable.reference: str(variable.reference if version == 3 else i) for i, variable in enumerate(shown, start=1)}
     yield from _variables(shown, version, kind, names)
     yield from _structure(interface, version, kind, names)
     yield "</fmiModelDescription>"
@@ -140,10 +138,13 @@ def _variables(shown: Sequence[Variable], version: Version, kind: Kind, names: M
             "max": _number(variable.maximum),
             "nominal": _number(variable.nominal),
             "derivative": None if variable.derivative_of is None else names[variable.derivative_of],
-            "start": _number(variable.start),
+            "start": _numbers(variable.start),
         }
         if version == 2:
             yield f"    {_opened('ScalarVariable', **attributes)}{_tag('Real', **numbers)}</ScalarVariable>"
+        elif variable.shape:
+            dimensions = "".join(_tag("Dimension", start=str(size)) for size in variable.shape)
+            yield f"    {_opened('Float64', **attributes, **numbers)}{dimensions}</Float64>"
         else:
             yield f"    {_tag('Float64', **attributes, **numbers)}"
     yield "  </ModelVariables>"
@@ -156,11 +157,13 @@ def _structure(interface: Interface, version: Version, kind: Kind, names: Mappin
         (interface.derivatives, "tux", "Derivatives", "ContinuousStateDerivative"),
         (interface.initial_unknowns, "tuxp", "InitialUnknowns", "InitialUnknown"),
     )
+    shown = {part: names[item.reference] for item in interface.variables if item.reference in names for part in item.components}
     yield "  <ModelStructure>"
     for variables, sources, group, element in groups:
         lines = []
         for variable in variables:
-            known = [names[reference] for reference in _known(interface, variable, sources) if reference in names]
+            parts = [part for component in variable.components for part in _known(interface, component, sources)]
+            known = sorted({shown[part] for part in parts if part in shown}, key=int)
             attributes = {
                 "index" if version == 2 else "valueReference": names[variable.reference],
                 "dependencies": " ".join(known),
@@ -183,18 +186,18 @@ LOG_CATEGORIES = {
 }
 
 
-def _known(interface: Interface, variable: Variable, sources: str) -> list[int]:
-    """Return the references among time t, parameters p, inputs u and states x on which a variable depends.
+def _known(interface: Interface, component: int, sources: str) -> list[int]:
+    """Return the references among time t, parameters p, inputs u and states x on which a variable of the model depends.
 
     With parameters among the sources the question is that of the initialization, in which a start value that is a formula
     stands for the parameters in it. A state depends on itself alone.
     """
     first, counts = interface.first, interface.counts
-    depends = interface.dependencies.get(variable.reference, ())
-    if first["x"] <= variable.reference < first["dx"]:
-        depends = (variable.reference,)
+    depends = interface.dependencies.get(component, ())
+    if first["x"] <= component < first["dx"]:
+        depends = (component,)
     if "p" in sources:
-        depends = interface.start_dependencies.get(variable.reference, depends)
+        depends = interface.start_dependencies.get(component, depends)
         depends = tuple(known for r in depends for known in interface.start_dependencies.get(r, (r,)))
     ranges = [range(1) if group == "t" else range(first[group], first[group] + counts[group]) for group in sources]
     return sorted({reference for reference in depends if any(reference in group for group in ranges)})
@@ -225,6 +228,11 @@ def _experiment(interface: Interface, kind: Kind) -> dict[str, str | None]:
 
 def _number(value: float | None) -> str | None:
     return None if value is None else repr(float(value))
+
+
+def _numbers(value: float | tuple[float | None, ...] | None) -> str | None:
+    """Return one number, or those of an array row by row."""
+    return " ".join(repr(float(item or 0.0)) for item in value) if isinstance(value, tuple) else _number(value)
 
 
 def _true(value: bool) -> str:

@@ -26,7 +26,10 @@ NO_UNIT = "1"
 
 
 def channels_of(fmu: Fmu, recorded: Sequence[Variable]) -> tuple[Channel, ...]:
-    """Return the channels of recorded variables; Kingpost's own FMUs also know frame, side and point of loads."""
+    """Return the channels of recorded variables.
+
+    Kingpost's own FMUs also know frame, side and point of loads, and what an element of an array is called in the model.
+    """
     known = fmu.annotation.get("channels", {})
     channels = []
     for variable in recorded:
@@ -34,7 +37,8 @@ def channels_of(fmu: Fmu, recorded: Sequence[Variable]) -> tuple[Channel, ...]:
             entry = known.get(label, {})
             at = tuple(float(x) for x in entry.get("at") or ())
             frame, side = str(entry.get("frame") or ""), str(entry.get("side") or "")
-            channels.append(Channel(label, variable.unit or NO_UNIT, frame, side, at))
+            unit = variable.unit or str(entry.get("unit") or NO_UNIT)
+            channels.append(Channel(str(entry.get("name") or label), unit, frame, side, at))
     return tuple(channels)
 
 

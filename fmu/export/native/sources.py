@@ -126,6 +126,7 @@ def _header(interface: Interface, token: str, version: Literal[2, 3]) -> str:
 #define KP_NM {model.problem.stepper.remembered}
 #define KP_NG {guarded}
 #define KP_NE {len(model.equations.quaternions)}
+#define KP_NA {len(interface.arrays)}
 #define KP_FMI {version}
 #define KP_MODEL_EXCHANGE {int(interface.kind == "me")}
 #define KP_PROJECTS {int(interface.projection is not None)}
@@ -144,6 +145,8 @@ KP_HIDDEN extern const double kp_start_x[];
 KP_HIDDEN extern const double kp_nominal_x[];
 KP_HIDDEN extern const unsigned char kp_calculated[];
 KP_HIDDEN extern const int kp_quaternions[];
+KP_HIDDEN extern const unsigned kp_array_ends[];
+KP_HIDDEN extern const unsigned kp_elements[];
 
 #endif
 """
@@ -151,16 +154,18 @@ KP_HIDDEN extern const int kp_quaternions[];
 
 def _tables(interface: Interface) -> str:
     model, first = interface.model, interface.first
-    by_reference = {variable.reference: variable for variable in interface.variables}
+    by_reference = {part: variable for variable in interface.variables for part in variable.components}
     states = range(first["x"], first["dx"])
     nominal = [by_reference[r].nominal or 1.0 if r in by_reference else 1.0 for r in states]
     calculated = [r in interface.start_dependencies for r in states]
     guarded = guarded_joints(model.mechanism) if model.equations.guard is not None else ()
+    shown, arrays = interface.shown_names, interface.arrays
+    ends = accumulate((len(variable.elements) for variable in arrays), initial=0)
     return "\n".join(
         [
             "/* Names and start values of one model, written by Kingpost. */",
             '#include "model.h"',
-            _array("const char *const kp_names[]", [_literal(name) for name in interface.names]),
+            _array("const char *const kp_names[]", [_literal(shown.get(name, name)) for name in interface.names]),
             _array("const char *const kp_guarded[]", [_literal(name) for name in guarded] or ['""']),
             _array("const double kp_start_p[]", [_double(value) for value in model.p0] or ["0"]),
             _array("const double kp_start_u[]", [_double(value) for value in model.u0] or ["0"]),
@@ -168,6 +173,8 @@ def _tables(interface: Interface) -> str:
             _array("const double kp_nominal_x[]", [_double(value) for value in nominal] or ["1"]),
             _array("const unsigned char kp_calculated[]", [str(int(flag)) for flag in calculated] or ["0"]),
             _array("const int kp_quaternions[]", [str(row) for row in model.equations.quaternions] or ["0"]),
+            _array("const unsigned kp_array_ends[]", [str(end) for end in ends]),
+            _array("const unsigned kp_elements[]", [str(item) for array in arrays for item in array.elements] or ["0"]),
             "",
         ]
     )

@@ -116,6 +116,8 @@ void kp_destroy(kp_instance *self) {
   release(&self->guard);
   release(&self->projected);
   free(self->name);
+  free(self->expanded[0]);
+  free(self->expanded[1]);
   free(self);
 }
 
@@ -271,7 +273,7 @@ kp_status kp_get(kp_instance *self, const unsigned references[], size_t count, d
   for (i = 0; i < count; ++i) {
     r = references[i];
     if (r >= KP_COUNT)
-      return kp_say(self, KP_ERROR, "there is no variable with value reference %u; the last one is %u", r, KP_COUNT - 1u);
+      return kp_say(self, KP_ERROR, "there is no variable with value reference %u; the last one is %u", r, KP_COUNT + KP_NA - 1u);
     if (r == 0)
       values[i] = self->now.time;
     else if (r < KP_FIRST_U)
@@ -299,7 +301,7 @@ kp_status kp_set(kp_instance *self, const unsigned references[], size_t count, c
   for (i = 0; i < count; ++i) {
     r = references[i];
     if (r >= KP_COUNT)
-      return kp_say(self, KP_ERROR, "there is no variable with value reference %u; the last one is %u", r, KP_COUNT - 1u);
+      return kp_say(self, KP_ERROR, "there is no variable with value reference %u; the last one is %u", r, KP_COUNT + KP_NA - 1u);
     if (!isfinite(values[i]))
       return kp_say(self, KP_ERROR, "'%s' was set to %g at t = %.9g s; it must be finite", kp_names[r], values[i],
                     self->now.time);

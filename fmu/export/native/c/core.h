@@ -99,6 +99,9 @@ struct kp_instance {
   /* What it may do while it is asked, in the middle of a step. */
   bool within, may_get, may_set;
   bool returned_early;
+  /* Room for the components of arrays that a call names. */
+  unsigned *expanded[2];
+  size_t room[2];
 };
 
 KP_LOCAL kp_instance *kp_create(const char *name, const char *token, kp_logger logger, void *environment, bool logging);

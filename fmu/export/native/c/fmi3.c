@@ -58,6 +58,12 @@ static void log_to(void *environment, const char *instance, kp_status status, co
   if (to && to->log) to->log(to->environment, status, category, text);
 }
 
+/* Arrays have references behind those of the model's own variables: their components are those from begin(r) to end(r). */
+static bool is_array(fmi3ValueReference r) { return r >= KP_COUNT && r - KP_COUNT < KP_NA; }
+static size_t begin(fmi3ValueReference r) { return kp_array_ends[r - KP_COUNT]; }
+static size_t end(fmi3ValueReference r) { return kp_array_ends[r - KP_COUNT + 1]; }
+static size_t size_of(fmi3ValueReference r) { return is_array(r) ? end(r) - begin(r) : 1; }
+
 static fmi3Instance refused(fmi3InstanceEnvironment environment, fmi3LogMessageCallback log, const char *text) {
   if (log) log(environment, KP_ERROR, "logStatusError", text);
   return NULL;
@@ -112,6 +118,7 @@ KP_EXPORT fmi3Instance FMI3(fmi3InstantiateCoSimulation)(fmi3String name, fmi3St
                                                          size_t intermediate_count, fmi3InstanceEnvironment environment,
                                                          fmi3LogMessageCallback log, fmi3IntermediateUpdateCallback update) {
   kp_instance *self;
+  fmi3ValueReference first;
   size_t i;
   (void)resources;
   (void)visible;
@@ -121,8 +128,10 @@ KP_EXPORT fmi3Instance FMI3(fmi3InstantiateCoSimulation)(fmi3String name, fmi3St
   self->between = update_between;
   ((importer *)self->environment)->update = update;
   ((importer *)self->environment)->early_return = early_return;
-  for (i = 0; i < intermediate_count; ++i)
-    self->asks_inputs = self->asks_inputs || (intermediate[i] >= KP_FIRST_U && intermediate[i] < KP_FIRST_X);
+  for (i = 0; i < intermediate_count; ++i) {
+    first = is_array(intermediate[i]) ? kp_elements[begin(intermediate[i])] : intermediate[i];
+    self->asks_inputs = self->asks_inputs || (first >= KP_FIRST_U && first < KP_FIRST_X);
+  }
   return self;
 }
 
@@ -165,19 +174,65 @@ FMI3_STATUS FMI3(fmi3Reset)(fmi3Instance c) {
   return KP_OK;
 }
 
-static fmi3Status check_values(fmi3Instance c, size_t references, size_t values) {
-  if (references == values) return KP_OK;
-  return kp_say(c, KP_ERROR, "%lu value references came with %lu values; every variable is a scalar", (unsigned long)references,
-                (unsigned long)values);
+/* Put the components of arrays in their place, in room number ``which``; NULL if there are not as many as there are values. */
+static const unsigned *expanded(kp_instance *self, int which, const fmi3ValueReference vr[], size_t n, size_t count) {
+  size_t i, k, total = 0;
+  unsigned *list;
+  for (i = 0; i < n; ++i) total += size_of(vr[i]);
+  if (total != count) {
+    kp_say(self, KP_ERROR, "%lu value references came with %lu values; they stand for %lu", (unsigned long)n, (unsigned long)count,
+           (unsigned long)total);
+    return NULL;
+  }
+  if (total > self->room[which] || !self->expanded[which]) {
+    list = realloc(self->expanded[which], (total + 1) * sizeof *list);
+    if (!list) {
+      kp_say(self, KP_ERROR, "no memory for %lu values", (unsigned long)total);
+      return NULL;
+    }
+    self->expanded[which] = list;
+    self->room[which] = total;
+  }
+  list = self->expanded[which];
+  for (i = 0; i < n; ++i)
+    if (is_array(vr[i]))
+      for (k = begin(vr[i]); k < end(vr[i]); ++k) *list++ = kp_elements[k];
+    else
+      *list++ = vr[i];
+  return self->expanded[which];
+}
+
+/* How often a component of an array occurs in it: an entry off the diagonal of a symmetric matrix twice. */
+static size_t repeated(fmi3ValueReference r, unsigned component) {
+  size_t k, found = 0;
+  for (k = begin(r); k < end(r); ++k) found += kp_elements[k] == component;
+  return found;
+}
+
+/* Entries that are one and the same variable must have one value. */
+static bool symmetric(kp_instance *self, const fmi3ValueReference vr[], size_t n, const fmi3Float64 *values) {
+  size_t i, k, m;
+  for (i = 0; i < n; values += size_of(vr[i++]))
+    if (is_array(vr[i]))
+      for (k = begin(vr[i]); k < end(vr[i]); ++k)
+        for (m = begin(vr[i]); m < k; ++m)
+          if (kp_elements[m] == kp_elements[k] && values[m - begin(vr[i])] != values[k - begin(vr[i])]) {
+            kp_say(self, KP_ERROR, "'%s' was set to %g and to %g: the matrix must be symmetric", kp_names[kp_elements[k]],
+                   values[m - begin(vr[i])], values[k - begin(vr[i])]);
+            return false;
+          }
+  return true;
 }
 
 FMI3_STATUS FMI3(fmi3GetFloat64)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3Float64 values[], size_t count) {
-  return check_values(c, n, count) == KP_OK ? kp_get(c, vr, n, values) : KP_ERROR;
+  const unsigned *list = expanded(c, 0, vr, n, count);
+  return list ? kp_get(c, list, count, values) : KP_ERROR;
 }
 
 FMI3_STATUS FMI3(fmi3SetFloat64)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const fmi3Float64 values[],
                                  size_t count) {
-  return check_values(c, n, count) == KP_OK ? kp_set(c, vr, n, values) : KP_ERROR;
+  const unsigned *list = expanded(c, 0, vr, n, count);
+  return list && symmetric(c, vr, n, values) ? kp_set(c, list, count, values) : KP_ERROR;
 }
 
 /* All variables are of type Float64. */
@@ -277,9 +332,20 @@ FMI3_STATUS FMI3(fmi3DeserializeFMUState)(fmi3Instance c, const fmi3Byte bytes[]
 FMI3_STATUS FMI3(fmi3GetDirectionalDerivative)(fmi3Instance c, const fmi3ValueReference unknowns[], size_t unknown_count,
                                                const fmi3ValueReference knowns[], size_t known_count, const fmi3Float64 seed[],
                                                size_t seed_count, fmi3Float64 sensitivity[], size_t sensitivity_count) {
-  if (check_values(c, known_count, seed_count) != KP_OK || check_values(c, unknown_count, sensitivity_count) != KP_OK)
-    return KP_ERROR;
-  return kp_directional(c, unknowns, unknown_count, knowns, known_count, seed, sensitivity);
+  const unsigned *along = expanded(c, 0, knowns, known_count, seed_count);
+  const unsigned *of = along ? expanded(c, 1, unknowns, unknown_count, sensitivity_count) : NULL;
+  double *parts;
+  size_t i, k, place = 0;
+  kp_status status;
+  if (!of) return KP_ERROR;
+  parts = malloc((seed_count + 1) * sizeof *parts);
+  if (!parts) return kp_say(c, KP_ERROR, "no memory for %lu values", (unsigned long)seed_count);
+  for (i = 0; i < known_count; ++i)
+    for (k = size_of(knowns[i]); k > 0; --k, ++place)
+      parts[place] = is_array(knowns[i]) ? seed[place] / (double)repeated(knowns[i], along[place]) : seed[place];
+  status = kp_directional(c, of, sensitivity_count, along, seed_count, parts, sensitivity);
+  free(parts);
+  return status;
 }
 
 FMI3_STATUS FMI3(fmi3GetAdjointDerivative)(fmi3Instance c, const fmi3ValueReference unknowns[], size_t unknown_count,
