@@ -109,8 +109,8 @@ def _free_name(name: str, members: Sequence[Variable], taken: set[str]) -> str |
 
 
 def _array(name: str, members: Sequence[Variable], shape: tuple[int, ...], places: tuple[int, ...], reference: int) -> Variable:
-    units = list(dict.fromkeys(item.unit for item in members))
-    starts = [members[place].start for place in places]
+    units = list(dict.fromkeys(item.unit for item in members if item.unit is not None))
+    given = [item.start for item in members if isinstance(item.start, float)]
     nominals = [item.nominal for item in members if item.nominal is not None]
     components = ", ".join(item.name for item in members)
     mixed = f" (in {', '.join(units)})" if len(units) > 1 else ""
@@ -122,7 +122,7 @@ def _array(name: str, members: Sequence[Variable], shape: tuple[int, ...], place
         elements=tuple(members[place].reference for place in places),
         unit=units[0] if len(units) == 1 else None,
         description=f"{components}{mixed}; the first is: {members[0].description}",
-        start=None if members[0].start is None else tuple(starts),
+        start=tuple(given[place] for place in places) if given else None,
         nominal=max(nominals) if nominals else None,
     )
 

@@ -230,9 +230,9 @@ def _number(value: float | None) -> str | None:
     return None if value is None else repr(float(value))
 
 
-def _numbers(value: float | tuple[float | None, ...] | None) -> str | None:
+def _numbers(value: float | tuple[float, ...] | None) -> str | None:
     """Return one number, or those of an array row by row."""
-    return " ".join(repr(float(item or 0.0)) for item in value) if isinstance(value, tuple) else _number(value)
+    return " ".join(repr(float(item)) for item in value) if isinstance(value, tuple) else _number(value)
 
 
 def _true(value: bool) -> str:

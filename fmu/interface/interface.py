@@ -42,7 +42,7 @@ class Variable:
     #: None for an array whose elements have different ones.
     unit: str | None
     description: str
-    start: float | tuple[float | None, ...] | None = None
+    start: float | tuple[float, ...] | None = None
     minimum: float | None = None
     maximum: float | None = None
     nominal: float | None = None
