@@ -1,6 +1,9 @@
 """FMI 3 FMUs with arrays: the same numbers as one by one, in fmpy and in our own importer."""
 
 import ctypes
+import zipfile
+from dataclasses import replace
+from xml.etree import ElementTree
 
 import fmpy
 import numpy as np
@@ -8,8 +11,10 @@ import pytest
 from fmpy.fmi1 import FMICallException
 from fmpy.validation import validate_fmu
 
-from kingpost import Body, ForceElement, Input, Joint, Mechanism, Output
+from kingpost import Body, ForceElement, Input, Joint, Mechanism, Output, Port
 from kingpost.base.errors import ExportError
+from kingpost.fmu.cosim import Component
+from kingpost.fmu.cosim.components.fmu import open_component
 from kingpost.fmu.export.native.exporter import NativeFmu, NativeOptions
 from kingpost.fmu.running import run_fmu
 from kingpost.mechanism.port_names import TRIANGLE
@@ -175,6 +180,23 @@ def test_a_matrix_of_inputs_must_be_symmetric_and_counts_once(native):
         with pytest.raises(FMICallException):
             fmu.raw.setFloat64([fmu.references["load_A"]], list(matrix.ravel()))
         assert fmu.said == "'load_A[1,2]' was set to 2 and to 3: the matrix must be symmetric"
+
+
+def test_ports_are_found_in_arrays(native):
+    """Coupled systems and terminals: members of a port keep their names, wherever their numbers are."""
+    mechanism = replace(matrix_fed(), ports=(Port("seat", body="deck"),))
+    single, arrays = (
+        open_component(Component("a", fmu=native(mechanism, fmi=3, arrays=given))).ports["seat"] for given in (False, True)
+    )
+    assert single["A12"] == "load_A12" and single["free.Mx"] == "load_Mx" and single["wx"] == "seat.wx"
+    assert arrays["A12"] == "load_A[1,2]" and arrays["free.Mx"] == "load_M[1]" and arrays["wx"] == "seat.w[1]"
+    assert arrays.keys() == single.keys()
+    with zipfile.ZipFile(native(mechanism, fmi=3, arrays=True)) as archive:
+        root = ElementTree.fromstring(archive.read("terminalsAndIcons/terminalsAndIcons.xml"))
+    members = {item.get("memberName"): item.get("variableName") for item in root.iter("TerminalMemberVariable")}
+    assert members["A"] == "load_A" and members["free.M"] == "load_M" and members["w"] == "seat.w"
+    described = fmpy.read_model_description(str(native(mechanism, fmi=3, arrays=True)))
+    assert set(members.values()) <= {variable.name for variable in described.modelVariables}
 
 
 def test_fmi_2_has_no_arrays(plugins, tmp_path):
