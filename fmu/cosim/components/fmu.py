@@ -63,7 +63,9 @@ class FmuComponent(Described):
                 if unknown.dependencies is None:
                     return None
                 inputs = [self.variables[known.name] for known in unknown.dependencies if known.causality == "input"]
-                unfelt = unfelt_inputs(self.definition).get(output, frozenset())
+                names = self.fmu.annotation.get("names") or {}
+                own = next((name for name, label in names.items() if label == output), output)
+                unfelt = {names.get(name, name) for name in unfelt_inputs(self.definition).get(own, ())}
                 return tuple(label for variable in inputs for label in variable.labels if label not in unfelt)
         return None
 
@@ -130,7 +132,7 @@ def open_component(component: Component) -> FmuComponent:
         if variable.declared.shape:
             arrays[variable.name] = variable.labels
     own = bool(fmu.annotation)
-    definition = _definition(fmu)
+    definition, names = _definition(fmu), fmu.annotation.get("names") or {}
     isolated = not own if component.isolate is None else component.isolate
     solver = component.solver or SOLVERS[0]
     tolerance = component.tolerance or fmu.default("tolerance")
@@ -144,8 +146,8 @@ def open_component(component: Component) -> FmuComponent:
         name=component.name,
         signals=signals,
         arrays=arrays,
-        ports={**osp_ports(fmu.path, signals), **port_members(definition, set(signals))},
-        continuing=continuing_inputs(definition),
+        ports={**osp_ports(fmu.path, signals), **port_members(definition, set(signals), names)},
+        continuing=frozenset(names.get(name, name) for name in continuing_inputs(definition)),
         definition=definition,
         can_go_back=fmu.can("canGetAndSetFMUstate"),
         varies_steps=fmu.interface == "model-exchange" or fmu.can("canHandleVariableCommunicationStepSize"),
