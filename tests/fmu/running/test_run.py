@@ -223,6 +223,10 @@ def test_an_fmu_that_does_not_start_says_so(folder):
     with pytest.raises(SolverError, match="starting failed: the FMU did not instantiate") as error:
         run_fmu(path, isolated=False)
     assert error.value.history is None
+    talking = oscillator(folder, "SAYS_WHY", change={'guid="{oscillator}"': 'guid="{another}"'}, name="talking")
+    with pytest.raises(SolverError, match="did not instantiate") as error:
+        run_fmu(talking, isolated=False)
+    assert str(error.value).count("the GUID is") == 1
     empty = folder / "empty.fmu"
     with zipfile.ZipFile(oscillator(folder)) as source, zipfile.ZipFile(empty, "w") as archive:
         archive.writestr("modelDescription.xml", source.read("modelDescription.xml"))
@@ -327,3 +331,22 @@ def test_an_annotation_that_is_none_is_a_warning(folder):
     path = oscillator(folder, extra={"resources/kingpost.json": '{"loads": 3}'}, name="annotated")
     history = run_fmu(path, 0.1, isolated=False)
     assert "kingpost.json in the FMU is not used: its 'loads' is int" in history.provenance["warnings"][0]
+
+
+def test_more_samples_than_fit_are_refused_with_the_numbers(folder):
+    asked = {'stopTime="1"': 'stopTime="1e8"', 'stepSize="0.01"': 'stepSize="0.001"'}
+    endless = oscillator(folder, change=asked, name="endless")
+    with pytest.raises(
+        FmuError, match=r"in steps of 0.001 s, as the FMU suggests, makes 1e\+11 samples of 3 numbers: 3.2e\+03 GB"
+    ):
+        run_fmu(endless)
+    assert len(run_fmu(endless, 0.1, isolated=False)) == 101
+    with pytest.raises(FmuError, match="Give an earlier end"):
+        run_fmu(oscillator(folder), 1e9, step=1e-2)
+
+
+def test_an_fmu_that_does_not_say_how_long_to_run_is_told_so(folder):
+    path = oscillator(folder, change={'stopTime="1" ': ""}, name="open-end")
+    with pytest.raises(FmuError, match="does not say how long to run: its description has no stop time. Give an end time"):
+        run_fmu(path)
+    assert len(run_fmu(path, 0.1, isolated=False)) == 11
