@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kingpost.base.errors import Interrupted, SolverError
 from kingpost.cli.output import ProgressBar, print_json, print_table
+from kingpost.cli.signals import while_doing
 
 if TYPE_CHECKING:
     from kingpost.base.channels import Channel
@@ -24,8 +25,6 @@ def carried_out(run: Callable[[ProgressBar], History], name: str, options: Resul
 
     Of a run that stops, what it had computed is written, and the error tells where.
     """
-    from kingpost.results.run_folder import write_run
-
     bar = ProgressBar(name)
     try:
         history = run(bar)
@@ -35,13 +34,25 @@ def carried_out(run: Callable[[ProgressBar], History], name: str, options: Resul
         raise KeyboardInterrupt(f"{interrupt}{_kept(interrupt.history, options)}") from None
     finally:
         bar.close()
-    files = write_run(history, options.folder, writers=options.writers)
+    files = _written(history, options)
     if options.report:
-        from kingpost.report import write_report  # brings SciPy's signal processing, which takes time to import
+        with while_doing(f"the report was being written; the results are in {file_row(files)[1]}"):
+            from kingpost.report import write_report  # brings SciPy's signal processing, which takes time to import
 
-        files.append(options.folder / "report.html")
-        write_report(history, files[-1])
+            files.append(options.folder / "report.html")
+            write_report(history, files[-1])
     return history, files
+
+
+def _written(history: History, options: ResultOptions) -> list[Path]:
+    """Write a complete run. The first interrupt does not throw away what was computed; a second one meanwhile does."""
+    from kingpost.results.run_folder import write_run
+
+    try:
+        return write_run(history, options.folder, writers=options.writers)
+    except KeyboardInterrupt:
+        files = write_run(history, options.folder, writers=options.writers)
+        raise KeyboardInterrupt(f"interrupted after the run; its results are whole, in {file_row(files)[1]}") from None
 
 
 def tell(
