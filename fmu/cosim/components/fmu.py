@@ -41,6 +41,7 @@ from kingpost.fmu.instance.shorter_steps import step_in_parts
 from kingpost.fmu.interface.ports import continuing_inputs, port_members, unfelt_inputs
 from kingpost.fmu.interface.units import BASE, Unit
 from kingpost.fmu.osp.ports import osp_ports
+from kingpost.fmu.running.record import channel_of
 from kingpost.kernel.made_here import made_here
 
 #: A communication step is a whole number of a component's own steps if it is so to this relative precision.
@@ -136,6 +137,12 @@ def open_component(component: Component) -> FmuComponent:
             "once_per_process": fmu.can("canBeInstantiatedOnlyOncePerProcess"),
         },
         settings={name: list(values) if len(values) != 1 else values[0] for name, values in starts.items()},
+        machine=fmu.annotation,
+        channels={
+            label: channel_of(fmu, label, signals[label].unit)
+            for label in fmu.annotation.get("channels", {})
+            if label in signals
+        },
         fmu=fmu,
         variables=variables,
         starts=starts,
