@@ -66,6 +66,15 @@ def oscillator3(folder: Path, *defects: str) -> Path:
     return _packed(path, description, library, f"binaries/{fmpy.platform_tuple}", None)
 
 
+def oscillator1(folder: Path, change: Mapping[str, str] | None = None, name: str = "oscillator1") -> Path:
+    """Return the FMI 1.0 oscillator."""
+    description = (SOURCES / "oscillator1.xml").read_text(encoding="utf-8")
+    for old, new in (change or {}).items():
+        assert old in description
+        description = description.replace(old, new)
+    return _packed(folder / f"{name}.fmu", description, _library("oscillator1", (), folder), f"binaries/{fmpy.platform}", None)
+
+
 def _packed(path: Path, description: str, library: Path, binaries: str, extra: Mapping[str, str] | None) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("modelDescription.xml", description)

@@ -28,7 +28,7 @@ class Component:
     name
         What it is called in connections and results; without dots.
     fmu
-        An FMU file for co-simulation, of FMI 2 or 3.
+        An FMU file, of FMI 1.0 (co-simulation), 2 or 3.
     model
         A Kingpost model by name or file, a :class:`kingpost.Mechanism`, or a :class:`kingpost.fmu.blocks.Block`.
     settings
@@ -38,6 +38,9 @@ class Component:
         step.
     integrator, formulation, loads, load_method, cut, start, close_loops, backend
         Of a model: as in :class:`kingpost.RunSettings`; they come before what a model file says under ``[run]``.
+    interface, solver, tolerance
+        Of an FMU: ``"co-simulation"`` or ``"model-exchange"``, the former by default where it offers both. For model exchange:
+        the solver that advances it, ``"CVode"`` or ``"Euler"`` (one step for each ``step``), and CVode's relative tolerance.
     isolate
         Of an FMU: whether it runs in a process of its own. By default all do but those that were exported on this machine, by
         this user.
@@ -64,6 +67,9 @@ class Component:
     backend: Literal["auto", "c", "vm"] | None = None
     isolate: bool | None = None
     timeout: float | None = None
+    interface: Literal["co-simulation", "model-exchange"] | None = None
+    solver: Literal["CVode", "Euler"] | None = None
+    tolerance: float | None = None
     ports: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -78,6 +84,10 @@ class Component:
         if self.step is not None and not 0 < self.step < float("inf"):
             raise CosimError(f"component '{self.name}': its step is {self.step} s; it must be positive", path=("step",))
         checked_limit(self.timeout, f"component '{self.name}': its timeout")
+        if self.tolerance is not None and not 0 < self.tolerance < 1:
+            raise CosimError(
+                f"component '{self.name}': its tolerance is {self.tolerance}; it must be between 0 and 1", path=("tolerance",)
+            )
 
 
 @dataclass(frozen=True)
