@@ -48,8 +48,8 @@ def test_a_hang_ends_within_the_time_allowed(folder, kingpost_cli, tmp_path):
     assert "did not come back within 0.5 s while stepping from t = 0.03 s by 0.01 s" in outcome.err
     assert "allow more (--timeout)" in outcome.err
     assert len(read_history(tmp_path / "results" / "failed-history.csv")) == 4
-    outcome = kingpost_cli(*words, "--run-timeout", "3")
-    assert "the run was given 3 s, and has come to t = 0.03 s of 1 s; allow more (--run-timeout)" in outcome.err
+    outcome = kingpost_cli(*words, "--run-timeout", "0.01")
+    assert "the run was given 0.01 s, and has no sample; allow more (--run-timeout)" in outcome.err
 
 
 def test_the_command_refuses_clearly(folder, command):

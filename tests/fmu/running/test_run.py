@@ -273,11 +273,11 @@ def test_a_hang_is_named_and_keeps_what_was_computed(folder, defect, samples, sa
 
 @pytest.mark.parametrize("isolated", [True, False])
 def test_the_whole_run_has_a_limit_too(folder, isolated):
-    """Of 101 samples, each of 20 ms, some tens are there after the start of a process and some tenths of a second."""
-    limit = 2.0 if isolated else 0.5
-    with pytest.raises(SolverError, match=f"the run was given {limit:g} s, and has come to t = 0.* s of 10 s") as error:
-        run_fmu(oscillator(folder, "SLOW"), 10.0, isolated=isolated, run_timeout=limit)
-    assert 1 < len(error.value.history) < 200
+    """A sample takes 20 ms, a process some seconds to start on a busy machine."""
+    limit = 7.0 if isolated else 0.5
+    with pytest.raises(SolverError, match=rf"the run was given {limit:g} s, and has come to t = [\d.]+ s of 100 s") as error:
+        run_fmu(oscillator(folder, "SLOW"), 100.0, isolated=isolated, run_timeout=limit)
+    assert 1 < len(error.value.history) <= limit / 0.02 + 1
     with pytest.raises(MechanismError, match="run_timeout is -1 s; it must be positive, or 0 for no limit"):
         prepare_fmu(oscillator(folder), run_timeout=-1)
 
