@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from kingpost.cli.signals import while_doing
 
 if TYPE_CHECKING:
     from kingpost.base.channels import Channel
+    from kingpost.base.transactions import Fill
     from kingpost.cli.result_options import ResultOptions
     from kingpost.results.history import History
 
@@ -35,25 +36,33 @@ def carried_out(run: Callable[[ProgressBar], History], name: str, options: Resul
         raise KeyboardInterrupt(f"{interrupt}{_kept(interrupt.history, options)}") from None
     finally:
         bar.close()
-    files = _written(history, options)
-    if options.report:
-        with while_doing(f"the report was being written; the results are in {file_row(files)[1]}"):
-            from kingpost.report import write_report  # brings SciPy's signal processing, which takes time to import
-
-            files.append(options.folder / "report.html")
-            write_report(history, files[-1])
+    beside, obstacle = _report(history) if options.report else ({}, None)
+    files = _written(history, options, beside)
+    if obstacle is not None:
+        raise obstacle
     return history, files
 
 
-def _written(history: History, options: ResultOptions) -> list[Path]:
+def _written(history: History, options: ResultOptions, beside: Mapping[str, Fill]) -> list[Path]:
     """Write a complete run. The first interrupt does not throw away what was computed; a second one meanwhile does."""
     from kingpost.results.run_folder import write_run
 
     try:
-        return write_run(history, options.folder, writers=options.writers)
+        return write_run(history, options.folder, writers=options.writers, beside=beside)
     except KeyboardInterrupt:
-        files = write_run(history, options.folder, writers=options.writers)
+        files = write_run(history, options.folder, writers=options.writers, beside=beside)
         raise KeyboardInterrupt(f"interrupted after the run; its results are whole, in {file_row(files)[1]}") from None
+
+
+def _report(history: History) -> tuple[dict[str, Fill], BaseException | None]:
+    """Return the report as a file, or what is in its way: that must not cost the run its results."""
+    from kingpost.report.page import report_file  # brings SciPy's signal processing, which takes time to import
+
+    try:
+        with while_doing("the report was being made; the results of the run are written"):
+            return {"report.html": report_file(history.identified())}, None
+    except BaseException as error:  # an impatient user included
+        return {}, error
 
 
 def tell(

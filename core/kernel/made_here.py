@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-import stat
-from pathlib import Path
 
-from kingpost.kernel.compiler import cache_directory
+from kingpost.kernel.cache_folder import cache_directory, made_by_us, who_else_can_write
 
 FOLDER = "made-here"
 #: Digests that are kept; the oldest go first.
@@ -25,7 +22,7 @@ def remember(content: bytes, name: str) -> None:
     with contextlib.suppress(OSError):
         folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder.mkdir(exist_ok=True, mode=0o700)
-        if not _trusted(folder):
+        if who_else_can_write(folder):
             return
         (folder / hashlib.sha256(content).hexdigest()).write_text(f"{name}\n", encoding="utf-8")
         known = sorted(folder.iterdir(), key=lambda entry: entry.stat().st_mtime)
@@ -35,19 +32,8 @@ def remember(content: bytes, name: str) -> None:
 
 def made_here(sha256: str) -> bool:
     """Say whether a file with this digest was made here."""
-    folder = cache_directory() / FOLDER
+    entry = cache_directory() / FOLDER / sha256
     try:
-        return _trusted(folder) and (folder / sha256).is_file()
+        return entry.is_file() and not who_else_can_write(entry.parent) and made_by_us(entry)
     except OSError:
         return False
-
-
-def _trusted(folder: Path) -> bool:
-    """Say whether nobody else can write into a folder, nor put another in its place."""
-    if not hasattr(os, "getuid"):
-        return True
-    for place in (folder, folder.parent):
-        found = place.stat()
-        if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            return False
-    return True

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal, TypeAlias
 
 from kingpost.base.errors import FileError, KingpostError, MechanismError, listed
+from kingpost.fmu.file.archive_limits import check_limits
 from kingpost.fmu.file.head import Head, read_head
 
 FmiKind: TypeAlias = Literal["co-simulation", "model-exchange"]
@@ -114,6 +115,7 @@ class Fmu:
         """Unpack what can be unpacked safely into ``folder`` and return it."""
         try:
             with zipfile.ZipFile(self.path) as archive:
+                check_limits(archive, self.path)
                 archive.extractall(folder, [name for name in self.members if not path_fault(name)])
         except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, NotImplementedError) as error:
             raise FileError(f"'{self.path}' cannot be unpacked: {error}") from None
@@ -186,6 +188,7 @@ def _read(path: Path) -> tuple[tuple[str, ...], bytes, bytes | None]:
         raise FileError(f"'{path}' {what}; give the path of an .fmu file")
     try:
         with zipfile.ZipFile(path) as archive:
+            check_limits(archive, path)
             members = tuple(archive.namelist())
             if DESCRIPTION not in members:
                 raise FileError(f"'{path}' holds no {DESCRIPTION}, so it is not an FMU")
