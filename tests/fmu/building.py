@@ -58,6 +58,15 @@ def oscillator(
     return _packed(path, description, library, f"binaries/{fmpy.platform}", extra)
 
 
+def relay(folder: Path, name: str = "relay", change: Mapping[str, str] | None = None) -> Path:
+    """Return an FMI 2 slave that passes on what it gets, in every type: y = k u + a, and copies; see sources/relay2.xml."""
+    description = (SOURCES / "relay2.xml").read_text(encoding="utf-8")
+    for old, new in (change or {}).items():
+        assert old in description
+        description = description.replace(old, new)
+    return _packed(folder / f"{name}.fmu", description, _library("relay2", (), folder), f"binaries/{fmpy.platform}", None)
+
+
 def oscillator3(folder: Path, *defects: str) -> Path:
     """Return the FMI 3 oscillator."""
     description = (SOURCES / "oscillator3.xml").read_text(encoding="utf-8")

@@ -25,6 +25,7 @@ from kingpost.fmu.cosim.components.described import (
 )
 from kingpost.fmu.cosim.description.system import Component, CosimError
 from kingpost.fmu.file.opened import Fmu, FmuError, open_fmu
+from kingpost.fmu.file.units import declared_units
 from kingpost.fmu.file.variables import Variable, start_settings, variables_of
 from kingpost.fmu.instance.instance import (
     C_TYPES,
@@ -42,7 +43,6 @@ from kingpost.fmu.instance.modelexchange import make_instance
 from kingpost.fmu.instance.shorter_steps import step_in_parts
 from kingpost.fmu.instance.solvers import SOLVERS, SolverName
 from kingpost.fmu.interface.ports import continuing_inputs, port_members, unfelt_inputs
-from kingpost.fmu.interface.units import BASE, Unit
 from kingpost.fmu.osp.ports import osp_ports
 from kingpost.fmu.running.record import channel_of
 from kingpost.kernel.made_here import made_here
@@ -135,7 +135,7 @@ def open_component(component: Component) -> FmuComponent:
         starts = start_settings(variables, component.settings)
     except FmuError as error:
         raise CosimError(f"{where}: {error}") from None
-    units = _units(fmu)
+    units = declared_units(fmu)
     signals, arrays = {}, {}
     for variable in variables.values():
         if not variable.numeric:
@@ -198,18 +198,6 @@ def _definition(fmu: Fmu) -> Mapping[str, Any]:
     model = fmu.annotation.get("model")
     found = model.get("definition") if isinstance(model, Mapping) else None
     return found if isinstance(found, Mapping) and "joints" in found else {"joints": []}
-
-
-def _units(fmu: Fmu) -> dict[str, Unit]:
-    """Return the units that the description defines; one with an offset, such as degC, cannot be converted by a factor."""
-    units = {}
-    for unit in fmu.description.unitDefinitions or ():
-        base = unit.baseUnit
-        if base is not None and not float(base.offset or 0):
-            exponents = {name: int(getattr(base, name, 0) or 0) for name in BASE}
-            factor = float(1.0 if base.factor is None else base.factor)
-            units[unit.name] = Unit(unit.name, factor, {name: power for name, power in exponents.items() if power})
-    return units
 
 
 class Row:

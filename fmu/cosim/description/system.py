@@ -35,7 +35,7 @@ class Component:
         Start values of parameters, inputs and states by name.
     step
         Of a model: the longest internal step in s. Of an FMU: the step it is advanced with, a whole part of the communication
-        step.
+        step or a whole number of them; then it takes part only at the beginning and the end of its step.
     integrator, formulation, loads, load_method, cut, start, close_loops, backend
         Of a model: as in :class:`kingpost.RunSettings`; they come before what a model file says under ``[run]``.
     interface, solver, tolerance
@@ -74,8 +74,8 @@ class Component:
 
     def __post_init__(self) -> None:
         convert_fields(self, f"component '{self.name}'")
-        if not self.name or "." in self.name:
-            raise CosimError(f"a component is called '{self.name}'; its name must not be empty and holds no dots")
+        if not self.name or "." in self.name or any(ord(letter) < 32 for letter in self.name):
+            raise CosimError(f"a component is called {self.name!r}; its name is one line, not empty, and holds no dots")
         if (self.fmu is None) == (self.model is None):
             what = "neither" if self.fmu is None else "both"
             raise CosimError(f"component '{self.name}' has {what} of 'fmu' and 'model'; give one of them")
@@ -96,7 +96,8 @@ class Connection:
 
     A port has members of both directions; each output feeds the input of the same member. ``convert`` says that units of one
     dimension may be converted; a ``factor`` that is given stands as it is, whatever the units. ``hold`` keeps the input as it
-    is over a step with masters that would extrapolate it.
+    is over a step with masters that would extrapolate it. ``add`` lets several connections feed an input, which gets their sum.
+    ``table`` holds pairs of whole numbers (or truth values): what the first is replaced by; other numbers stay as they are.
     """
 
     source: str
@@ -105,9 +106,17 @@ class Connection:
     offset: float = 0.0
     convert: bool = False
     hold: bool = False
+    add: bool = False
+    table: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
-        convert_fields(self, f"connection from '{self.source}' to '{self.target}'")
+        where = f"connection from '{self.source}' to '{self.target}'"
+        convert_fields(self, where)
+        replaced = [pair[0] for pair in self.table]
+        if len(set(replaced)) < len(replaced):
+            raise CosimError(f"{where}: its table replaces a number by two others; each stands there once")
+        if self.table and self.add:
+            raise CosimError(f"{where}: it has a table and is added to others; it can be one or the other")
         if self.factor == 0:
             raise CosimError(f"connection from '{self.source}' to '{self.target}': a factor of 0 connects nothing")
 
@@ -174,10 +183,14 @@ class System:
     timeout: float = CALL_LIMIT
     run_timeout: float = 0.0
     description: str = ""
+    #: What its reader has to say of it.
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for key in ("components", "connections", "bonds", "order"):
+        for key in ("components", "connections", "bonds", "order", "notes"):
             object.__setattr__(self, key, tuple(getattr(self, key)))
+        if not isinstance(self.name, str) or not self.name.strip() or any(ord(letter) < 32 for letter in self.name):
+            raise CosimError(f"a system is called {self.name!r}; its name is a text of one line and not empty", path=("name",))
         if not self.components:
             raise CosimError(f"system '{self.name}' has no components")
         names = [component.name for component in self.components]
