@@ -15,6 +15,7 @@ from kingpost.cli.command import Command
 from kingpost.cli.how import OPTIONS, add_how_arguments, settings_from
 from kingpost.cli.result_options import add_result_options, result_options
 from kingpost.cli.results import SHOWN, carried_out, channel_rows, file_row, more_row, tell
+from kingpost.cli.signals import while_doing
 from kingpost.cli.state import warn_of_fitted_start
 
 if TYPE_CHECKING:
@@ -49,11 +50,12 @@ class Run(Command):
         from kingpost.simulation.monitors import monitored_run
         from kingpost.simulation.simulate import prepare
 
-        opened = open_model(arguments.model, plugins, arguments.set)
-        how = opened.how(settings_from(arguments))
-        how = how.with_usual_loads(how.with_cuts(opened.mechanism, opened.plugins))
-        results = result_options(arguments, opened.mechanism.name, opened.plugins, how.write)
-        simulation = prepare(opened.mechanism, settings=opened.settings, how=how, plugins=opened.plugins)
+        with while_doing(f"'{arguments.model}' was being prepared; nothing was computed"):
+            opened = open_model(arguments.model, plugins, arguments.set)
+            how = opened.how(settings_from(arguments))
+            how = how.with_usual_loads(how.with_cuts(opened.mechanism, opened.plugins))
+            results = result_options(arguments, opened.mechanism.name, opened.plugins, how.write)
+            simulation = prepare(opened.mechanism, settings=opened.settings, how=how, plugins=opened.plugins)
         if arguments.verbose:
             backend = {"c": "machine code", "vm": "interpreter"}[simulation.kernel.backend]
             print(f"kernel: {backend}; {simulation.kernel.note}", file=sys.stderr)
