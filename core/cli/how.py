@@ -43,6 +43,14 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
         "--load-method",
         {"metavar": "NAME", "help": "how joint loads are found (default: auxiliary-speeds with kane, else recursive)"},
     ),
+    "load_metric": (
+        "--load-metric",
+        {
+            "metavar": "size|stiffness|M",
+            "help": "measure by which loads that rigid bodies leave open are smallest: moments over the size of their loops, or "
+            "over M metres, or by the stiffness of joints (default: stiffness where joints have one, else size)",
+        },
+    ),
     "cut": (
         "--cut",
         {

@@ -18,14 +18,13 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError, closest, listed
 from kingpost.equations.consistency import OPEN, consistent_start
 from kingpost.equations.equations import Equations
-from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection, select
 from kingpost.simulation.answers import evaluation
 from kingpost.simulation.export_model import prepare_export
 from kingpost.simulation.exporter import Exported, Exporter, ExportSelection
-from kingpost.simulation.problem import Problem, check_mass_matrix, check_singularity, draft, observed
+from kingpost.simulation.problem import Problem, check_mass_matrix, check_singularity, draft, observed, with_closed_loops
 from kingpost.simulation.settings import RunChoices, RunSettings
 from kingpost.statics.equilibrium import Equilibrium, find_equilibrium
 from kingpost.statics.linearize import Linearisation
@@ -112,7 +111,7 @@ def situation(
     t = float(state.get("t", problem.t_start))
     check_singularity(equations, x, t)
     check_mass_matrix(equations, x, problem.p)
-    equations = without_redundant_rows(equations, t, x, problem.p)
+    equations = with_closed_loops(problem, t, x)
     return Situation(replace(problem, equations=equations, t_start=t, x0=x, u0=numbers["u"]), frozenset(state))
 
 

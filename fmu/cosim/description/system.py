@@ -35,7 +35,7 @@ class Component:
     step
         Of a model: the longest internal step in s. Of an FMU: the step it is advanced with, a whole part of the communication
         step.
-    integrator, formulation, loads, load_method, cut, start, close_loops, backend
+    integrator, formulation, loads, load_method, load_metric, cut, start, close_loops, backend
         Of a model: as in :class:`kingpost.RunSettings`; they come before what a model file says under ``[run]``.
     isolate
         Of an FMU: whether it runs in a process of its own. By default only FMUs that Kingpost did not make do.
@@ -54,6 +54,7 @@ class Component:
     formulation: Any = None
     loads: Any = None
     load_method: Any = None
+    load_metric: Any = None
     cut: tuple[str, ...] | None = None
     start: Literal["start", "equilibrium"] | None = None
     close_loops: bool | None = None
