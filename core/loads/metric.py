@@ -24,8 +24,8 @@ def checked_metric(metric: Any) -> LoadMetric:
         length = math.nan
     if isinstance(metric, bool) or not 0.0 < length < math.inf:
         raise KingpostError(
-            f"load_metric is {metric!r}; loads that rigid bodies leave open can be the smallest by 'size' (moments over the size "
-            "of their loops), by 'stiffness' (of the joints that give one), by a length in m that moments are divided by, such "
-            "as 0.5, or by 'auto', which takes stiffnesses where there are some"
+            f"load_metric is {metric!r}; loads that rigid bodies leave open can be the smallest by 'size' (moments over the "
+            "size of their loops), by 'stiffness' (of the joints that give one), by a length in m that moments are divided by, "
+            "such as 0.5, or by 'auto', which takes stiffnesses where there are some"
         )
     return length

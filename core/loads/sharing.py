@@ -1,7 +1,7 @@
 """Loads that rigid bodies leave open, shared out among all joints and closures of their loops.
 
-The loads r of the edges of some loops are r0 + D n: one set r0 that balances the motion, and self-stresses, the columns of D, by
-any amounts n. Taken are the amounts for which the sum over the edges of r' G r is smallest, hence n from
+The loads r of the edges of some loops are r0 + D n: one set r0 that balances the motion, and self-stresses, the columns of D,
+by any amounts n. Taken are the amounts for which the sum over the edges of r' G r is smallest, hence n from
 
     (D' G D) n = -D' G r0.
 
@@ -9,8 +9,8 @@ Nothing in this depends on which edges are joints and which are closures. G is m
 the size L of the loops; or of compliances, and then the sum is twice the energy that the joints store: the loads are those of
 bodies that are rigid against their joints (Castigliano's, or Menabrea's, theorem).
 
-With closures' multipliers lam the self-stresses are those with A' lam = 0. A joint carries of them what the closures between its
-two sides do not.
+With closures' multipliers lam the self-stresses are those with A' lam = 0. A joint carries of them what the closures between
+its two sides do not.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from kingpost.loads.metric import LoadMetric, checked_metric
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Joint
 from kingpost.mechanism.mechanism import Mechanism
+from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.constraints import efforts_of
 from kingpost.multibody.newton_euler import TreeDynamics
 from kingpost.multibody.tree import TreeKinematics
@@ -110,6 +111,19 @@ def closure_reactions(dynamics: TreeDynamics, equations: Equations) -> dict[str,
     return dict(zip(wanted, values, strict=True))
 
 
+def closure_loads(
+    assembly: Assembly, equations: Equations, t: float, x: FloatArray, u: FloatArray, p: FloatArray, metric: LoadMetric | None
+) -> dict[str, FloatArray]:
+    """Return wrenches and efforts of all closures at a state, open loads shared by ``metric``."""
+    dynamics = TreeDynamics(assembly, equations.constraints.count, equations.coordinates.joint_state)
+    reactions = close_loops(dynamics, equations, metric).reactions
+    function = ca.Function("closures", dynamics.symbols, list(reactions.values()))
+    (q, v), acting = equations.split(x), equations.acting(u, x)
+    vdot, lam = (derived(t, q, v, acting, p) for derived in (equations.exact.accelerations, equations.multipliers))
+    values = function.call([t, q, v, vdot, lam, acting, p])
+    return {name: np.asarray(value).ravel() for name, value in zip(reactions, values, strict=True)}
+
+
 def _reactions_of(closures: Sequence[Closure]) -> list[str]:
     wanted = []
     for closure in closures:
@@ -177,15 +191,16 @@ class _Shares:
         """Return the metric for these loops, such that it leaves nothing open."""
         yielding = [edge.name for edge in self.edges if edge.stiffness]
         if metric == "stiffness" or (metric == "auto" and yielding):
+            self._check_stiffness(yielding)
             chosen = _Metric("stiffness", tuple(yielding))
             if not yielding or not self._decides(chosen):
                 rigid = [edge.name for edge in self.edges if not edge.stiffness]
                 raise MechanismError(
-                    f"the loads in the loops of joint {listed(edge.name for edge in self.edges)} are to be shared by stiffness, "
-                    f"but {'only ' + listed(yielding) + ' has one' if yielding else 'none of them has one'}, which leaves some of "
-                    f"them open. Give {listed(rigid)} a stiffness as well, or share by size (load_metric = 'size')"
+                    f"the loads in the loops of joint {listed(edge.name for edge in self.edges)} are to be shared by "
+                    f"stiffness, but {'only ' + listed(yielding) + ' has one' if yielding else 'none of them has one'}, which "
+                    f"leaves some of them open. Give {listed(rigid)} a stiffness as well, or share by size "
+                    "(load_metric = 'size')"
                 )
-            self._check_stiffness(yielding)
             return chosen
         word, length = ("length", float(metric)) if isinstance(metric, float) else ("size", None)
         joints = tuple(edge.name for edge in self.edges if edge.kind not in RIGID)
@@ -217,7 +232,9 @@ class _Shares:
     def _decides(self, metric: _Metric) -> bool:
         """Say whether a metric leaves no self-stress open, at the places where rows were found to follow from others."""
         D = ca.SX.sym("D", 6 * len(self.edges) + self._efforts, len(self.loops.following))
-        weigh = ca.Function("weigh", [self.tree.t, self.tree.q, self.tree.assembly.p, D], [ca.densify(self._weighed(metric, D))])
+        weigh = ca.Function(
+            "weigh", [self.tree.t, self.tree.q, self.tree.assembly.p, D], [ca.densify(self._weighed(metric, D))]
+        )
         for place in self.judged:
             weighed = np.asarray(weigh(*place, self._numbers(place)))
             lengths = np.linalg.norm(weighed, axis=0)

@@ -71,7 +71,9 @@ class Closure:
         convert_fields(self, what)
         kind = CLOSURE_KINDS[self.kind]
         if self.stiffness and "child" not in kind.needs:
-            raise MechanismError(f"{what} is {self.kind} and ties no bodies, so it has no 'stiffness'; remove it", path=("stiffness",))
+            raise MechanismError(
+                f"{what} is {self.kind} and ties no bodies, so it has no 'stiffness'; remove it", path=("stiffness",)
+            )
         check_stiffness(what, self.stiffness)
         for name, example in _EXAMPLES.items():
             given = getattr(self, name) not in (None, "", ())

@@ -178,7 +178,9 @@ class Joint:
         convert_fields(self, what)
         kind = JOINT_KINDS[self.kind]
         if self.stiffness and kind.freedom == 6:
-            raise MechanismError(f"{what} is {self.kind} and carries nothing, so it has no 'stiffness'; remove it", path=("stiffness",))
+            raise MechanismError(
+                f"{what} is {self.kind} and carries nothing, so it has no 'stiffness'; remove it", path=("stiffness",)
+            )
         check_stiffness(what, self.stiffness)
         sizes = {"start": len(kind.coordinates), "start_rate": kind.freedom, "coordinates": len(kind.coordinates)}
         for name, size in sizes.items():

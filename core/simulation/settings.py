@@ -43,6 +43,7 @@ class RunChoices(TypedDict, total=False):
     load_metric: LoadMetric | None
     cut: Sequence[str] | None
     monitors: bool | None
+    check_step: float | None
     write: Sequence[str] | None
 
 
@@ -78,6 +79,9 @@ class RunSettings:
         Sections: ``"BODY=DISTANCE"`` cuts a body by a weld, so many m from its joint.
     monitors
         Whether energy balance, momentum, constraint errors, rank and condition are added to the channels of a run.
+    check_step
+        Whether a run is compared with one of half its step, and from which change of a peak load on that is told, as a part of
+        the largest load of the joint: 0.01 for one per cent.
     write
         File formats of the results of a run.
 
@@ -97,12 +101,18 @@ class RunSettings:
     load_metric: str | float | None = None
     cut: tuple[str, ...] | None = None
     monitors: bool | None = None
+    check_step: float | None = None
     write: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for item in self.loads or ():
             if not isinstance(item, str | LoadRequest):
                 raise MechanismError(f"loads: expected a text, got {item!r}", path=("loads",))
+        if self.check_step is not None and not 0.0 < self.check_step < 1.0:
+            raise MechanismError(
+                f"check_step is {self.check_step!r}; give the part by which peak loads may change, between 0 and 1, e.g. 0.01",
+                path=("check_step",),
+            )
         if self.load_metric is not None:
             object.__setattr__(self, "load_metric", checked_metric(self.load_metric))
 

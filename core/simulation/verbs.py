@@ -18,6 +18,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError, closest, listed
 from kingpost.equations.consistency import OPEN, consistent_start
 from kingpost.equations.equations import Equations
+from kingpost.loads.sharing import closure_loads
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection, select
@@ -149,8 +150,18 @@ def equilibrium(
     **choices: Unpack[RunChoices],
 ) -> Equilibrium:
     """Return a state at rest near the start, or near ``at``; with ``stable``, one around which no small motion grows."""
-    place = situation(mechanism, at, settings=settings, how=how, plugins=plugins, **choices)
-    return find_equilibrium(place.equations, place.x, place.u, place.p, place.t, stable=stable)
+    return at_rest(situation(mechanism, at, settings=settings, how=how, plugins=plugins, **choices), stable=stable)
+
+
+def at_rest(place: Situation, *, stable: bool = True) -> Equilibrium:
+    """Return a state at rest near a situation; what its closures carry there is shared as in a run."""
+    equations, u, p, t = place.equations, place.u, place.p, place.t
+    found = find_equilibrium(equations, place.x, u, p, t, stable=stable)
+    if not found.redundant:
+        return found
+    problem = place.problem
+    shared = closure_loads(problem.assembly, equations, t, found.x, u, p, problem.how.load_metric)
+    return replace(found, closures=shared)
 
 
 def linearize(
