@@ -4,6 +4,7 @@ import json
 import re
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
