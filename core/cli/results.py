@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from kingpost.cli.output import ProgressBar, print_json, print_table
 
 if TYPE_CHECKING:
     from kingpost.base.channels import Channel
+    from kingpost.base.transactions import Fill
     from kingpost.cli.result_options import ResultOptions
     from kingpost.results.history import History
 
@@ -35,13 +37,21 @@ def carried_out(run: Callable[[ProgressBar], History], name: str, options: Resul
         raise KeyboardInterrupt(f"{interrupt}{_kept(interrupt.history, options)}") from None
     finally:
         bar.close()
-    files = write_run(history, options.folder, writers=options.writers)
-    if options.report:
-        from kingpost.report import write_report  # brings SciPy's signal processing, which takes time to import
-
-        files.append(options.folder / "report.html")
-        write_report(history, files[-1])
+    beside, obstacle = _report(history) if options.report else ({}, None)
+    files = write_run(history, options.folder, writers=options.writers, beside=beside)
+    if obstacle is not None:
+        raise obstacle
     return history, files
+
+
+def _report(history: History) -> tuple[dict[str, Fill], BaseException | None]:
+    """Return the report as a file, or what is in its way: that must not cost the run its results."""
+    from kingpost.report.page import report_file  # brings SciPy's signal processing, which takes time to import
+
+    try:
+        return {"report.html": report_file(history.identified())}, None
+    except BaseException as error:  # an impatient user included
+        return {}, error
 
 
 def tell(
@@ -59,13 +69,25 @@ def tell(
 
 def channel_rows(history: History, channels: Sequence[Channel]) -> list[tuple[str, str]]:
     """Return rows of a summary: the first channels with their last value and their extremes, and how many more there are."""
-    rows = []
-    for channel in channels[:SHOWN]:
-        values = history[channel.name]
-        rows.append((channel.name, f"{values[-1]:.6g} {channel.unit} at the end, {values.min():.6g} to {values.max():.6g}"))
-    if len(channels) > SHOWN:
-        rows.append(("...", f"{len(channels) - SHOWN} more channels"))
-    return rows
+    rows = [(channel.name, _extremes(history, channel)) for channel in channels[:SHOWN]]
+    return [*rows, *more_row(len(channels), "channels")]
+
+
+def more_row(count: int, what: str) -> list[tuple[str, str]]:
+    """Return the row that ends a list which was cut after ``SHOWN`` entries, if it was."""
+    return [("...", f"{count - SHOWN} more {what}; the files hold them all")] if count > SHOWN else []
+
+
+def _extremes(history: History, channel: Channel) -> str:
+    """Return the last value and the extremes of a channel, those of angles also in degrees."""
+    values = history[channel.name]
+    low, high = values.min(), values.max()
+    unit = "" if channel.unit == "1" else f" {channel.unit}"
+    words = f"{values[-1]:.6g}{unit} at the end, {low:.6g} to {high:.6g}"
+    if channel.unit != "rad":
+        return words
+    last, low, high = (math.degrees(value) for value in (values[-1], low, high))
+    return f"{words} ({last:.4g} deg, {low:.4g} to {high:.4g})"
 
 
 def file_row(files: Sequence[Path]) -> tuple[str, str]:

@@ -60,7 +60,7 @@ def make_content(history: History, options: Options) -> dict[str, Any]:
     units = {channel.name: channel.unit for channel in history.channels}
     numbers = {name: extremes(history.time[first:], history[name][first:]) for name in shown}
     record = history.provenance.get("geometry") or {}
-    geometry = Geometry.read(record, tuple(record.get("bodies", {})))
+    geometry = Geometry.read(record, tuple(record.get("bodies") or ()))
     logarithmic = {name for panel in inventory.panels if panel.log for name in panel.names}
     content: dict[str, Any] = {
         "title": options.title or _title(history),
@@ -79,6 +79,7 @@ def make_content(history: History, options: Options) -> dict[str, Any]:
             {"title": panel.title, "unit": panel.unit, "role": panel.role, "names": list(panel.names), "log": panel.log}
             for panel in inventory.panels
         ],
+        "zero": list(inventory.zero),
         "monitors": describe_monitors(history, inventory.monitors),
         "scene": make_scene(history, inventory, loads),
         "joints": [_joint(history, load, geometry, first) for load in loads],
@@ -89,7 +90,8 @@ def make_content(history: History, options: Options) -> dict[str, Any]:
     content |= _analysis(history, moving, first, options, numbers)
     if not inventory.loads:
         content["notes"].append(NO_LOADS)
-    content["provenance"] = plain({k: v for k, v in history.provenance.items() if k != "channels"})
+    identity = {"run_id": history.run_id} if history.run_id else {}
+    content["provenance"] = plain({k: v for k, v in (identity | dict(history.provenance)).items() if k != "channels"})
     content["channels"] = [
         [channel.name, channel.unit, channel.frame, channel.side, ", ".join(f"{x:g}" for x in channel.at)]
         for channel in history.channels
@@ -138,7 +140,8 @@ def _with_gaps(history: History) -> tuple[History, list[str]]:
         f"{f' and {len(names) - 5} more channels' if len(names) > 5 else ''}; they are gaps here, and these channels have no "
         "spectra and cycles"
     )
-    return History(history.time, history.channels, np.where(bad, np.nan, values), history.provenance), [sentence]
+    values = np.where(bad, np.nan, values)
+    return History(history.time, history.channels, values, history.provenance, history.run_id), [sentence]
 
 
 def _chosen(inventory: Inventory, joints: Sequence[str] | None) -> tuple[JointLoad, ...]:
