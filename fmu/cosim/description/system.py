@@ -36,7 +36,7 @@ class Component:
     step
         Of a model: the longest internal step in s. Of an FMU: the step it is advanced with, a whole part of the communication
         step or a whole number of them; then it takes part only at the beginning and the end of its step.
-    integrator, formulation, loads, load_method, cut, start, close_loops, backend
+    integrator, formulation, loads, load_method, load_metric, cut, start, close_loops, backend
         Of a model: as in :class:`kingpost.RunSettings`; they come before what a model file says under ``[run]``.
     interface, solver, tolerance
         Of an FMU: ``"co-simulation"`` or ``"model-exchange"``, the former by default where it offers both. For model exchange:
@@ -61,6 +61,7 @@ class Component:
     formulation: Any = None
     loads: Any = None
     load_method: Any = None
+    load_metric: Any = None
     cut: tuple[str, ...] | None = None
     start: Literal["start", "equilibrium"] | None = None
     close_loops: bool | None = None
