@@ -16,6 +16,7 @@ from kingpost.cli.command import Command
 from kingpost.cli.how import OPTIONS, add_how_arguments, settings_from
 from kingpost.cli.result_options import add_result_options, result_options
 from kingpost.cli.results import SHOWN, carried_out, channel_rows, file_row, more_row, tell
+from kingpost.cli.signals import while_doing
 from kingpost.cli.state import warn_of_fitted_start
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from kingpost.registry.pluginset import PluginSet
     from kingpost.results.history import History
     from kingpost.simulation.run import Simulation
+
+
+#: Exit status of a run whose steps are too long for its motion; its files are kept.
+DIVERGES = 11
 
 
 class Run(Command):
@@ -45,11 +50,12 @@ class Run(Command):
         from kingpost.modelfiles.opened import open_model
         from kingpost.simulation.simulate import carry_out, prepare
 
-        opened = open_model(arguments.model, plugins, arguments.set)
-        how = opened.how(settings_from(arguments))
-        how = how.with_usual_loads(how.with_cuts(opened.mechanism, opened.plugins))
-        results = result_options(arguments, opened.mechanism.name, opened.plugins, how.write)
-        simulation = prepare(opened.mechanism, settings=opened.settings, how=how, plugins=opened.plugins)
+        with while_doing(f"'{arguments.model}' was being prepared; nothing was computed"):
+            opened = open_model(arguments.model, plugins, arguments.set)
+            how = opened.how(settings_from(arguments))
+            how = how.with_usual_loads(how.with_cuts(opened.mechanism, opened.plugins))
+            results = result_options(arguments, opened.mechanism.name, opened.plugins, how.write)
+            simulation = prepare(opened.mechanism, settings=opened.settings, how=how, plugins=opened.plugins)
         if arguments.verbose:
             backend = {"c": "machine code", "vm": "interpreter"}[simulation.kernel.backend]
             print(f"kernel: {backend}; {simulation.kernel.note}", file=sys.stderr)
@@ -62,7 +68,7 @@ class Run(Command):
         history, files = carried_out(partial(carry_out, simulation), simulation.mechanism.name, results)
         warn_of_fitted_start(simulation.problem)
         tell(history, results, lambda: _summary(simulation, history, files))
-        return 0
+        return DIVERGES if history.provenance["diverges"] else 0
 
 
 def _summary(simulation: Simulation, history: History, files: list[Path]) -> list[tuple[str, str]]:

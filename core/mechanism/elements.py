@@ -7,8 +7,9 @@ Everything here is frozen and compares by value. Any number may be a formula in 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
@@ -20,6 +21,7 @@ from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import convert_fields
 from kingpost.base.formulas import CONSTANTS, FUNCTIONS, ZERO_VECTOR, Arithmetic, Expression, Scalar, Scalars, Vector3
 from kingpost.base.load_frames import WORLD as WORLD
+from kingpost.base.units import check_unit
 from kingpost.mechanism.shapes import Shape
 from kingpost.symbols.joints import JOINT_KINDS, JointKind
 
@@ -284,12 +286,15 @@ class ForceElement:
     kind: str
     name: str
     options: Mapping[str, Any]
+    #: Whether its name was given; else it is that of its kind, with a number behind it for the second and further ones.
+    named: bool
 
     def __init__(self, kind: str, /, name: str = "", **options: Any) -> None:
         check_name("force kind", kind)
         check_name("force", name or kind)
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "name", name or kind)
+        object.__setattr__(self, "named", bool(name))
         object.__setattr__(self, "options", MappingProxyType({key: _frozen(value) for key, value in options.items()}))
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -307,6 +312,18 @@ class ForceElement:
     def __repr__(self) -> str:
         options = "".join(f", {key}={value!r}" for key, value in self.options.items())
         return f"ForceElement({self.kind!r}, name={self.name!r}{options})"
+
+
+def numbered(forces: Iterable[ForceElement]) -> tuple[ForceElement, ...]:
+    """Return forces of which those without a name of their own, but for the first of a kind, have a number: gravity-2."""
+    every = list(forces)
+    taken = {force.name for force in every if force.named}
+    for i, force in enumerate(every):
+        if not force.named and force.name in taken:
+            number = next(n for n in itertools.count(2) if f"{force.kind}-{n}" not in taken)
+            every[i] = ForceElement(force.kind, f"{force.kind}-{number}", **force.options)
+        taken.add(every[i].name)
+    return tuple(every)
 
 
 @dataclass(frozen=True)
@@ -390,8 +407,7 @@ def _check_symbol(what: str, name: Any) -> None:
 
 
 def _check_description(what: str, entry: Parameter | Input) -> None:
-    if not isinstance(entry.unit, str) or not entry.unit:
-        raise MechanismError(f"{what} '{entry.name}' lacks a unit; write '1' for a pure number", path=("unit",))
+    check_unit(f"{what} '{entry.name}'", entry.unit)
     if entry.description == "":
         object.__setattr__(entry, "description", entry.name.replace("_", " "))
 

@@ -36,6 +36,8 @@ class Constraints:
     reactions: Mapping[str, Symbolic] = field(default_factory=dict)
     #: Owners of rows that follow from others and were left out.
     redundant: tuple[str, ...] = ()
+    #: Closures that the coordinates keep by themselves, whatever they are, so that they need no rows.
+    kept: tuple[str, ...] = ()
     #: Closed positions at which that was judged, as (t, joint coordinates, p): the start, and places near it.
     judged_at: tuple[tuple[float, FloatArray, FloatArray], ...] = ()
 

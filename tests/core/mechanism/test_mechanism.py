@@ -71,6 +71,36 @@ def test_a_description_that_breaks_a_rule_is_refused(make, message):
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("unit", "formula", "message"),
+    [
+        ("t", "m", "body 'bob': mass = 'm' would take a number in t for one in SI units; write 'm * 1000', or give 'm' in SI"),
+        ("degC", "m", "write 'm + 273.15'"),
+        ("%", "m", "write 'm * 0.01'"),
+        ("t", "1000 * m", ""),
+        ("kg", "m", ""),
+    ],
+)
+def test_a_field_that_is_a_parameter_in_another_unit_is_refused(unit, formula, message, plugins):
+    """A formula can convert; a bare name would be off by the factor without a word."""
+
+    def make():
+        return machine(bodies=(body("bob", mass=formula),), parameters=(Parameter("m", 2.0, unit),))
+
+    if not message:
+        assert make().parameters[0].unit == unit
+        return
+    with pytest.raises(MechanismError) as caught:
+        make()
+    assert message in str(caught.value)
+
+
+def test_a_force_takes_no_parameter_in_another_unit_as_it_is(plugins):
+    force = ForceElement("gravity", acceleration=(0, 0, "g"))
+    with pytest.raises(MechanismError, match=r"acceleration = 'g' would take a number in km/s2 for one in SI units"):
+        simulate(machine(forces=(force,), parameters=(Parameter("g", 0.00981, "km/s2"),)), t_end=0.1, plugins=plugins)
+
+
 def test_plain_data_and_back_is_the_same_mechanism():
     mechanism = random_tree(3)
     again = mechanism_from_dict(mechanism.to_dict())
@@ -118,3 +148,23 @@ def test_a_massless_tip_is_refused_before_the_run(plugins):
     mechanism = machine(bodies=[BOB, tip], joints=[PIVOT, Joint("wrist", "revolute", "bob", "tip", axis=(1, 0, 0))])
     with pytest.raises(MechanismError, match=r"nothing resists an acceleration of 'wrist.angle' \(M\[1, 1\] = 0\)"):
         simulate(mechanism, 1.0, plugins=plugins)
+
+
+def test_forces_without_a_name_are_numbered_from_the_second_of_a_kind_on():
+    spring = {"coordinate": "pivot.angle", "stiffness": 1.0}
+    forces = [
+        ForceElement("joint-spring", **spring),
+        ForceElement("gravity"),
+        ForceElement("joint-spring", **spring),
+        ForceElement("joint-spring", name="joint-spring-3", **spring),
+        ForceElement("joint-spring", **spring),
+    ]
+    made = machine(forces=forces)
+    assert [force.name for force in made.forces] == [
+        "joint-spring", "gravity", "joint-spring-2", "joint-spring-3", "joint-spring-4",
+    ]  # fmt: skip
+    # Names stay what they are when a machine is changed, and one that is given twice is a mistake.
+    further = dataclasses.replace(made, forces=[*made.forces, ForceElement("gravity")])
+    assert [force.name for force in further.forces][-2:] == ["joint-spring-4", "gravity-2"]
+    with pytest.raises(MechanismError, match="two forces are called 'mine'"):
+        machine(forces=[ForceElement("gravity", name="mine"), ForceElement("joint-spring", name="mine", **spring)])
