@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,11 @@ from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
 from kingpost.cli.result_options import add_result_options, result_options
 from kingpost.cli.results import carried_out, channel_rows, file_row, tell
+from kingpost.cli.signals import while_doing
+from kingpost.fmu.commands.options import add_time_limits
 
 if TYPE_CHECKING:
+    from kingpost.fmu.cosim.description.system import System
     from kingpost.fmu.cosim.description.system_file import SystemFile
     from kingpost.fmu.cosim.run import Cosimulation
     from kingpost.fmu.cosim.wiring.wires import Wire
@@ -27,16 +31,17 @@ MANY = 12
 class Cosim(Command):
     """Run a coupled system of FMUs and Kingpost models and write its history.
 
-    The system is a TOML file (docs/cosim.md) or an SSP archive. Channels are called component.variable. FMUs that Kingpost did
-    not make run in processes of their own, so that a crash costs no results. If a component fails, gives numbers that are not
-    finite, or the coupling diverges, the run stops and what was computed is kept.
+    The system is a TOML file (docs/cosim.md), an SSP archive, a bare .ssd, or an OspSystemStructure.xml. Channels are called
+    component.variable. FMUs run in processes of their own, so that a crash costs no results, but for those that were exported
+    on this machine. If a component fails or hangs, gives numbers that are not finite, or the coupling diverges, the run stops
+    and what was computed is kept.
     """
 
     name = "cosim"
     example = "kingpost cosim system.toml --master gauss-seidel --step 0.01 --t-end 60 --picture system.svg --report"
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("system", type=Path, metavar="SYSTEM.toml|FILE.ssp", help="the system")
+        parser.add_argument("system", type=Path, metavar="SYSTEM.toml|FILE.ssp|FILE.ssd|FILE.xml", help="the system")
         parser.add_argument("--t-end", type=float, metavar="S", help="end time in s")
         parser.add_argument("--step", type=float, metavar="S", help="communication step in s")
         parser.add_argument("--output-step", type=float, metavar="S", help="time between samples in s (default: every step)")
@@ -52,24 +57,28 @@ class Cosim(Command):
             help="what to keep, e.g. 'crane.slew.*' (repeatable; default: outputs)",
         )
         parser.add_argument("--check", action="store_true", help="describe the system, its order and its loops; run nothing")
+        parser.add_argument(
+            "--in-process",
+            action="store_true",
+            help="run FMUs in this process unless the system says isolate = true: faster, but a crash takes the results along",
+        )
+        add_time_limits(parser)
         parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the system: FILE.png, .svg or .pdf")
         add_result_options(parser, subject="SYSTEM", report="plots", json="run.json, or what --check finds,")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
-        from kingpost.fmu.cosim.description.ssp import open_ssp
-        from kingpost.fmu.cosim.description.system_file import SystemFile, read_system_file
+        from kingpost.fmu.cosim.description.opening import open_system
 
-        if arguments.system.suffix.lower() == ".ssp":
-            with open_ssp(arguments.system) as system:
-                return self._carry_out(SystemFile(arguments.system, system, plugins), arguments)
-        return self._carry_out(read_system_file(arguments.system, plugins), arguments)
+        with open_system(arguments.system, plugins) as file:
+            return self._carry_out(file, arguments)
 
     def _carry_out(self, file: SystemFile, arguments: argparse.Namespace) -> int:
         from kingpost.fmu.cosim.picture import draw_system, save_picture
         from kingpost.fmu.cosim.run import prepare_cosimulation
 
         try:
-            plan = prepare_cosimulation(file.system.with_changes(**_changes(arguments)), file.plugins)
+            with while_doing(f"'{arguments.system}' was being prepared; nothing was computed"):
+                plan = prepare_cosimulation(_changed(file.system, arguments), file.plugins)
         except MechanismError as error:
             raise file.located(error) from None
         if arguments.picture is not None:
@@ -83,11 +92,17 @@ class Cosim(Command):
         return _run(plan, arguments)
 
 
-def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
-    changes = {key: getattr(arguments, key) for key in ("t_end", "step", "output_step", "master")}
+def _changed(system: System, arguments: argparse.Namespace) -> System:
+    keys = ("t_end", "step", "output_step", "master", "timeout", "run_timeout")
+    changes: dict[str, Any] = {key: getattr(arguments, key) for key in keys if getattr(arguments, key) is not None}
     if arguments.record:
         changes["record"] = tuple(word for text in arguments.record for word in text.split(","))
-    return {key: value for key, value in changes.items() if value is not None}
+    if arguments.in_process:
+        changes["components"] = tuple(
+            component if component.fmu is None or component.isolate else replace(component, isolate=False)
+            for component in system.components
+        )
+    return system.with_changes(**changes)
 
 
 def _run(plan: Cosimulation, arguments: argparse.Namespace) -> int:
@@ -155,6 +170,8 @@ def _description(plan: Cosimulation) -> list[tuple[str, str]]:
         for wire in wires:
             change = f" times {wire.factor:g}" if wire.factor != 1 else ""
             change += f" plus {wire.offset:g}" if wire.offset else ""
+            change += ", a summand" if wire.add else ""
+            change += f", with {', '.join(f'{a:g} as {b:g}' for a, b in wire.table)}" if wire.table else ""
             rows.append(("connection", f"{wire.names[0]} -> {wire.names[1]}{change}"))
     rows += [("algebraic loop", str(loop)) for loop in plan.loops] or [("algebraic loop", "none")]
     return rows

@@ -6,13 +6,14 @@ Commands come through standard input, answers go to what was standard output; wh
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
 
 from kingpost.base.errors import KingpostError
 from kingpost.fmu.cosim.components.described import PartnerEnded, Places
-from kingpost.fmu.cosim.components.fmu import RunningFmu, open_component
+from kingpost.fmu.cosim.components.fmu import FmuComponent
 from kingpost.fmu.cosim.components.isolated import (
     ANSWER,
     BEGIN,
@@ -31,15 +32,17 @@ from kingpost.fmu.cosim.components.isolated import (
     TAKE,
     map_numbers,
 )
-from kingpost.fmu.cosim.description.system import Component
+from kingpost.fmu.process.lifeline import end_with_starter
 from kingpost.fmu.process.program import handed_over, leave, own_input, own_output
+from kingpost.fmu.process.trail import Trail
 
 
 def main(place: Path, commands: int, answers: int) -> None:
     """Do what the master says until it says no more."""
 
-    def answer(number: int = 0) -> None:
-        os.write(answers, ANSWER.pack(DONE, number, 0))
+    def answer(number: int = 0, said: str = "") -> None:
+        text = said.encode("utf-8")
+        os.write(answers, ANSWER.pack(DONE, number, len(text)) + text)
 
     def refuse(error: KingpostError) -> None:
         text = str(error).encode("utf-8")
@@ -55,16 +58,15 @@ def main(place: Path, commands: int, answers: int) -> None:
     slopes = flat.reshape(2, len(u))
     places = Places(job["inputs"], u, job["outputs"], y, job["recorded"], r, job["going_back"])
     try:
-        component = open_component(
-            Component(job["name"], fmu=job["fmu"], step=job["step"], settings=job["starts"], isolate=False)
-        )
-        fmu = RunningFmu(component, places, job["t_start"], job["t_end"])
+        component: FmuComponent = pickle.loads((place / "component").read_bytes())
+        fmu = component.start_here(places, job["t_start"], job["t_end"], place / "fmu", Trail(place / "trail"))
     except KingpostError as error:
         refuse(error)
         return
     answer()
     states: dict[int, Any] = {}
     count = 0
+    records = bool(len(r))
     plain = {GIVE: fmu.give, TAKE: fmu.take, RECORD: fmu.record, BEGIN: fmu.begin}
     while True:
         content = os.read(commands, COMMAND.size)
@@ -73,10 +75,10 @@ def main(place: Path, commands: int, answers: int) -> None:
         letter, t, h, state = COMMAND.unpack(content)
         number = 0
         try:
-            if letter == STEP:
-                fmu.send(t, h)
-            elif letter == FOLLOW:
-                fmu.send(t, h, slopes)
+            if letter in (STEP, FOLLOW):
+                fmu.send(t, h, slopes if letter == FOLLOW else None)
+                if state and records:
+                    fmu.record()
             elif letter in plain:
                 plain[letter]()
             elif letter == SAVE:
@@ -87,8 +89,7 @@ def main(place: Path, commands: int, answers: int) -> None:
             elif letter == FORGET:
                 fmu.forget(states.pop(state))
             elif letter == CLOSE:
-                fmu.close()
-                answer()
+                answer(said=fmu.close())
                 return
         except KingpostError as error:
             refuse(error)
@@ -97,5 +98,6 @@ def main(place: Path, commands: int, answers: int) -> None:
 
 
 if __name__ == "__main__":
+    end_with_starter()
     main(Path(sys.argv[1]), own_input(), own_output())
     leave()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,8 +11,8 @@ from typing import Any, Literal
 from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError, SolverError
+from kingpost.base.units import Unit, parse_unit
 from kingpost.fmu.cosim.masters.interface import Partner
-from kingpost.fmu.interface.units import Unit, parse_unit
 
 #: Members of a port and the variables that they stand for.
 Port = Mapping[str, str]
@@ -50,6 +51,9 @@ class Places:
     r: FloatArray
     #: Whether the master will go back to earlier states.
     going_back: bool = False
+    #: The longest time of one call in s, and when the whole run must be over (of time.monotonic).
+    call_limit: float = math.inf
+    deadline: float = math.inf
 
 
 class PartnerError(KingpostError):

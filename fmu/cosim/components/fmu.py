@@ -1,19 +1,18 @@
-"""An FMU as a component: FMI 2 and FMI 3 co-simulation, values passed in one call for each direction."""
+"""An FMU as a component: values passed in one call for each direction, steps taken by the FMU's own solver."""
 
 from __future__ import annotations
 
 import ctypes
 import math
-import shutil
-import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
+from kingpost.base.scratch import Scratch
 from kingpost.fmu.cosim.components.described import (
     Described,
     PartnerEnded,
@@ -26,13 +25,27 @@ from kingpost.fmu.cosim.components.described import (
 )
 from kingpost.fmu.cosim.description.system import Component, CosimError
 from kingpost.fmu.file.opened import Fmu, FmuError, open_fmu
+from kingpost.fmu.file.units import declared_units
 from kingpost.fmu.file.variables import Variable, start_settings, variables_of
-from kingpost.fmu.instance.instance import C_TYPES, CoSimulation, FmiError, FmuEndedError
+from kingpost.fmu.instance.instance import (
+    C_TYPES,
+    DISCARD,
+    SAME_TIME,
+    FmiError,
+    FmuEndedError,
+    Instance,
+    Negation,
+    StepDiscardedError,
+    Trail,
+)
 from kingpost.fmu.instance.log import Log, status_name
+from kingpost.fmu.instance.modelexchange import make_instance
+from kingpost.fmu.instance.shorter_steps import step_in_parts
+from kingpost.fmu.instance.solvers import SOLVERS, SolverName
 from kingpost.fmu.interface.ports import continuing_inputs, port_members, unfelt_inputs
-from kingpost.fmu.interface.units import BASE, Unit
 from kingpost.fmu.osp.ports import osp_ports
 from kingpost.fmu.running.record import channel_of
+from kingpost.kernel.made_here import made_here
 
 #: A communication step is a whole number of a component's own steps if it is so to this relative precision.
 WHOLE_OWN_STEPS = 1e-9
@@ -50,6 +63,9 @@ class FmuComponent(Described):
     #: The machine in it as plain data, if Kingpost made it.
     definition: Mapping[str, Any]
     step: float | None = None
+    #: For an FMU without a solver: which one it gets, and its relative tolerance.
+    solver: SolverName = "CVode"
+    tolerance: float | None = None
 
     def feedthrough(self, output: str) -> tuple[str, ...] | None:
         name = self.variable_of(output).name
@@ -58,7 +74,9 @@ class FmuComponent(Described):
                 if unknown.dependencies is None:
                     return None
                 inputs = [self.variables[known.name] for known in unknown.dependencies if known.causality == "input"]
-                unfelt = unfelt_inputs(self.definition).get(output, frozenset())
+                names = self.fmu.annotation.get("names") or {}
+                own = next((name for name, label in names.items() if label == output), output)
+                unfelt = {names.get(name, name) for name in unfelt_inputs(self.definition).get(own, ())}
                 return tuple(label for variable in inputs for label in variable.labels if label not in unfelt)
         return None
 
@@ -71,7 +89,32 @@ class FmuComponent(Described):
     def start(self, places: Places, t_start: float, t_end: float) -> Running:
         from kingpost.fmu.cosim.components.isolated import IsolatedFmu
 
-        return IsolatedFmu(self, places, t_start, t_end) if self.facts["isolated"] else RunningFmu(self, places, t_start, t_end)
+        return IsolatedFmu(self, places, t_start, t_end) if self.facts["isolated"] else self.start_here(places, t_start, t_end)
+
+    def start_here(
+        self,
+        places: Places,
+        t_start: float,
+        t_end: float,
+        folder: Path | None = None,
+        trail: Trail = lambda call: None,
+    ) -> RunningFmu:
+        """Start in this process, whatever is said about isolation, unpacked in ``folder`` if that is given."""
+        from kingpost.fmu.cosim.components.exchange import RunningExchange
+
+        cls = RunningFmu if self.fmu.interface == "co-simulation" else RunningExchange
+        return cls(self, places, t_start, t_end, folder, trail)
+
+    def reduced(self, labels: Iterable[str]) -> FmuComponent:
+        """Return the component with what a run with these signals needs, for a process that need not read the file."""
+        names = {self.variable_of(label).name for label in labels} | set(self.starts)
+        return replace(
+            self,
+            fmu=self.fmu.reduced(names),
+            variables={name: self.variables[name] for name in names},
+            signals={label: self.signals[label] for label in labels},
+            arrays={},
+        )
 
     def first_inputs(self, labels: Sequence[str]) -> list[float]:
         """Return the start values of inputs, zero for those that have none."""
@@ -86,7 +129,7 @@ class FmuComponent(Described):
 def open_component(component: Component) -> FmuComponent:
     """Read the FMU of a component, running nothing of it."""
     where = f"component '{component.name}'"
-    fmu = open_fmu(component.fmu, "co-simulation")
+    fmu = open_fmu(component.fmu, component.interface)
     if fmu.missing_binary():
         raise CosimError(f"{where}: {fmu.missing_binary()}")
     variables = variables_of(fmu)
@@ -94,7 +137,7 @@ def open_component(component: Component) -> FmuComponent:
         starts = start_settings(variables, component.settings)
     except FmuError as error:
         raise CosimError(f"{where}: {error}") from None
-    units = _units(fmu)
+    units = declared_units(fmu)
     signals, arrays = {}, {}
     for variable in variables.values():
         if not variable.numeric:
@@ -106,22 +149,31 @@ def open_component(component: Component) -> FmuComponent:
             signals[label] = Signal(label, variable.causality, kind, variable.unit, dimension)
         if variable.declared.shape:
             arrays[variable.name] = variable.labels
-    own = bool(fmu.annotation)
-    definition = _definition(fmu)
-    isolated = not own if component.isolate is None else component.isolate
+    definition, names = _definition(fmu), fmu.annotation.get("names") or {}
+    isolated = not made_here(fmu.sha256) if component.isolate is None else component.isolate
+    solver = component.solver or SOLVERS[0]
+    tolerance = component.tolerance or fmu.default("tolerance")
+    if fmu.interface == "co-simulation" and (component.solver or component.tolerance):
+        given = "solver" if component.solver else "tolerance"
+        raise CosimError(
+            f"{where}: '{given}' is for model exchange; '{fmu.path.name}' is used for co-simulation, with a solver of its own",
+            path=(given,),
+        )
     return FmuComponent(
         name=component.name,
         signals=signals,
         arrays=arrays,
-        ports={**osp_ports(fmu.path, signals), **port_members(definition, set(signals))},
-        continuing=continuing_inputs(definition),
+        ports={**osp_ports(fmu.path, signals), **port_members(definition, set(signals), names)},
+        continuing=frozenset(names.get(name, name) for name in continuing_inputs(definition)),
         definition=definition,
         can_go_back=fmu.can("canGetAndSetFMUstate"),
-        varies_steps=fmu.can("canHandleVariableCommunicationStepSize"),
+        varies_steps=fmu.interface == "model-exchange" or fmu.can("canHandleVariableCommunicationStepSize"),
         facts={
             "fmu": fmu.path.name,
             "sha256": fmu.sha256,
             "fmi": fmu.description.fmiVersion,
+            "interface": fmu.interface,
+            **({"solver": solver, "rtol": tolerance} if fmu.interface == "model-exchange" else {}),
             "model": fmu.name,
             "generation_tool": fmu.description.generationTool or "",
             "isolated": isolated,
@@ -138,6 +190,8 @@ def open_component(component: Component) -> FmuComponent:
         variables=variables,
         starts=starts,
         step=component.step,
+        solver=solver,
+        tolerance=tolerance,
     )
 
 
@@ -148,28 +202,15 @@ def _definition(fmu: Fmu) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) and "joints" in found else {"joints": []}
 
 
-def _units(fmu: Fmu) -> dict[str, Unit]:
-    """Return the units that the description defines; one with an offset, such as degC, cannot be converted by a factor."""
-    units = {}
-    for unit in fmu.description.unitDefinitions or ():
-        base = unit.baseUnit
-        if base is not None and not float(base.offset or 0):
-            exponents = {name: int(getattr(base, name, 0) or 0) for name in BASE}
-            factor = float(1.0 if base.factor is None else base.factor)
-            units[unit.name] = Unit(unit.name, factor, {name: power for name, power in exponents.items() if power})
-    return units
-
-
 class Row:
     """Signals of an FMU that are read or written together, straight from and into a row of numbers where they are doubles."""
 
-    def __init__(
-        self, component: FmuComponent, instance: CoSimulation, labels: Sequence[str], row: FloatArray, verb: str
-    ) -> None:
+    def __init__(self, component: FmuComponent, instance: Instance, labels: Sequence[str], row: FloatArray, verb: str) -> None:
         self._calls: list[tuple[Any, tuple[Any, ...], FloatArray | None, Any, str]] = []
         self._row, self._verb = row, verb
+        self._negated = Negation([component.variable_of(label) for label in labels], one_each=True)
         self.references: list[int] = [component.variable_of(label).reference for label in labels]
-        major, raw = instance.fmu.major, instance.raw
+        major = instance.fmu.major
         kinds = dict.fromkeys(component.variable_of(label).access for label in labels)
         for access in kinds:
             places = [i for i, label in enumerate(labels) if component.variable_of(label).access == access]
@@ -178,7 +219,8 @@ class Row:
             kind = C_TYPES.get(access, ctypes.c_int if major == 2 else ctypes.c_bool)
             elements = [label for variable in variables for label in variable.labels]
             straight = (
-                kind is ctypes.c_double and places == list(range(places[0], places[0] + len(elements)))
+                kind is ctypes.c_double and not self._negated.needed
+                and places == list(range(places[0], places[0] + len(elements)))
                 and elements == [labels[i] for i in places]
             )  # fmt: skip
             buffer: Any = None
@@ -194,8 +236,8 @@ class Row:
             if major == 3:
                 sizes = (*sizes, ctypes.c_size_t(len(elements)))
             # A function object of our own: fmpy's have argument types, whose checks take longer than the call.
-            function = raw.dll[f"fmi{major}{verb}{access}"]
-            self._calls.append((function, (_handle(raw), references, *sizes), buffer, order, f"fmi{major}{verb}{access}"))
+            function = instance.function(f"{verb}{access}")
+            self._calls.append((function, (instance.handle, references, *sizes), buffer, order, f"fmi{major}{verb}{access}"))
 
     def read(self) -> None:
         """Fill the row from the FMU."""
@@ -205,21 +247,18 @@ class Row:
                 raise FmiError(f"{name} ended with status '{status_name(status)}'", status)
             if buffer is not None:
                 self._row[order[0]] = buffer[order[1]]
+        if self._negated.needed:
+            self._row[:] = self._negated(self._row)
 
     def write(self) -> None:
         """Hand the row to the FMU."""
+        row = self._negated(self._row)
         for function, arguments, buffer, order, name in self._calls:
             if buffer is not None:
-                buffer[order[1]] = self._row[order[0]]
+                buffer[order[1]] = row[order[0]]
             status = function(*arguments)
             if status > 1:
                 raise FmiError(f"{name} ended with status '{status_name(status)}'", status)
-
-
-def _handle(raw: Any) -> ctypes.c_void_p:
-    """Return the instance as a pointer that ctypes passes without a look at it."""
-    component = raw.component
-    return ctypes.c_void_p(component if isinstance(component, int) else ctypes.cast(component, ctypes.c_void_p).value)
 
 
 def _starts(component: FmuComponent, variables: Sequence[Variable], verb: str) -> list[Any]:
@@ -236,38 +275,59 @@ def _starts(component: FmuComponent, variables: Sequence[Variable], verb: str) -
 class RunningFmu(Running):
     """An instance of an FMU in this process."""
 
-    def __init__(self, component: FmuComponent, places: Places, t_start: float, t_end: float) -> None:
+    def __init__(
+        self,
+        component: FmuComponent,
+        places: Places,
+        t_start: float,
+        t_end: float,
+        folder: Path | None = None,
+        trail: Trail = lambda call: None,
+    ) -> None:
         self.name = component.name
         self.can_go_back, self.varies_steps = component.can_go_back, component.varies_steps
         self.inputs, self.outputs = places.u, places.y
         self._own_step = component.step
-        self._folder = Path(tempfile.mkdtemp(prefix="kingpost-cosim-"))
-        self._log = Log()
+        #: The present state, if the master has saved it, and how many steps were taken in parts because it was.
+        self._saved: Any = None
+        self._shortened = 0
+        self._scratch = Scratch("cosim") if folder is None else None
+        self._log, self._trail = Log(), trail
         fmu = component.fmu
         try:
-            fmu.unpack(self._folder)
-            self.instance = CoSimulation(fmu, self._folder, name=component.name, log=self._log)
+            self._folder = fmu.unpack(self._scratch.path / "fmu" if self._scratch is not None else Path(folder or ""))
+            self.instance: Any = self._make_instance(component, t_end - t_start)
             self.instance.may_go_back = places.going_back
             places.u[:] = component.first_inputs(places.inputs)
+            #: The inputs that an FMU of FMI 1.0 began with, as long as it is not too late for others.
+            self._started_from = places.u.copy() if fmu.major == 1 else None
             starts = {component.variables[name]: values for name, values in component.starts.items()}
-            self.instance.enter_initialization(t_start, t_end, fmu.default("tolerance"), starts)
+            self.instance.enter_initialization(t_start, t_end, component.tolerance, starts)
             self._input_row = Row(component, self.instance, places.inputs, places.u, "Set")
             self._output_row = Row(component, self.instance, places.outputs, places.y, "Get")
             self._recorded = Row(component, self.instance, places.recorded, places.r, "Get")
             self._prepare_steps(fmu, component, places)
-        except FmiError as error:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            raise self.explained(error) from None
+        except BaseException as error:
+            self._remove_files()
+            raise self.explained(error) if isinstance(error, FmiError) else error from None
         self._failed = False
 
+    def _remove_files(self) -> None:
+        if self._scratch is not None:
+            self._scratch.close()
+
+    def _make_instance(self, component: FmuComponent, span: float) -> Instance:
+        return make_instance(component.fmu, self._folder, name=component.name, log=self._log, trail=self._trail)
+
     def _prepare_steps(self, fmu: Fmu, component: FmuComponent, places: Places) -> None:
-        raw = self.instance.raw
-        handle = _handle(raw)
+        handle = self.instance.handle
         self._t, self._h = ctypes.c_double(), ctypes.c_double()
         forward = not places.going_back
-        self._do_step = raw.dll[f"fmi{fmu.major}DoStep"]
-        if fmu.major == 2:
-            self._arguments: tuple[Any, ...] = (handle, self._t, self._h, ctypes.c_int(forward))
+        self._do_step = self.instance.function("DoStep")
+        if fmu.major == 1:
+            self._arguments: tuple[Any, ...] = (handle, self._t, self._h, ctypes.c_char(1))
+        elif fmu.major == 2:
+            self._arguments = (handle, self._t, self._h, ctypes.c_int(forward))
         else:
             self._flags = [ctypes.c_bool() for _ in range(3)]
             self._last = ctypes.c_double()
@@ -275,24 +335,34 @@ class RunningFmu(Running):
             self._arguments = (handle, self._t, self._h, ctypes.c_bool(forward), *told)
         self._major = fmu.major
         reals = [component.signals[label].kind == "real" for label in places.inputs]
-        follows = fmu.major == 2 and fmu.can("canInterpolateInputs") and all(reals) and bool(reals)
-        self._follow = self._rates_function(raw, handle, places) if follows else None
+        follows = fmu.major < 3 and fmu.can("canInterpolateInputs") and all(reals) and bool(reals)
+        follows = follows and not any(component.variable_of(label).negated for label in places.inputs)
+        self._follow = self._rates_function(handle, places) if follows else None
 
-    def _rates_function(self, raw: Any, handle: ctypes.c_void_p, places: Places) -> tuple[Any, tuple[Any, ...], FloatArray]:
+    def _rates_function(self, handle: ctypes.c_void_p, places: Places) -> tuple[Any, tuple[Any, ...], FloatArray]:
         count = len(places.inputs)
         rates = np.zeros(count)
         references = (ctypes.c_uint * count)(*self._input_row.references)
         orders = (ctypes.c_int * count)(*([1] * count))
         arguments = (handle, references, ctypes.c_size_t(count), orders, ctypes.c_void_p(rates.ctypes.data))
-        return raw.dll["fmi2SetRealInputDerivatives"], arguments, rates
+        return self.instance.function("SetRealInputDerivatives"), arguments, rates
 
     def begin(self) -> None:
+        self._guarded(self._start_from_inputs)
         self._guarded(self.instance.exit_initialization)
+        self._started_from = None
+
+    def _start_from_inputs(self) -> None:
+        """Let an FMU of FMI 1.0, which has no initialisation mode, begin anew where its inputs are not those it began with."""
+        if self._started_from is not None and not np.array_equal(self.inputs, self._started_from):
+            self.instance.start_anew(self._input_row.write)
+            self._started_from = self.inputs.copy()
 
     def give(self) -> None:
         self._guarded(self._input_row.write)
 
     def take(self) -> None:
+        self._guarded(self._start_from_inputs)
         self._guarded(self._output_row.read)
 
     def record(self) -> None:
@@ -302,9 +372,13 @@ class RunningFmu(Running):
         try:
             if slopes is None and self._own_step is None:
                 self._input_row.write()
-                self._advance(t, h)
+                try:
+                    self._advance(t, h)
+                except StepDiscardedError as error:
+                    self._send_shorter_parts(t, h, None, self.inputs.copy(), error)
             else:
                 self._send_parts(t, h, slopes)
+            self._saved = None
             self._output_row.read()
         except FmiError as error:
             raise self.explained(error) from None
@@ -315,54 +389,106 @@ class RunningFmu(Running):
         if slopes is None:
             self._input_row.write()
         first = self.inputs.copy()
-        for k in range(n):
-            a, b = k * h / n, (k + 1) * h / n
-            if slopes is not None:
-                mean = held(first, slopes, a, b)
-                if self._follow is not None:
-                    function, arguments, rates = self._follow
-                    rates[:] = slopes[0] + slopes[1] * (a + b) / 2
-                    self.inputs[:] = mean - rates * (b - a) / 2
-                    self._input_row.write()
-                    status = function(*arguments)
-                    if status > 1:
-                        raise FmiError(f"fmi2SetRealInputDerivatives ended with status '{status_name(status)}'", status)
-                else:
-                    self.inputs[:] = mean
-                    self._input_row.write()
-            self._advance(t + a, b - a)
+        try:
+            for k in range(n):
+                a, b = k * h / n, (k + 1) * h / n
+                if slopes is not None:
+                    self._follow_inputs(first, slopes, a, b)
+                self._advance(t + a, b - a)
+        except StepDiscardedError as error:
+            self._send_shorter_parts(t, h, slopes, first, error)
         if slopes is not None:
             self.inputs[:] = first + h * slopes[0] + h * h / 2 * slopes[1]
             self._input_row.write()
 
-    def _advance(self, t: float, h: float) -> None:
-        self._t.value, self._h.value = t, h
-        status = self._do_step(*self._arguments)
+    def _follow_inputs(self, first: FloatArray, slopes: FloatArray, a: float, b: float) -> None:
+        """Let the inputs follow their slopes from ``a`` to ``b`` s after the beginning of a step, as well as the FMU can."""
+        mean = held(first, slopes, a, b)
+        if self._follow is None:
+            self.inputs[:] = mean
+            self._input_row.write()
+            return
+        function, arguments, rates = self._follow
+        rates[:] = slopes[0] + slopes[1] * (a + b) / 2
+        self.inputs[:] = mean - rates * (b - a) / 2
+        self._input_row.write()
+        status = function(*arguments)
         if status > 1:
-            if status == 2 and self._major == 2 and self.instance._asked_to_end():
-                raise FmuEndedError(t)
-            raise FmiError(f"fmi{self._major}DoStep ended with status '{status_name(status)}'", status)
-        if self._major == 3 and self._flags[1].value:
-            raise FmuEndedError(self._last.value)
+            raise FmiError(f"fmi{self._major}SetRealInputDerivatives ended with status '{status_name(status)}'", status)
+
+    def _send_shorter_parts(
+        self, t: float, h: float, slopes: FloatArray | None, first: FloatArray, error: StepDiscardedError
+    ) -> None:
+        """Take what is left of a step in parts that are shorter than the one that was discarded."""
+        if not self.varies_steps:
+            raise FmiError(f"{error}. It takes steps of one length only, so shorter ones cannot be tried", error.status)
+        begin = error.t
+        if not error.unchanged:
+            if self._saved is None:
+                raise FmiError(f"{error}. {self._who_can(error)}", error.status)
+            self.instance.restore(self._saved)
+            begin = t
+
+        def part(at: float, length: float) -> None:
+            if slopes is None:
+                self.inputs[:] = first
+                self._input_row.write()
+            else:
+                self._follow_inputs(first, slopes, at - t, at - t + length)
+            self._advance(at, length)
+
+        step_in_parts(part, self.instance, begin, t + h - begin, error)
+        self._shortened += 1
+
+    def _who_can(self, error: StepDiscardedError) -> str:
+        shorter = f"of at most {error.reached - error.t:.9g} s" if error.reached > error.t else f"shorter than {error.h:g} s"
+        if self.can_go_back:
+            return f"The master 'iterated' goes back and tries shorter steps; or take a communication step {shorter}"
+        return f"It cannot go back to an earlier state, so no master can try shorter steps; take a communication step {shorter}"
+
+    def _advance(self, t: float, h: float) -> None:
+        end, early = t + h, True
+        while early:
+            self._t.value, self._h.value = t, h
+            status = self._do_step(*self._arguments)
+            if status > 1:
+                if status == DISCARD:
+                    raise self.instance.discarded(t, h)
+                raise FmiError(f"fmi{self._major}DoStep ended with status '{status_name(status)}'", status)
+            if self._major < 3:
+                return
+            if self._flags[1].value:
+                raise FmuEndedError(self._last.value)
+            early = self._flags[2].value and self._last.value < end - SAME_TIME * h
+            if early:
+                t = self.instance.after_early_return(t, end, self._last.value)
+                h = end - t
 
     def receive(self) -> None:
         pass
 
     def save(self) -> Any:
-        return self._guarded(self.instance.save)
+        self._saved = self._guarded(self.instance.save)
+        return self._saved
 
     def restore(self, state: Any) -> None:
         self._guarded(self.instance.restore, state)
+        self._saved = state
 
     def forget(self, state: Any) -> None:
+        if state is self._saved:
+            self._saved = None
         self._guarded(self.instance.forget, state)
 
     def close(self) -> str:
         said = ""
         if not self._failed:
             refused = self.instance.finish()
-            said = f"'{self.name}' could not be terminated: {refused}" if refused else ""
-        shutil.rmtree(self._folder, ignore_errors=True)
+            notes = [f"could not be terminated: {refused}"] if refused else []
+            if self._shortened:
+                notes.insert(0, f"discarded {self._shortened} communication steps, which were taken in shorter parts")
+            said = f"'{self.name}' {', and '.join(notes)}" if notes else ""
+        self._remove_files()
         return said
 
     def _guarded(self, function: Any, *arguments: Any) -> Any:
