@@ -278,14 +278,12 @@ def test_every_integrator_has_its_order_on_quaternions(name, reference):
 
 def test_what_is_no_set_of_single_bodies_is_refused():
     chain = dataclasses.replace(springy(), joints=(springy().joints[0], Joint("ball", "spherical", "hull", "bob")))
-    with pytest.raises(MechanismError, match=r"single bodies .* spherical or free; joint 'ball' hangs 'bob' on 'hull'.*'kane'"):
+    with pytest.raises(MechanismError, match="is for bodies that hang on the world; 'bob' hangs on 'hull'"):
         derive(chain)
-    with pytest.raises(
-        MechanismError, match=r"joint 'shoulder' is revolute: use formulation 'directors', 'nullspace' or 'kane'"
-    ):
+    with pytest.raises(MechanismError, match=r"takes no revolute joint \('shoulder'\), revolute joint \('elbow'\)"):
         derive(PLUGINS.models.get("double-pendulum")().build())
     tied = dataclasses.replace(springy(), closures=(Closure("rod", "distance", "hull", "bob", length=1.0),))
-    with pytest.raises(MechanismError, match="closure rod ties them"):
+    with pytest.raises(MechanismError, match=r"takes no distance closure \('rod'\)"):
         derive(tied)
     for formulation in ("kane", "directors"):
         with pytest.raises(
