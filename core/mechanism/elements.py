@@ -7,8 +7,9 @@ Everything here is frozen and compares by value. Any number may be a formula in 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
@@ -146,6 +147,9 @@ class Joint:
     since
         Of a given joint whose motion comes from inputs: the time (s) at which they were true. The motion goes on from there
         with a constant twist_rate until new ones come; without, pose and twist stand still between them.
+    stiffness
+        Of the bearing, for loads that rigid bodies alone leave open (docs/joint-loads.md): one for turning (N.m/rad) and one
+        for shifting (N/m), or three of each along the axes of M. The joint itself stays rigid in the motion.
 
     """
 
@@ -168,6 +172,7 @@ class Joint:
     twist: tuple[Scalar, ...] | None = None
     twist_rate: tuple[Scalar, ...] | None = None
     since: Scalar | None = None
+    stiffness: tuple[Scalar, ...] = ()
 
     def __post_init__(self) -> None:
         check_name("joint", self.name)
@@ -180,6 +185,11 @@ class Joint:
             )
         convert_fields(self, what)
         kind = JOINT_KINDS[self.kind]
+        if self.stiffness and kind.freedom == 6:
+            raise MechanismError(
+                f"{what} is {self.kind} and carries nothing, so it has no 'stiffness'; remove it", path=("stiffness",)
+            )
+        check_stiffness(what, self.stiffness)
         sizes = {"start": len(kind.coordinates), "start_rate": kind.freedom, "coordinates": len(kind.coordinates)}
         for name, size in sizes.items():
             given = getattr(self, name)
@@ -276,12 +286,15 @@ class ForceElement:
     kind: str
     name: str
     options: Mapping[str, Any]
+    #: Whether its name was given; else it is that of its kind, with a number behind it for the second and further ones.
+    named: bool
 
     def __init__(self, kind: str, /, name: str = "", **options: Any) -> None:
         check_name("force kind", kind)
         check_name("force", name or kind)
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "name", name or kind)
+        object.__setattr__(self, "named", bool(name))
         object.__setattr__(self, "options", MappingProxyType({key: _frozen(value) for key, value in options.items()}))
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -299,6 +312,18 @@ class ForceElement:
     def __repr__(self) -> str:
         options = "".join(f", {key}={value!r}" for key, value in self.options.items())
         return f"ForceElement({self.kind!r}, name={self.name!r}{options})"
+
+
+def numbered(forces: Iterable[ForceElement]) -> tuple[ForceElement, ...]:
+    """Return forces of which those without a name of their own, but for the first of a kind, have a number: gravity-2."""
+    every = list(forces)
+    taken = {force.name for force in every if force.named}
+    for i, force in enumerate(every):
+        if not force.named and force.name in taken:
+            number = next(n for n in itertools.count(2) if f"{force.kind}-{n}" not in taken)
+            every[i] = ForceElement(force.kind, f"{force.kind}-{number}", **force.options)
+        taken.add(every[i].name)
+    return tuple(every)
 
 
 @dataclass(frozen=True)
@@ -351,6 +376,19 @@ class Port:
             raise MechanismError(f"port '{self.name}' is on a given joint or on a body; name one of them, not both")
         if self.energy and self.body:
             raise MechanismError(f"port '{self.name}' is on a body, where no wrench is known; energy belongs to one on a joint")
+
+
+def check_stiffness(what: str, stiffness: tuple[Scalar, ...]) -> None:
+    """Refuse stiffnesses of a joint or closure that are not two or six positive numbers."""
+    if len(stiffness) not in (0, 2, 6):
+        raise MechanismError(
+            f"{what}: stiffness has {len(stiffness)} entries; give one for turning (N.m/rad) and one for shifting (N/m), or "
+            "three of each along the axes of its frame M",
+            path=("stiffness",),
+        )
+    for value in stiffness:
+        if isinstance(value, float) and not value > 0.0:
+            raise MechanismError(f"{what}: a stiffness is {value:g}; it must be positive", path=("stiffness",))
 
 
 def check_name(what: str, name: Any) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 
+from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError
 from kingpost.base.formulas import Scalar
 from kingpost.mechanism.closures import Closure
@@ -35,6 +36,10 @@ class Constraints:
     reactions: Mapping[str, Symbolic] = field(default_factory=dict)
     #: Owners of rows that follow from others and were left out.
     redundant: tuple[str, ...] = ()
+    #: Closures that the coordinates keep by themselves, whatever they are, so that they need no rows.
+    kept: tuple[str, ...] = ()
+    #: Closed positions at which that was judged, as (t, joint coordinates, p): the start, and places near it.
+    judged_at: tuple[tuple[float, FloatArray, FloatArray], ...] = ()
 
     @property
     def count(self) -> int:

@@ -7,14 +7,16 @@ the run says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from kingpost.base.errors import PluginError
+from kingpost.base.errors import PluginError, SolverError
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +137,31 @@ def python_error(externals: Sequence[External]) -> tuple[str, BaseException] | N
             error, external.function.error = external.function.error, None
             return external.owner, error
     return None
+
+
+@contextmanager
+def python_forces_named(externals: Sequence[External]) -> Iterator[None]:
+    """Say which force's Python function raised, what, and in which line, whatever became of it outside; pass interrupts on."""
+    python_error(externals)
+    try:
+        yield
+    except Exception:
+        _refuse_raised(externals)
+        raise
+    _refuse_raised(externals)
+
+
+def _refuse_raised(externals: Sequence[External]) -> None:
+    raised = python_error(externals)
+    if raised is None:
+        return
+    owner, error = raised
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    # The first line is our call of the function.
+    lines = traceback.extract_tb(error.__traceback__)[1:]
+    where = f"\n  in {lines[-1].filename}, line {lines[-1].lineno}, in {lines[-1].name}" if lines else ""
+    raise SolverError(f"force '{owner}' raised {type(error).__name__}: {error}{where}") from None
 
 
 def _identifier(name: str) -> str:
