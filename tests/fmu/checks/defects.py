@@ -10,6 +10,8 @@ WEIGHTS = {
     "SIGNALS": "warning",
     "SET_ENVIRONMENT": "warning",
 }
+#: What spoils memory of others, and so may show anywhere.
+SPREADING = {"OVERRUN", "GET_TOO_MUCH"}
 #: What only one kind of processor, or of system, has.
 X86 = {"TRAP", "FLUSH"}
 LINUX = {"OVERRUN", "CLOSE_FILES", "LEFT_OPEN"}

@@ -15,7 +15,7 @@ import pytest
 from kingpost.fmu.checks import CHECKS, Check, CheckOptions, Nursery, check_fmu
 from kingpost.fmu.checks.runner import UnknownCheckError
 from tests.fmu.building import CO_SIMULATION, MODEL_EXCHANGE, first_order, needs_compiler, oscillator, oscillator3
-from tests.fmu.checks.defects import DEFECTS, LINUX, WEIGHTS, X86
+from tests.fmu.checks.defects import DEFECTS, LINUX, SPREADING, WEIGHTS, X86
 
 # One process for all, so that FMUs and the nursery are made once.
 pytestmark = pytest.mark.xdist_group("fmu-check")
@@ -150,7 +150,8 @@ def test_derivatives_that_are_rough_weigh_less(folder, check):
 def test_a_defect_is_found_by_its_own_checks_only(folder, check, defect):
     _skip_elsewhere(defect)
     report = check(oscillator(folder, defect), timeout=2.0 if defect == "HANG" else 20.0)
-    assert {result.name for result in report.findings} == set(DEFECTS[defect][0])
+    found, expected = {result.name for result in report.findings}, set(DEFECTS[defect][0])
+    assert found >= expected if defect in SPREADING else found == expected
     assert not report.faults
 
 
