@@ -17,6 +17,7 @@ from typing import Any
 import pluggy
 
 from kingpost.base.errors import PluginError, closest, listed
+from kingpost.base.text_files import is_file, resolved
 from kingpost.base.version import __version__
 from kingpost.registry.hookspecs import KINDS_HOOK, NAME, PREFIX, hookspec
 from kingpost.registry.kinds import CORE_KINDS, DECLARING, HERE, PluginKind
@@ -43,7 +44,7 @@ class PluginSet:
 
     def __init__(self, files: Iterable[str | Path] = (), *, entry_points: bool = True) -> None:
         self.broken: list[Broken] = []
-        self.files: tuple[Path, ...] = tuple(dict.fromkeys(Path(file).resolve() for file in files))
+        self.files: tuple[Path, ...] = tuple(dict.fromkeys(resolved(Path(file)) for file in files))
         self.kinds: dict[str, PluginKind] = {}
         self._entry_points = entry_points
         self._origins: dict[str, Origin] = {}
@@ -90,7 +91,7 @@ class PluginSet:
 
     def with_files(self, files: Iterable[str | Path]) -> PluginSet:
         """Return a set that also holds the plugins in ``files``."""
-        wanted = tuple(dict.fromkeys([*self.files, *(Path(file).resolve() for file in files)]))
+        wanted = tuple(dict.fromkeys([*self.files, *(resolved(Path(file)) for file in files)]))
         return self if wanted == self.files else PluginSet(wanted, entry_points=self._entry_points)
 
     def listing(self) -> list[dict[str, str]]:
@@ -133,7 +134,7 @@ class PluginSet:
 
     def _load_file(self, path: Path) -> None:
         source = Origin("file", str(path), path.stem, "local")
-        if not path.is_file():
+        if not is_file(path):
             raise PluginError(f"plugin file '{path}' does not exist")
         module_name = f"kingpost_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
         spec = importlib.util.spec_from_file_location(module_name, path)

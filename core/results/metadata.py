@@ -16,6 +16,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError
+from kingpost.base.text_files import parse_json
 from kingpost.results.history import History
 
 FORMAT = "kingpost history"
@@ -69,7 +70,7 @@ def to_text(history: History, stored_as: Sequence[str] | None = None, *, provena
 
 def from_text(text: str) -> Metadata:
     """Return what :func:`to_text` wrote; raise :class:`ValueError` for anything else."""
-    record = json.loads(text)
+    record = parse_json(text)
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise ValueError(f"its description does not begin with the format '{FORMAT}'")
     if record.get("version") != VERSION:

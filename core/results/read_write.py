@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kingpost.base.errors import FileError, KingpostError, closest, listed
 from kingpost.base.files import Fill, json_file, write_together
+from kingpost.base.text_files import parse_json, read_text
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import make
 from kingpost.results.history import History
@@ -127,8 +127,8 @@ def _sidecars(path: Path) -> list[Path]:
 
 def _load_record(path: Path) -> dict[str, Any]:
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        record = parse_json(read_text(path))
+    except (FileError, ValueError) as error:
         raise FileError(f"'{path}', the record of a run, cannot be read: {error}") from None
     if not isinstance(record, dict):
         raise FileError(f"'{path}' is not the record of a run: it holds {type(record).__name__}, expected an object")

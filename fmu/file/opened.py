@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
+import lzma
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -12,11 +13,27 @@ from typing import Any, Literal, TypeAlias
 from xml.etree import ElementTree
 
 from kingpost.base.errors import FileError, KingpostError, MechanismError, listed
+from kingpost.base.text_files import parse_json
 
 FmiKind: TypeAlias = Literal["co-simulation", "model-exchange"]
 DESCRIPTION = "modelDescription.xml"
 #: What Kingpost's own FMUs say about the machine inside: loads, geometry and channels, as in the provenance of a run.
 ANNOTATION = "resources/kingpost.json"
+#: What reading a member of a damaged archive can end in: besides errors of the container, those of its ways to pack (deflate,
+#: bzip2, LZMA), and of names and sizes that cannot be.
+DAMAGED: tuple[type[Exception], ...] = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    OSError,
+    EOFError,
+    RuntimeError,
+    ValueError,
+    OverflowError,
+    MemoryError,
+)
+#: What parsing XML can end in: not well-formed, or in an encoding that Python does not know.
+NO_XML = (ElementTree.ParseError, LookupError, ValueError)
 #: The element of the model description for each interface.
 ELEMENTS: dict[FmiKind, str] = {"co-simulation": "CoSimulation", "model-exchange": "ModelExchange"}
 
@@ -95,7 +112,7 @@ class Fmu:
         try:
             with zipfile.ZipFile(self.path) as archive:
                 archive.extractall(folder, [name for name in self.members if not path_fault(name)])
-        except (zipfile.BadZipFile, OSError, EOFError) as error:
+        except DAMAGED as error:
             raise FileError(f"'{self.path}' cannot be unpacked: {error}") from None
         return folder
 
@@ -180,14 +197,14 @@ def _read(path: Path) -> tuple[tuple[str, ...], bytes, bytes | None]:
             return members, archive.read(DESCRIPTION), annotation
     except zipfile.BadZipFile as error:
         raise FileError(f"'{path}' is not an FMU, which would be a ZIP archive: {error}") from None
-    except (OSError, RuntimeError, NotImplementedError, EOFError) as error:  # encrypted, or packed in an unknown way
+    except DAMAGED as error:
         raise FileError(f"'{path}' cannot be read: {error}") from None
 
 
 def _parsed(path: Path, description: bytes) -> ElementTree.Element:
     try:
         return ElementTree.fromstring(description)
-    except (ElementTree.ParseError, ValueError) as error:
+    except NO_XML as error:
         raise FileError(f"'{path}': {DESCRIPTION} is not XML: {error}") from None
 
 
@@ -204,7 +221,7 @@ def _described(path: Path) -> Any:
 
 def _annotation(content: bytes) -> Mapping[str, Any]:
     """Return the record, or raise :class:`ValueError` if it does not have the form of one."""
-    record = json.loads(content.decode("utf-8"))
+    record = parse_json(content.decode("utf-8"))
     if not isinstance(record, dict):
         raise ValueError(f"it holds {type(record).__name__}, expected an object")
     if isinstance(record.get("channels"), list):  # as in the provenance of a run

@@ -131,7 +131,7 @@ def test_a_run_file_sets_model_numbers_and_plugins(kingpost_cli, tmp_path):
         (("rum",), 2, "invalid choice: 'rum'"),
         (("plugins", "--kind", "integrators"), 4, "unknown kind 'integrators'; did you mean 'integrator'?"),
         (("models", "tripel"), 4, "unknown model 'tripel'"),
-        (("eval", "double-pendulum", "--at", "gone.json"), 6, "--at gone.json: there is no such file"),
+        (("eval", "double-pendulum", "--at", "gone.json"), 6, "--at gone.json: there is no file 'gone.json'"),
     ],
 )
 def test_a_wrong_command_is_answered(kingpost_cli, words, status, message):

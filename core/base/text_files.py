@@ -1,0 +1,43 @@
+"""Text files, and JSON: read whole, or refused with a sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from kingpost.base.errors import FileError
+
+
+def read_text(path: Path, what: str = "", encoding: str = "utf-8") -> str:
+    """Return the text in a file; ``what`` it holds is said if it is not there."""
+    try:
+        return path.read_text(encoding=encoding)
+    except FileNotFoundError:
+        raise FileError(f"there is no {f'{what} ' if what else ''}file '{path}'") from None
+    except (OSError, ValueError) as error:  # not UTF-8, or a name that no file can have
+        raise FileError(f"'{path}' cannot be read: {error}") from None
+
+
+def is_file(path: Path) -> bool:
+    """Say whether there is such a file; a name that no file can have, with a NUL or too long, is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def resolved(path: Path) -> Path:
+    """Return the same path from the root, links followed."""
+    try:
+        return path.resolve()
+    except (OSError, ValueError, RuntimeError) as error:  # a NUL, too long, links in a ring
+        raise FileError(f"'{path}' cannot be the path of a file: {error}") from None
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return what a JSON text says, or raise :class:`ValueError`, also for one that is nested too deep."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("its lists and objects are nested too deep to be read") from None
