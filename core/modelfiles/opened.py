@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kingpost.base.errors import FileError, MechanismError
-from kingpost.base.numbers import finite_in
+from kingpost.base.errors import FileError, MechanismError, PluginError
+from kingpost.base.numbers import finite_in, shown
 from kingpost.base.text_files import is_file, resolved
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.model import Model
@@ -119,7 +119,10 @@ def _open(name: str, plugins: PluginSet, seen: tuple[Path, ...]) -> OpenedModel:
         if "/" in name or is_file(Path(name)):
             raise FileError(f"'{name}' is not a model file; its name must end in .toml or .urdf")
         model = select(plugins.models, name)
-        return OpenedModel(model.build(), plugins, t_end=model.t_end, step=model.step)
+        mechanism = model.build()
+        if not isinstance(mechanism, Mechanism):
+            raise PluginError(f"model '{model.name}' built {shown(mechanism)}, expected a kingpost.Mechanism")
+        return OpenedModel(mechanism, plugins, t_end=model.t_end, step=model.step)
     path = Path(name)
     if resolved(path) in seen:
         raise FileError(f"{path} takes its model from itself")

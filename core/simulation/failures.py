@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.base.errors import SolverError
+from kingpost.base.errors import PluginRaisedError, SolverError
+from kingpost.base.raised import in_words, path_of
 from kingpost.equations.newton import ImplicitStepMap, repeat_newton
 from kingpost.simulation.problem import Problem
 from kingpost.symbols.externals import python_error
@@ -19,14 +20,16 @@ class Failures:
     def __init__(self, problem: Problem, h: float) -> None:
         self.problem, self.equations, self.integrator, self.h = problem, problem.equations, problem.integrator, h
 
-    def explain(self, error: SolverError) -> str:
-        """Return the message, or, if a force written in Python raised, what it raised; pass an interrupt on."""
+    def explained(self, error: SolverError) -> SolverError:
+        """Return the error, or, if a force written in Python raised, what it raised and where; pass an interrupt on."""
         raised = self.python_error()
         if raised is None:
-            return str(error)
+            return error
         if isinstance(raised[1], KeyboardInterrupt):
             raise raised[1]
-        return f"force '{raised[0]}' raised {type(raised[1]).__name__}: {raised[1]}"
+        # The first line is our call of its function.
+        where = "".join(f" ({place})" for place, _ in path_of(raised[1])[1:][-1:])
+        return PluginRaisedError(f"force '{raised[0]}' raised {in_words(raised[1])}{where}")
 
     def python_error(self) -> tuple[str, BaseException] | None:
         """Return which force's Python function raised, and what, and forget it."""

@@ -18,7 +18,9 @@ def test_what_is_no_finite_number_is_none(value):
     assert finite(value) is None
 
 
-@pytest.mark.parametrize(("text", "number"), [("1", 1.0), (" -2e3 ", -2e3), ("nan", None), ("1e999", None), ("half", None), ("", None)])
+@pytest.mark.parametrize(
+    ("text", "number"), [("1", 1.0), (" -2e3 ", -2e3), ("nan", None), ("1e999", None), ("half", None), ("", None)]
+)
 def test_numbers_in_texts(text, number):
     assert finite_in(text) == number
 

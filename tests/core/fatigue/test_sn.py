@@ -124,7 +124,7 @@ def test_own_curves_come_before_those_shipped(tmp_path):
         ("m2 = 5.0", "m2 = 5e12", "m2 = 5e.12 is no inverse slope of an S-N curve; it lies between 0.1 and 1000"),
         ("m2 = 5.0", "m2 = 1e308", "m2 = 1e.308 is no inverse slope"),
         ("m1 = 3.0", "m1 = 3.0\nk = 1e7\nt_ref = 0.025", "k = 1e.07 is no exponent of a thickness correction"),
-        ("m1 = 3.0", "m1 = 3.0\nk = 0.2\nt_ref = 1e-320", "t_ref = 1e-320 m is no plate thickness"),
+        ("m1 = 3.0", "m1 = 3.0\nk = 0.2\nt_ref = 1e-300", "t_ref = 1e-300 m is no plate thickness"),
         ("[curves.mine]", "[curve.mine]", "own.toml: a file of S-N curves has no 'curve'; did you mean 'curves'"),
         (GOOD, "curves = 3", "'curves' must be a table, written .curves.NAME.; got 3"),
         (GOOD, "[curves]\nmine = 3", "own.toml:2: S-N curve 'mine' must be a table, written .curves.mine.; got 3"),

@@ -1,0 +1,183 @@
+"""Readers of results: histories in all formats, the records beside them, and what is made of both."""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kingpost import History
+from kingpost.fatigue import assess_loads
+from kingpost.report import write_report
+from kingpost.results.metadata import ENTRY
+from kingpost.results.read_write import read_history, write_history
+from tests.core.fatigue.synthetic import load_history
+from tests.fuzz.mutations import damaged
+from tests.fuzz.table import Damage, reader
+from tests.fuzz.texts import placed, plugins
+
+TIME = np.linspace(0.0, 1.0, 5)
+RECORD = {
+    "model": {"name": "crane", "parameters": {"mass": {"value": 2.0, "unit": "kg"}}},
+    "formulation": "kane",
+    "integrator": {"name": "rk4", "options": {}},
+    "backend": {"name": "vm"},
+    "time": {"start_s": 0.0, "end_s": 1.0, "step_s": 0.001},
+    "statistics": {"steps": 1000},
+    "wall_time_s": 0.5,
+    "outcome": "complete",
+    "warnings": ["a word"],
+    "loads": {"method": "recursive", "joints": {"slew": {"frame": "child", "side": "child", "at": [0, 0, 0], "parts": []}}},
+    "geometry": {"bodies": {}, "joints": {"slew": {"parent": "world", "child": "boom", "kind": "revolute"}}},
+}
+
+
+@functools.cache
+def history() -> History:
+    made = load_history(TIME, {"slew.Mx": np.sin(TIME), "slew.Fz": np.cos(TIME)})
+    return History(made.time, made.channels, made.values, RECORD)
+
+
+@functools.cache
+def whole(suffix: str) -> bytes:
+    """The bytes of a good file; made when they are first needed, since some libraries take long to import."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        write_history(history(), Path(folder) / f"history{suffix}", plugins())
+        return (Path(folder) / f"history{suffix}").read_bytes()
+
+
+def nonsense(rng: random.Random) -> Any:
+    """Return times as no history has them."""
+    time = TIME.copy()
+    time[rng.randrange(len(time))] = rng.choice((np.nan, np.inf, -1.0, 0.5, 1e308, 0.25))
+    choices = (time, time[::-1], time[:3], time.reshape(1, -1), time.astype(np.float32), time.astype(complex), time.astype(str))
+    return rng.choice((time, time, *choices, np.array([], dtype=float), np.array(3.0)))
+
+
+def of_format(suffix: str, pack: Callable[[str, Any, dict[str, Any]], bytes]) -> Damage:
+    """Return what damages a file: its bytes, or the text or the times in it, packed again as the format asks."""
+
+    def damage(rng: random.Random) -> bytes:
+        if rng.random() < 0.4:
+            return damaged(rng, [whole(suffix)], text=False)
+        text = described()
+        time: Any = TIME
+        if rng.random() < 0.6:
+            text = damaged(rng, [text.encode()]).decode("utf-8", "replace")
+        else:
+            time = nonsense(rng)
+        columns = {channel.name: history().values[:, j] for j, channel in enumerate(history().channels)}
+        try:
+            return pack(text, time, columns)
+        except (ValueError, TypeError):  # the format itself cannot hold this
+            return whole(suffix)
+
+    return damage
+
+
+@functools.cache
+def described() -> str:
+    from kingpost.results.metadata import to_text
+
+    return to_text(history())
+
+
+def npz(text: str, time: Any, columns: dict[str, Any]) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **{"time": time, "values": np.column_stack(list(columns.values())), ENTRY: np.array(text)})
+    return buffer.getvalue()
+
+
+def mat(text: str, time: Any, columns: dict[str, Any]) -> bytes:
+    import scipy.io
+
+    buffer = io.BytesIO()
+    variables = {name.replace(".", "_"): values for name, values in columns.items()}
+    scipy.io.savemat(buffer, {"time": time, **variables, ENTRY: text.replace(".", "_")}, oned_as="column")
+    return buffer.getvalue()
+
+
+def hdf5(text: str, time: Any, columns: dict[str, Any]) -> bytes:
+    import h5py
+
+    buffer = io.BytesIO()
+    with h5py.File(buffer, "w") as file:
+        file.create_dataset(ENTRY, data=[text.encode("ascii", "replace")])
+        for name, values in {"time": time, **columns}.items():
+            file.create_dataset(name, data=values)
+    return buffer.getvalue()
+
+
+def parquet(text: str, time: Any, columns: dict[str, Any]) -> bytes:
+    import pyarrow as pa
+    from pyarrow import parquet as format
+
+    buffer = io.BytesIO()
+    table = pa.table({"time": time, **columns})
+    format.write_table(table.replace_schema_metadata({ENTRY: text}), buffer)
+    return buffer.getvalue()
+
+
+def csv(text: str, time: Any, columns: dict[str, Any]) -> bytes:
+    numbers = np.column_stack([time, *columns.values()])
+    rows = [",".join(map(repr, row)) for row in numbers.tolist()]
+    return "\n".join([f"# {text}", ",".join(["time", *columns]), *rows, ""]).encode()
+
+
+def sensible(found: History) -> History:
+    assert np.isfinite(found.time).all() and (np.diff(found.time) > 0).all(), f"these are no times: {found.time}"
+    assert found.values.shape == (len(found.time), len(found.channels))
+    assert all(isinstance(channel.name, str) and isinstance(channel.unit, str) for channel in found.channels)
+    return found
+
+
+@reader(".csv", of_format(".csv", csv), often=300, long=10_000)
+def history_csv(content: bytes, folder: Path) -> None:
+    (folder / "history.csv.json").unlink(missing_ok=True)
+    found = sensible(read_history(placed(content, folder, "history.csv"), plugins()))
+    for signal in assess_loads(found, channels=found.names[:1]).signals:
+        assert np.isfinite([equivalent.range for equivalent in signal.equivalent_ranges]).all()
+
+
+@reader(".npz", of_format(".npz", npz), often=200, long=6_000)
+def history_npz(content: bytes, folder: Path) -> None:
+    sensible(read_history(placed(content, folder, "history.npz"), plugins()))
+
+
+@reader(".mat", of_format(".mat", mat), often=200, long=6_000)
+def history_mat(content: bytes, folder: Path) -> None:
+    sensible(read_history(placed(content, folder, "history.mat"), plugins()))
+
+
+@reader(".h5", of_format(".h5", hdf5), often=100, long=3_000)
+def history_hdf5(content: bytes, folder: Path) -> None:
+    sensible(read_history(placed(content, folder, "history.h5"), plugins()))
+
+
+@reader(".parquet", of_format(".parquet", parquet), often=150, long=5_000)
+def history_parquet(content: bytes, folder: Path) -> None:
+    sensible(read_history(placed(content, folder, "history.parquet"), plugins()))
+
+
+def of_record(rng: random.Random) -> bytes:
+    return damaged(rng, [json.dumps({**RECORD, "files": ["history.csv"]}, indent=1).encode()])
+
+
+@reader(".json", of_record, often=100, long=3_000)
+def record(content: bytes, folder: Path) -> None:
+    """A run folder with a damaged record: what is made of it, reports and fatigue, goes deep into that."""
+    run = folder / "run"
+    run.mkdir(exist_ok=True)
+    placed(whole(".csv"), run, "history.csv")
+    placed(content, run, "run.json")
+    found = sensible(read_history(run, plugins()))
+    assess_loads(found)
+    write_report(found, run / "report.html")

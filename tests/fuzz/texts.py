@@ -1,0 +1,182 @@
+"""Readers of text: formulas, words of the command line, TOML, JSON, CSV, URDF."""
+
+from __future__ import annotations
+
+import functools
+import io
+import math
+import shlex
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kingpost import PluginSet
+from kingpost.base.errors import FileError, KingpostError
+from kingpost.base.formulas import as_scalar, evaluate
+from kingpost.base.sample_files import read_samples
+from kingpost.cli.main import main
+from kingpost.cli.state import _read_state
+from kingpost.fatigue import assess_hot_spots, curve_set, read_curves, read_hot_spots, read_states
+from kingpost.mechanism.load_request import LoadRequest
+from kingpost.modelfiles.opened import OpenedModel, open_model, parse_settings
+from kingpost.registry.selection import select
+from kingpost.simulation.settings import RunSettings
+from kingpost.simulation.verbs import _vector, checked_state
+from tests.core.fatigue.synthetic import cosine, load_history
+from tests.fuzz.table import of, reader, seeds
+
+
+@functools.cache
+def plugins() -> PluginSet:
+    """The built-in plugins alone."""
+    return PluginSet(entry_points=False)
+
+
+def decoded(content: bytes) -> str:
+    """Return text as a TOML file or a command line would have it."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise FileError(str(error)) from None
+
+
+def placed(content: bytes, folder: Path, name: str) -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def answer(ask: Callable[[], Any]) -> Any:
+    """Return what is answered; None for what is refused."""
+    try:
+        return ask()
+    except KingpostError as error:
+        if error.exit_code == 1:
+            raise
+        return None
+
+
+@reader(".txt", of(seeds("formulas.txt")[0].splitlines()), often=1500, long=50_000)
+def formula(content: bytes, folder: Path) -> None:
+    value = as_scalar(decoded(content))
+    if isinstance(value, float):
+        assert math.isfinite(value)
+    else:
+        evaluate(value, {"length": 2.0, "mass": -3.0, "t": 0.0})
+
+
+@reader(".txt", of(seeds("selections.txt")[0].splitlines()), often=1500, long=40_000)
+def selection(content: bytes, folder: Path) -> None:
+    text = decoded(content)
+    kinds = ("integrators", "formulations", "joint_loads", "writers", "models", "masters", "exporters")
+    for ask in (
+        *(functools.partial(select, plugins().of(kind)) for kind in kinds),
+        LoadRequest.parse,
+        lambda text: parse_settings([text]),
+        lambda text: RunSettings.of({"loads": text, "cut": text}).wanted_loads(),
+    ):
+        found = answer(functools.partial(ask, text))
+        for option in vars(found.options).values() if hasattr(found, "options") else ():
+            assert not isinstance(option, float) or math.isfinite(option)
+
+
+@reader(".txt", of(seeds("words.txt")[0].splitlines()), often=20, long=700)
+def command_line(content: bytes, folder: Path) -> None:
+    """The words of a command line, up to the files of its run."""
+    try:
+        words = shlex.split(decoded(content))
+    except ValueError:
+        return
+    if any("\0" in word for word in words) or any(word.startswith(("--out", "--o", "--plugin", "--p")) for word in words):
+        return  # no command line holds a NUL; and nothing is to be written elsewhere
+    told = io.StringIO()
+    try:
+        with redirect_stderr(told), redirect_stdout(io.StringIO()):
+            status = main(["run", "double-pendulum", "--backend", "vm", "--write", "csv", "--out", str(folder / "out"), *words])
+    except SystemExit as end:
+        status = int(end.code or 0)
+    assert status != 1 and "Traceback" not in told.getvalue(), told.getvalue()
+
+
+def opened(path: Path) -> OpenedModel:
+    found = open_model(path, plugins())
+    how = found.how()
+    for name in ("t_start", "t_end", "step", "output_step"):
+        number = getattr(how, name)
+        assert number is None or math.isfinite(number)
+    assert all(math.isfinite(value) for value in found.settings.values())
+    return found
+
+
+@reader(".toml", of(seeds("crane.toml", "buoy.toml", "run.toml")), often=150, long=16_000)
+def model(content: bytes, folder: Path) -> None:
+    placed(seeds("samples.csv")[0], folder, "samples.csv")
+    opened(placed(content, folder, "model.toml"))
+
+
+@reader(".toml", of(seeds("crane.toml", "buoy.toml", "run.toml")), often=6, long=400)
+def model_posed(content: bytes, folder: Path) -> None:
+    """The same, and its equations with its numbers."""
+    placed(seeds("samples.csv")[0], folder, "samples.csv")
+    opened(placed(content, folder, "model.toml")).evaluate()
+
+
+@reader(".urdf", of(seeds("arm.urdf")), often=150, long=8_000)
+def urdf(content: bytes, folder: Path) -> None:
+    opened(placed(content, folder, "robot.urdf"))
+
+
+@functools.cache
+def pendulum() -> Any:
+    from kingpost.simulation.verbs import situation
+
+    return situation(open_model("double-pendulum", plugins()).mechanism, plugins=plugins())
+
+
+@reader(".json", of(seeds("state.json")), often=500, long=20_000)
+def state(content: bytes, folder: Path) -> None:
+    from kingpost.mechanism.values import resolve_values
+
+    found = checked_state(_read_state(str(placed(content, folder, "state.json"))))
+    mechanism = pendulum().problem.mechanism
+    resolve_values(mechanism, found.get("parameters", {}))
+    for key, size in (("q", 2), ("v", 2), ("z", 0), ("u", 0)):
+        assert np.isfinite(_vector(found, key, np.zeros(size), ["name"] * size)).all()
+
+
+@reader(".csv", of(seeds("samples.csv")), often=500, long=14_000)
+def samples(content: bytes, folder: Path) -> None:
+    times, values = read_samples(placed(content, folder, "samples.csv"), "force")
+    assert np.isfinite([times, values]).all() and (np.diff(times) > 0).all()
+
+
+@functools.cache
+def loads() -> Any:
+    time, wave = cosine(4)
+    return load_history(time, {"slew.Mx": 1e6 * wave, "slew.My": wave, "slew.Fz": 1e5 * wave**2})
+
+
+@reader(".toml", of(seeds("spots.toml", "matrix.toml")), often=150, long=9_000)
+def hot_spots(content: bytes, folder: Path) -> None:
+    curves = curve_set(placed(seeds("curves.toml")[0], folder, "curves.toml"))
+    spots = read_hot_spots(placed(content, folder, "spots.toml"))
+    for result in assess_hot_spots(loads(), spots, curves).results:
+        assert not math.isnan(result.life_years) and not math.isnan(result.damage)
+
+
+@reader(".toml", of(seeds("curves.toml")), often=300, long=9_000)
+def curves(content: bytes, folder: Path) -> None:
+    for curve in read_curves(placed(content, folder, "curves.toml")).values():
+        cycles = curve.cycles_to_failure([0.0, 1.0, 1e6, 1e8, 1e12])
+        assert not np.isnan(cycles).any() and (cycles >= 0).all()
+        assert not (np.diff(cycles[np.isfinite(cycles)]) > 0).any(), "a larger range lasts longer"
+        assert math.isfinite(curve.thickness_factor(0.9))
+
+
+@reader(".toml", of(seeds("states.toml")), often=300, long=9_000)
+def states(content: bytes, folder: Path) -> None:
+    table = read_states(placed(content, folder, "states.toml"))
+    assert 0.0 <= table.total <= 1.0 + 1e-6
