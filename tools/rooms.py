@@ -127,7 +127,7 @@ room("fmu/running", "runs of FMUs, in a process of their own", CORE, "fmu/instan
 room("fmu/checks", "checks of FMUs, ours or not", CORE, "fmu/running and below")
 room("fmu/blocks", "controllers and other blocks without mechanics", CORE, "fmu/interface")
 room("fmu/export", "how a model becomes an FMU: in plain C, or with Python inside", CORE, "fmu/interface")
-room("fmu/osp", "descriptions and systems for the Open Simulation Platform", CORE, "fmu/interface")
+room("fmu/osp", "descriptions and systems for the Open Simulation Platform", CORE, "fmu/interface", "fmu/file")
 room("fmu/cosim", "FMUs and machines side by side, advanced by a master", CORE, FMU)
 room("fmu/commands", "the verbs of this floor", CORE, "core/cli", FMU)
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from kingpost.base.errors import FileError
-
-#: Fills a file that does not exist yet.
-Fill: TypeAlias = Callable[[Path], None]
+from kingpost.base.transactions import Fill, exchange
 
 
 def write_whole(path: Path, write: Fill) -> None:
@@ -21,22 +17,21 @@ def write_whole(path: Path, write: Fill) -> None:
 
 
 def write_together(folder: Path, files: Mapping[str, Fill]) -> None:
-    """Fill files out of sight; move them into ``folder``, in their order, once all are complete. If one fails, none is left."""
-    name = next(iter(files))
+    """Fill files out of sight and exchange all of them at one point, on disk. If one fails, all stay as they were."""
+    at_work = next(iter(files))
+
+    def noted(name: str, fill: Fill) -> Fill:
+        def write(path: Path) -> None:
+            nonlocal at_work
+            at_work = name
+            fill(path)
+
+        return write
+
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=".incomplete-", dir=folder))
+        exchange(folder, {name: noted(name, fill) for name, fill in files.items()})
     except OSError as error:
-        raise FileError(f"'{folder / name}' cannot be written: {error}") from None
-    try:
-        for name, write in files.items():
-            write(beside / name)
-        for name in files:
-            (beside / name).replace(folder / name)
-    except OSError as error:
-        raise FileError(f"'{folder / name}' cannot be written: {error}") from None
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        raise FileError(f"'{folder / at_work}' cannot be written: {error}") from None
 
 
 def json_file(data: Any) -> Fill:

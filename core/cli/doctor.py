@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from kingpost.base.version import __version__
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
-from kingpost.kernel.compiler import cache_directory, find_compiler
+from kingpost.kernel.cache_folder import cache_directory, usable_folder
+from kingpost.kernel.compiler import find_compiler
 
 if TYPE_CHECKING:
     from kingpost.registry.pluginset import PluginSet
@@ -56,7 +57,12 @@ def examine(plugins: PluginSet) -> dict[str, Any]:
             "works": works,
             "problem": problem,
         },
-        "cache": {"folder": str(directory), "kernels": len(entries), "kB": round(size / 1024)},
+        "cache": {
+            "folder": str(directory),
+            "kernels": len(entries),
+            "kB": round(size / 1024),
+            **({"problem": obstacle} if (obstacle := usable_folder(directory)[1]) else {}),
+        },
         "requirements": _requirements(extra=None),
         **{f"extra {extra}": _requirements(extra) for extra in _extras()},
         "plugins": len(plugins.listing()),

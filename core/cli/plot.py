@@ -67,6 +67,7 @@ class Plot(Command):
         if out.suffix.lower() not in FORMATS:
             raise FileError(f"--out {out}: a picture's name must end in one of {listed(FORMATS)}")
         history = read_history(result, plugins)
+        run_id = history.run_id
         names = _choose(history, arguments.channels, arguments.joint)
         with _blaming():
             history = history.between(arguments.start, arguments.end)
@@ -78,7 +79,7 @@ class Plot(Command):
             raise FileError(f"more than {MOST_PANELS} panels do not fit into one picture; narrow --channels, or give --joint")
         figure = draw(history, panels, (arguments.width, arguments.height))
         figure.suptitle(title_of(history))
-        write_whole(out, partial(save, figure))
+        write_whole(out, partial(save, figure, run_id=run_id))
         rows = [
             ("channels", f"{sum(len(panel.channels) for panel in panels)} of {len(history.channels)}"),
             ("time", f"{history.time[0]:g} s to {history.time[-1]:g} s, {len(history)} samples"),

@@ -12,6 +12,7 @@ from kingpost.cli.output import ProgressBar, print_json, print_table
 
 if TYPE_CHECKING:
     from kingpost.base.channels import Channel
+    from kingpost.base.transactions import Fill
     from kingpost.cli.result_options import ResultOptions
     from kingpost.results.history import History
 
@@ -35,13 +36,21 @@ def carried_out(run: Callable[[ProgressBar], History], name: str, options: Resul
         raise KeyboardInterrupt(f"{interrupt}{_kept(interrupt.history, options)}") from None
     finally:
         bar.close()
-    files = write_run(history, options.folder, writers=options.writers)
-    if options.report:
-        from kingpost.report import write_report  # brings SciPy's signal processing, which takes time to import
-
-        files.append(options.folder / "report.html")
-        write_report(history, files[-1])
+    beside, obstacle = _report(history) if options.report else ({}, None)
+    files = write_run(history, options.folder, writers=options.writers, beside=beside)
+    if obstacle is not None:
+        raise obstacle
     return history, files
+
+
+def _report(history: History) -> tuple[dict[str, Fill], BaseException | None]:
+    """Return the report as a file, or what is in its way: that must not cost the run its results."""
+    from kingpost.report.page import report_file  # brings SciPy's signal processing, which takes time to import
+
+    try:
+        return {"report.html": report_file(history.identified())}, None
+    except BaseException as error:  # an impatient user included
+        return {}, error
 
 
 def tell(

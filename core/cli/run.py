@@ -54,6 +54,8 @@ class Run(Command):
             print(f"kernel: {backend}; {simulation.kernel.note}", file=sys.stderr)
         elif simulation.kernel.backend == "vm" and how.backend != "vm":
             print(f"kingpost: {simulation.kernel.note}", file=sys.stderr)
+        elif simulation.kernel.cache_obstacle:
+            print(f"kingpost: {simulation.kernel.cache_obstacle}", file=sys.stderr)
         if not simulation.problem.stepper.fixed and arguments.verbose:
             print(f"loop: '{simulation.integrator.name}' chooses its steps in Python", file=sys.stderr)
         run = partial(monitored_run, simulation) if how.monitors else simulation.run

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from kingpost.kernel.cache_folder import cache_directory, made_by_us, remove_abandoned, usable_folder
+
 #: Without contraction to fused operations the results are the same bits on every machine, and the interpreter's.
 # CasADi passes plain zeros for pointers in places, which newer compilers take for an error.
 FLAGS = ("-O2", "-fno-math-errno", "-ffp-contract=off", "-Wno-int-conversion", "-fPIC", "-shared")
@@ -67,36 +69,30 @@ def find_compiler() -> Compiler | None:
     return None
 
 
-def cache_directory() -> Path:
-    """Return where compiled kernels are kept: ``KINGPOST_CACHE_DIR``, or a folder in the user's cache directory."""
-    if os.environ.get("KINGPOST_CACHE_DIR"):
-        return Path(os.environ["KINGPOST_CACHE_DIR"])
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "kingpost"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kingpost"
-
-
 @dataclass(frozen=True)
 class Built:
-    """A compiled library, and whether it was found in the cache."""
+    """A compiled library, whether it was found in the cache, and why the cache could not be used, if so."""
 
     library: Path
     key: str
     cached: bool
+    obstacle: str = ""
 
 
 def build_cached(source: str, compiler: Compiler, directory: Path | None = None) -> Built:
     """Return the shared library for ``source``, from the cache if it is there and whole.
 
     An entry is a folder that appears at once by renaming, so that processes building the same source never see each
-    other's half-made files; the record in it holds the library's hash, so that a damaged one is rebuilt.
+    other's half-made files; the record in it holds the library's hash, so that a damaged one is rebuilt. Where others can write
+    no cache is kept, for whoever can write a library can write its hash.
     """
     identity = "\n".join([*compiler.command, compiler.version, *FLAGS, platform.system(), _processor(), source])
     key = hashlib.sha256(identity.encode()).hexdigest()[:32]
-    root = _writable(directory or cache_directory())
+    root, obstacle = usable_folder(directory or cache_directory())
     entry = root / key
     if _whole(entry):
-        return Built(entry / LIBRARY, key, cached=True)
+        return Built(entry / LIBRARY, key, cached=True, obstacle=obstacle)
+    remove_abandoned(root)
     work = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=root))
     try:
         (work / SOURCE).write_text(source)
@@ -114,7 +110,7 @@ def build_cached(source: str, compiler: Compiler, directory: Path | None = None)
     finally:
         if work.exists():
             shutil.rmtree(work, ignore_errors=True)
-    return Built(entry / LIBRARY, key, cached=False)
+    return Built(entry / LIBRARY, key, cached=False, obstacle=obstacle)
 
 
 @cache
@@ -128,19 +124,10 @@ def _processor() -> str:
     return f"{platform.machine()} {features}"
 
 
-def _writable(directory: Path) -> Path:
-    """Return ``directory`` if files can be made in it, else a folder for this user among the temporary files."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if os.access(directory, os.W_OK):
-            return directory
-    except OSError:
-        pass
-    return Path(tempfile.mkdtemp(prefix="kingpost-cache-"))
-
-
 def _whole(entry: Path) -> bool:
     try:
+        if not made_by_us(entry, entry / RECORD, entry / LIBRARY):
+            return False  # put there when the folder was open to others
         record = json.loads((entry / RECORD).read_text())
         return bool(record["sha256"] == _hash(entry / LIBRARY))
     except (OSError, ValueError, KeyError, TypeError):

@@ -132,6 +132,8 @@ class Kernel:
         self.note = "interpreter, as asked"
         self.compiler = ""
         self.key = ""
+        #: Why kernels are not kept for the next process, if they are not.
+        self.cache_obstacle = ""
         self.cached = False
         if untraceable:
             self.note = (
@@ -176,6 +178,9 @@ class Kernel:
         self.note = (
             f"cache hit {built.key}" if built.cached else f"compiled in {seconds:.2f} s by {compiler.version} ({built.key})"
         )
+        self.cache_obstacle = built.obstacle
+        if built.obstacle:
+            self.note += f"; {built.obstacle}"
 
     def _source(self) -> str:
         code = generated("kernel", self._functions.values())

@@ -89,7 +89,8 @@ def make_content(history: History, options: Options) -> dict[str, Any]:
     content |= _analysis(history, moving, first, options, numbers)
     if not inventory.loads:
         content["notes"].append(NO_LOADS)
-    content["provenance"] = plain({k: v for k, v in history.provenance.items() if k != "channels"})
+    identity = {"run_id": history.run_id} if history.run_id else {}
+    content["provenance"] = plain({k: v for k, v in (identity | dict(history.provenance)).items() if k != "channels"})
     content["channels"] = [
         [channel.name, channel.unit, channel.frame, channel.side, ", ".join(f"{x:g}" for x in channel.at)]
         for channel in history.channels
@@ -138,7 +139,8 @@ def _with_gaps(history: History) -> tuple[History, list[str]]:
         f"{f' and {len(names) - 5} more channels' if len(names) > 5 else ''}; they are gaps here, and these channels have no "
         "spectra and cycles"
     )
-    return History(history.time, history.channels, np.where(bad, np.nan, values), history.provenance), [sentence]
+    values = np.where(bad, np.nan, values)
+    return History(history.time, history.channels, values, history.provenance, history.run_id), [sentence]
 
 
 def _chosen(inventory: Inventory, joints: Sequence[str] | None) -> tuple[JointLoad, ...]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kingpost.base.files import write_whole
+from kingpost.base.transactions import Fill
 from kingpost.fatigue.equivalent import SLOPES
 from kingpost.report.content import Options, make_content
 from kingpost.results.history import History
@@ -81,14 +82,24 @@ def write_report(
 
     """
     content = make_content(history, Options(title, skip, tuple(slopes), joints))
-    page = render(content).encode("utf-8", errors="replace")
+    page = _encoded(content)
     path = Path(path)
-
-    def write(beside: Path) -> None:
-        beside.write_bytes(page)
-
-    write_whole(path, write)
+    write_whole(path, lambda beside: _fill(beside, page))
     return Report(path, len(page), left_out(content))
+
+
+def report_file(history: History) -> Fill:
+    """Return what fills a file with the usual report on ``history``; what cannot be reported is refused here."""
+    page = _encoded(make_content(history, Options()))
+    return lambda path: _fill(path, page)
+
+
+def _encoded(content: dict[str, Any]) -> bytes:
+    return render(content).encode("utf-8", errors="replace")
+
+
+def _fill(path: Path, page: bytes) -> None:
+    path.write_bytes(page)
 
 
 def left_out(content: dict[str, Any]) -> tuple[str, ...]:

@@ -123,9 +123,11 @@ def figure_of(history: History, names: Sequence[str], size: tuple[float | None, 
     return figure
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure in the format that the suffix names."""
-    figure.savefig(path, format=path.suffix.lower().lstrip("."), dpi=110)
+def save(figure: Figure, path: Path, run_id: str | None = None) -> None:
+    """Write a figure in the format that the suffix names; a PNG picture says in its metadata of which run it is."""
+    kind = path.suffix.lower().lstrip(".")
+    metadata = {"run_id": run_id} if run_id and kind == "png" else None
+    figure.savefig(path, format=kind, dpi=110, metadata=metadata)
 
 
 def title_of(history: History) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -37,6 +39,8 @@ class History:
     channels: tuple[Channel, ...]
     values: FloatArray
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    #: In a history from a file: the run that wrote the file, empty if it names none; None if the format has no place for it.
+    run_id: str | None = None
 
     def __post_init__(self) -> None:
         if self.values.shape != (len(self.time), len(self.channels)):
@@ -53,7 +57,7 @@ class History:
             object.__setattr__(self, name, array)
 
     def __eq__(self, other: object) -> bool:
-        """Compare everything: times, channels, values exactly, and provenance."""
+        """Compare everything that was computed: times, channels, values exactly, and provenance."""
         return (
             isinstance(other, History)
             and self.channels == other.channels
@@ -63,6 +67,15 @@ class History:
         )
 
     __hash__ = None  # type: ignore[assignment]  # equal histories would need equal hashes of all their numbers
+
+    def identified(self) -> History:
+        """Return the same history with a ``run_id`` made from all that is in it, for the files that it is written to."""
+        digest = hashlib.sha256(json.dumps([dict(self.provenance), *map(vars, self.channels)], default=repr).encode())
+        digest.update(np.ascontiguousarray(self.time).data)
+        digest.update(np.ascontiguousarray(self.values).data)
+        same = copy.copy(self)  # the arrays, too, which may be large
+        object.__setattr__(same, "run_id", digest.hexdigest()[:32])
+        return same
 
     def __repr__(self) -> str:
         return f"<{in_words(self)}>"

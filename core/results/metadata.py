@@ -37,6 +37,8 @@ class Metadata:
     channels: tuple[Channel, ...]
     stored_as: tuple[str, ...]
     provenance: Mapping[str, Any]
+    #: The run that wrote the file; empty if it says nothing about it.
+    run_id: str
 
     def history(self, time: Any, values: Any) -> History:
         """Return the history with these numbers; raise :class:`ValueError` if they are not what was announced."""
@@ -48,7 +50,7 @@ class Metadata:
                 f"{self.samples} samples of {len(self.channels)} channels are announced, but the file holds times of shape "
                 f"{times.shape} and values of shape {columns.shape}"
             )
-        return History(times, self.channels, columns, self.provenance)
+        return History(times, self.channels, columns, self.provenance, self.run_id)
 
     def columns(self, time: Any, columns: Sequence[Any]) -> History:
         """Return the history with one array for each channel."""
@@ -61,6 +63,8 @@ class Metadata:
 def to_text(history: History, stored_as: Sequence[str] | None = None, *, provenance: bool = True) -> str:
     """Return the JSON text (one line, ASCII) for a file with ``history``."""
     record: dict[str, Any] = {"format": FORMAT, "version": VERSION, "samples": len(history), "time": {"unit": "s"}}
+    if history.run_id:
+        record["run_id"] = history.run_id
     names = history.names if stored_as is None else stored_as
     record["channels"] = [_entry(channel, name) for channel, name in zip(history.channels, names, strict=True)]
     if provenance:
@@ -91,7 +95,9 @@ def from_text(text: str) -> Metadata:
             for entry in entries
         )
         stored_as = tuple(entry.get("stored_as", entry["name"]) for entry in entries)
-        return Metadata(int(record["samples"]), channels, stored_as, record.get("provenance", {}))
+        return Metadata(
+            int(record["samples"]), channels, stored_as, record.get("provenance", {}), str(record.get("run_id", ""))
+        )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"its description is not complete: {type(error).__name__}: {error}") from None
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 from kingpost.base.errors import PluginError
-from kingpost.base.files import Fill, json_file, write_together
+from kingpost.base.files import json_file, write_together
+from kingpost.base.transactions import Fill
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection, select
 from kingpost.results.history import History
@@ -26,11 +27,12 @@ def write_run(
     writers: WritersWanted = ("csv",),
     prefix: str = "",
     plugins: PluginSet | None = None,
+    beside: Mapping[str, Fill] | None = None,
 ) -> list[Path]:
     """Write a history as ``kingpost run`` does, into a folder that ``read_history``, ``kingpost fatigue`` and ``report`` open.
 
-    The folder gets ``history.csv`` (or of another format) and ``run.json``, the provenance; they replace those of an earlier
-    run once all of them are complete.
+    The folder gets ``history.csv`` (or of another format) and ``run.json``, the provenance. All of them replace those of an
+    earlier run at one point, once they are complete and on disk, and carry the same ``run_id``; other files in the folder stay.
 
     Parameters
     ----------
@@ -44,19 +46,22 @@ def write_run(
         What stands before the names of the files, ``"failed-"`` for example, so that those of another run are spared.
     plugins
         Where the formats come from; the installed ones by default.
+    beside
+        Further files of the run by name, a report for example, and what fills each.
 
     Returns
     -------
     list of Path
-        The files, ``run.json`` last.
+        The files: the histories, ``run.json``, and those ``beside``.
 
     """
     folder = Path(folder)
     check_record(history)
     chosen = {f"{prefix}history{writer.suffix}": writer for writer in choose_writers(writers, plugins or PluginSet())}
+    history = history.identified()
     files: dict[str, Fill] = {name: partial(writer.write, history) for name, writer in chosen.items()}
-    # The record is moved into place last: it never lists what is not there.
-    files[f"{prefix}{RECORD}"] = json_file({**history.provenance, "files": list(chosen)})
+    files[f"{prefix}{RECORD}"] = json_file({**history.provenance, "run_id": history.run_id, "files": list(chosen)})
+    files |= beside or {}
     write_together(folder, files)
     return [folder / name for name in files]
 

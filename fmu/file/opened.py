@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 from kingpost.base.errors import FileError, KingpostError, MechanismError, listed
 from kingpost.base.text_files import parse_json
+from kingpost.fmu.file.archive_limits import check_limits
 
 FmiKind: TypeAlias = Literal["co-simulation", "model-exchange"]
 DESCRIPTION = "modelDescription.xml"
@@ -111,6 +112,7 @@ class Fmu:
         """Unpack what can be unpacked safely into ``folder`` and return it."""
         try:
             with zipfile.ZipFile(self.path) as archive:
+                check_limits(archive, self.path)
                 archive.extractall(folder, [name for name in self.members if not path_fault(name)])
         except DAMAGED as error:
             raise FileError(f"'{self.path}' cannot be unpacked: {error}") from None
@@ -190,6 +192,7 @@ def _read(path: Path) -> tuple[tuple[str, ...], bytes, bytes | None]:
         raise FileError(f"'{path}' {what}; give the path of an .fmu file")
     try:
         with zipfile.ZipFile(path) as archive:
+            check_limits(archive, path)
             members = tuple(archive.namelist())
             if DESCRIPTION not in members:
                 raise FileError(f"'{path}' holds no {DESCRIPTION}, so it is not an FMU")

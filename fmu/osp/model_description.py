@@ -18,6 +18,7 @@ from xml.sax.saxutils import quoteattr
 
 from kingpost.base.errors import FileError
 from kingpost.base.files import write_whole
+from kingpost.fmu.file.archive_limits import check_limits
 from kingpost.fmu.interface.ports import port_members
 from kingpost.fmu.interface.units import parse_unit
 
@@ -167,6 +168,7 @@ def _read(fmu: Path) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the units of inputs and outputs by name, and the record of the export."""
     try:
         with zipfile.ZipFile(fmu) as archive:
+            check_limits(archive, fmu)
             tree = ElementTree.fromstring(archive.read("modelDescription.xml"))
             record = json.loads(archive.read("resources/kingpost.json"))
     except FileNotFoundError:

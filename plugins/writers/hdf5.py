@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,10 @@ class Hdf5Writer(Writer):
         names = unique_names(history.names, _dataset_name, taken=("time", ENTRY))
         packing: dict[str, Any] = {"compression": "gzip", "shuffle": True, "fletcher32": True} if len(history) else {}
         grid = _even_grid(history.time)
+        # Made in memory: of a disk that is full while HDF5 writes to it, the library does not recover.
+        memory = io.BytesIO()
         # The layout of HDF5 1.8 has checksums on what describes the data, too, and every tool of today reads it.
-        with h5py.File(path, "w", libver=("v108", "v108"), track_order=True) as file:
+        with h5py.File(memory, "w", libver=("v108", "v108"), track_order=True) as file:
             text = to_text(history, names)
             file.create_dataset(ENTRY, data=[text], dtype=h5py.string_dtype("ascii", len(text)), fletcher32=True)
             time = file.create_dataset("time", data=history.time, **packing)
@@ -44,6 +47,7 @@ class Hdf5Writer(Writer):
                 texts = {"units": channel.unit, "frame": channel.frame, "side": channel.side}
                 attributes = {key: text.replace("\0", "_") for key, text in texts.items()} | {"at": channel.at}
                 dataset.attrs.update({key: value for key, value in attributes.items() if value} | grid)
+        path.write_bytes(memory.getbuffer())
 
     def read(self, path: Path) -> History:
         import h5py

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import numpy as np
-
+from kingpost.plugins.writers.mat_elements import read_variables
 from kingpost.plugins.writers.precision import Precision, in_precision
 from kingpost.results.history import History
 from kingpost.results.metadata import ENTRY, from_text, to_text, unique_names
@@ -63,17 +62,18 @@ class MatWriter(Writer):
             scipy.io.savemat(file, content, do_compression=True, oned_as="column")
 
     def read(self, path: Path) -> History:
-        import scipy.io
-
-        with path.open("rb") as file:
-            content = scipy.io.loadmat(file)
-        if ENTRY not in content:
+        content = read_variables(path.read_bytes())
+        if not isinstance(content.get(ENTRY), str):
             raise ValueError(f"it has no variable '{ENTRY}'")
-        metadata = from_text(str(content[ENTRY].item()))
-        missing = [name for name in ("time", *metadata.stored_as) if name not in content]
+        metadata = from_text(content[ENTRY])
+        names = ("time", *metadata.stored_as)
+        missing = [name for name in names if name not in content]
         if missing:
             raise ValueError(f"it lacks the variable '{missing[0]}'")
-        time, *columns = (np.ravel(content[name]) for name in ("time", *metadata.stored_as))
+        texts = [name for name in names if isinstance(content[name], str)]
+        if texts:
+            raise ValueError(f"its variable '{texts[0]}' is a text, expected numbers")
+        time, *columns = (content[name] for name in names)
         return metadata.columns(time, columns)
 
 

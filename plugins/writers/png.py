@@ -18,4 +18,4 @@ class PngWriter(Writer):
     extra = "viz"
 
     def write(self, history: History, path: Path) -> None:
-        save(usual_figure(history)[0], path)
+        save(usual_figure(history)[0], path, history.run_id)

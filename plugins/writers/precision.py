@@ -33,4 +33,4 @@ def in_precision(history: History, options: Precision) -> tuple[History, Any]:
             f"32-bit number ({np.finfo(np.float32).max:.6g}); write it without float32"
         )
     provenance = {**history.provenance, "rounded": "float32"}
-    return History(history.time, history.channels, values.astype(float), provenance), np.float32
+    return History(history.time, history.channels, values.astype(float), provenance, history.run_id), np.float32

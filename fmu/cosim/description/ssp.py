@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 from kingpost.base.errors import FileError, listed
 from kingpost.fmu.cosim.description.system import Component, Connection, CosimError, System
+from kingpost.fmu.file.archive_limits import check_limits
 from kingpost.fmu.file.opened import path_fault
 
 STRUCTURE = "SystemStructure.ssd"
@@ -39,6 +40,7 @@ def read_ssp(path: str | Path, folder: str | Path) -> System:
     path, folder = Path(path), Path(folder)
     try:
         with zipfile.ZipFile(path) as archive:
+            check_limits(archive, path)
             members = [name for name in archive.namelist() if not path_fault(name)]
             archive.extractall(folder, members)
     except FileNotFoundError:

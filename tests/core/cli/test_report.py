@@ -7,7 +7,7 @@ import pytest
 
 from kingpost import KingpostError
 from kingpost.cli.report import Report
-from kingpost.results.read_write import write_history
+from kingpost.results.read_write import read_history, write_history
 from tests.core.report.synthetic import crane_history, foreign_history
 
 
@@ -73,3 +73,22 @@ def test_slopes_must_be_numbers(report, capsys):
     with pytest.raises(SystemExit):
         report("x", "--slopes", "3;4")
     assert "'3;4' is not a list of numbers, such as 3,4,5" in capsys.readouterr().err
+
+
+def test_a_report_that_cannot_be_made_costs_no_results(kingpost_cli, monkeypatch, tmp_path):
+    def refuse(history):
+        raise KingpostError("no report can be made of this")
+
+    monkeypatch.setattr("kingpost.report.page.report_file", refuse)
+    words = ("run", "double-pendulum", "--t-end", "1", "--backend", "vm", "--write", "csv", "--report", "--out", "run")
+    outcome = kingpost_cli(*words)
+    assert outcome.status != 0
+    assert "no report can be made of this" in outcome.err
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["history.csv", "run.json"]
+
+
+def test_the_report_of_a_run_names_it(kingpost_cli, tmp_path):
+    words = ("run", "double-pendulum", "--t-end", "1", "--backend", "vm", "--write", "csv", "--report", "--out", "run")
+    assert kingpost_cli(*words).status == 0
+    run_id = read_history(tmp_path / "run").run_id
+    assert f'"run_id":"{run_id}"' in (tmp_path / "run" / "report.html").read_text()

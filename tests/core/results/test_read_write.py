@@ -7,9 +7,12 @@ import pytest
 
 from kingpost.base.channels import Channel
 from kingpost.base.errors import FileError, PluginError
+from kingpost.base.transactions import COMMIT
 from kingpost.registry.pluginset import PluginSet
+from kingpost.results import read_write
 from kingpost.results.history import History
 from kingpost.results.read_write import read_history, write_history
+from kingpost.results.run_folder import write_run
 
 
 @pytest.fixture
@@ -143,7 +146,7 @@ def test_a_plugin_can_bring_a_format_but_not_take_one(history, tmp_path):
         "    '''The number of samples.'''\n"
         "    name, suffix = 'count', '.count'\n"
         "    def write(self, history, path): path.write_text(str(len(history)))\n"
-        "    def read(self, path): return kingpost.History(numpy.zeros(int(path.read_text())), (), numpy.zeros((50, 0)))\n"
+        "    def read(self, path): return kingpost.History(numpy.arange(int(path.read_text())), (), numpy.zeros((50, 0)))\n"
         "class Another(Count):\n"
         "    '''Comes before csv in the alphabet.'''\n"
         "    name, suffix = 'another', '.csv'\n"
@@ -213,3 +216,80 @@ def test_a_table_that_is_no_text(plugins, tmp_path):
     (tmp_path / "x.csv").write_bytes(b"time,a\n1,\xff\xfe\n")
     with pytest.raises(FileError, match="it is not UTF-8 text"):
         read_history(tmp_path / "x.csv", plugins)
+
+
+def rewritten(history, end):
+    """The same channels, of another run."""
+    return History(history.time, history.channels, history.values * 2, {**history.provenance, "end": end})
+
+
+@pytest.mark.parametrize("name", ["history.csv", "history.npz", "history.mat"])
+def test_files_of_two_runs_are_refused_by_name(history, plugins, tmp_path, name):
+    other = rewritten(history, "other")
+    formats = name.removeprefix("history.")
+    write_run(history, tmp_path / "a", writers=formats, plugins=plugins)
+    write_run(other, tmp_path / "b", writers=formats, plugins=plugins)
+    (tmp_path / "b" / name).replace(tmp_path / "a" / name)
+    message = (
+        f"{name}' is of run {other.identified().run_id}, but 'run.json' beside it is of run {history.identified().run_id}: "
+        "files of two runs were mixed. Run again"
+    )
+    with pytest.raises(FileError, match=message):
+        read_history(tmp_path / "a", plugins)
+    if name == "history.csv":  # whose provenance is in the record
+        with pytest.raises(FileError, match=message):
+            read_history(tmp_path / "a" / name, plugins)
+    else:
+        assert read_history(tmp_path / "a" / name, plugins) == other
+
+
+def test_files_of_earlier_versions_are_read_but_not_mixed_with_those_of_today(run_folder, history, plugins):
+    folder = run_folder("csv")  # without an id
+    assert read_history(folder, plugins) == history
+    record = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**record, "run_id": "0" * 32}))
+    with pytest.raises(FileError, match="is of a run without an id, as earlier versions wrote it, but 'run.json'.* of run 000"):
+        read_history(folder, plugins)
+
+
+def test_the_id_of_a_run_is_that_of_all_its_files(history, plugins, tmp_path):
+    write_run(history, tmp_path, writers="csv,npz,mat:float32=true,hdf5,parquet,png", plugins=plugins)
+    run_id = json.loads((tmp_path / "run.json").read_text())["run_id"]
+    assert run_id == history.identified().run_id != rewritten(history, "other").identified().run_id
+    for suffix in ("csv", "npz", "mat", "h5", "parquet"):
+        assert read_history(tmp_path / f"history.{suffix}", plugins).run_id == run_id
+    assert run_id.encode() in (tmp_path / "history.png").read_bytes()
+
+
+def test_an_exchange_that_was_cut_off_is_read_as_if_it_were_finished(history, plugins, tmp_path, monkeypatch):
+    other = rewritten(history, "other")
+    write_run(history, tmp_path / "run", plugins=plugins)
+    write_run(other, tmp_path / "run" / COMMIT, plugins=plugins)
+    (tmp_path / "run" / COMMIT / "history.csv").replace(tmp_path / "run" / "history.csv")  # half of the work
+
+    def not_permitted(folder):
+        raise PermissionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(read_write, "settle", not_permitted)
+        for path in (tmp_path / "run", tmp_path / "run" / "history.csv", tmp_path / "run" / "run.json"):
+            assert read_history(path, plugins) == other
+        assert (tmp_path / "run" / COMMIT).is_dir()
+    assert read_history(tmp_path / "run", plugins) == other
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["history.csv", "run.json"]
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        ((0, 1, 1), "times must rise, but sample 2 is at 1.0 s after 1.0 s (1 such places)"),
+        ((0, 2, 1), "sample 2 is at 1.0 s after 2.0 s"),
+        ((0, "nan", 1), "the time of sample 1 is nan"),
+        ((0, 1, "inf"), "the time of sample 2 is inf"),
+    ],
+)
+def test_times_that_are_none_are_refused(tmp_path, times, message):
+    (tmp_path / "x.csv").write_text("time,a\n" + "".join(f"{time},1\n" for time in times))
+    with pytest.raises(FileError) as error:
+        read_history(tmp_path / "x.csv")
+    assert message in str(error.value)

@@ -33,7 +33,7 @@ def test_csv_has_a_line_of_json_then_names_then_numbers(history, plugins, tmp_pa
     assert second == ",".join(["time", *history.names])
     assert [float(number) for number in third.split(",")] == [0.0, *history.values[0]]
     record = json.loads((tmp_path / "x.csv.json").read_text())
-    assert record == {**history.provenance, "files": ["x.csv"]}
+    assert record == {**history.provenance, "run_id": history.identified().run_id, "files": ["x.csv"]}
 
 
 def test_csv_times_are_short_and_exact(plugins, tmp_path):

@@ -1,0 +1,76 @@
+"""Archives that would unpack to far more than they are."""
+
+import zipfile
+
+import pytest
+
+from kingpost import FileError, KingpostError
+from kingpost.fmu.cosim.description.ssp import read_ssp
+from kingpost.fmu.file.archive_limits import VARIABLE, check_limits
+from kingpost.fmu.file.opened import open_fmu
+
+
+def bomb(path, megabytes, members=1):
+    """Add zeros, which pack a thousand times smaller."""
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(members):
+            with archive.open(f"resources/{number}.bin", "w") as member:
+                for _ in range(megabytes):
+                    member.write(bytes(10**6))
+    return path
+
+
+def test_a_small_file_that_would_fill_the_disk_is_refused(described, tmp_path, monkeypatch):
+    path = bomb(described(), 150)
+    size = path.stat().st_size
+    assert size < 300e3
+    message = r"would unpack from 0.1\d+ MB to 150 MB, \d+ times as much; the limit is 200 times \(above 100 MB\)"
+    with pytest.raises(FileError, match=message) as refused:
+        open_fmu(path)
+    monkeypatch.setenv(VARIABLE, str(refused.value).rpartition(f"set {VARIABLE} to ")[2])  # as the message advises
+    fmu = open_fmu(path)
+    monkeypatch.delenv(VARIABLE)
+    with pytest.raises(FileError, match="times as much"):  # also if it was changed since
+        fmu.unpack(tmp_path / "unpacked")
+    assert not (tmp_path / "unpacked").exists()
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ("size=2.5e6", r"would unpack to 3(\.\d+)? MB; the limit is 2.5 MB. .* set KINGPOST_ARCHIVE_LIMITS to size=3.3e\+06"),
+        ("ratio=900, count=3", "holds 4 members; the limit is 3. .* set KINGPOST_ARCHIVE_LIMITS to count=4.4"),
+    ],
+)
+def test_limits_can_be_set(described, monkeypatch, limits, message):
+    path = bomb(described(), 1, members=3)
+    open_fmu(path)
+    monkeypatch.setenv(VARIABLE, limits)
+    with pytest.raises(FileError, match=message):
+        open_fmu(path)
+
+
+@pytest.mark.parametrize("text", ["size", "size=much", "weight=3", "ratio=-1", "count=nan"])
+def test_a_wrong_limit_is_refused(described, monkeypatch, text):
+    monkeypatch.setenv(VARIABLE, text)
+    with pytest.raises(KingpostError, match=f"'{text}' is no limit; write size, count, ratio as in"):
+        open_fmu(described())
+
+
+def test_ssp_archives_have_the_same_limits(tmp_path):
+    with pytest.raises(FileError, match="times as much"):
+        read_ssp(bomb(tmp_path / "x.ssp", 150), tmp_path / "unpacked")
+    assert not (tmp_path / "unpacked").exists()
+
+
+def test_a_member_yields_no_more_than_it_announces(tmp_path):
+    """The sizes that are added up are those of the directory; a member that says less there than it has is damaged."""
+    path = bomb(tmp_path / "x.zip", 1)
+    content = path.read_bytes()
+    assert content.count((10**6).to_bytes(4, "little")) == 2  # in the header of the member, and in the directory
+    path.write_bytes(content.replace((10**6).to_bytes(4, "little"), (1000).to_bytes(4, "little")))
+    with zipfile.ZipFile(path) as archive:
+        check_limits(archive, path)
+        with pytest.raises(zipfile.BadZipFile):
+            archive.extractall(tmp_path)
+    assert sum(file.stat().st_size for file in (tmp_path / "resources").iterdir()) <= 1000
