@@ -8,7 +8,9 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kingpost.base.errors import (
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 VERSION = f"kingpost {__version__}"
 INTERRUPTED = 130
+NO_PLUGINS = "--no-plugins"
 EXIT_CODES = f"""\
 exit status:
   0 done    1 fault in kingpost itself    2 wrong command line    {MechanismError.exit_code} model refused
@@ -46,13 +49,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(VERSION)  # at once: no verbs and no plugins are needed for that
         return 0
     try:
-        from kingpost.registry.pluginset import PluginSet
+        with _plugins_switched_off(words):
+            from kingpost.registry.pluginset import PluginSet
 
-        plugins = PluginSet(_plugin_files(words))
-        parser = make_parser(plugins)
-        arguments = parser.parse_args(words)
-        command: Command = arguments.command
-        return command.run(arguments, plugins)
+            plugins = PluginSet(_plugin_files(words), announce=_announcer())
+            parser = make_parser(plugins)
+            arguments = parser.parse_args(words)
+            command: Command = arguments.command
+            return command.run(arguments, plugins)
     except KingpostError as error:
         print(f"kingpost: {in_words_of_the_command_line(str(error))}{_said_in(error)}", file=sys.stderr)
         return error.exit_code
@@ -81,6 +85,8 @@ def make_parser(plugins: PluginSet) -> argparse.ArgumentParser:
     shared.add_argument(
         "--plugin", action="append", default=[], metavar="FILE.py", help="load plugins from a Python file (repeatable)"
     )
+    for each in (parser, shared):
+        each.add_argument(NO_PLUGINS, action="store_true", help="import no plugins, neither installed ones nor files")
     for name in plugins.commands:
         command = plugins.commands.get(name)()
         verb = verbs.add_parser(
@@ -94,6 +100,39 @@ def make_parser(plugins: PluginSet) -> argparse.ArgumentParser:
         command.configure(verb)
         verb.set_defaults(command=command)
     return parser
+
+
+@contextmanager
+def _plugins_switched_off(words: Sequence[str]) -> Iterator[None]:
+    """Switch plugins off for the time of a command, and in the processes that it starts, if its words say so.
+
+    That must be known before the words are understood, for plugins bring verbs: what could be short for the option is taken
+    for it, too.
+    """
+    from kingpost.registry.pluginset import SWITCH
+
+    before = os.environ.get(SWITCH)
+    if any(word.startswith("--n") and NO_PLUGINS.startswith(word) for word in words):
+        os.environ[SWITCH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(SWITCH, None)
+        else:
+            os.environ[SWITCH] = before
+
+
+def _announcer() -> Callable[[Path, Path], None]:
+    """Return what tells the user, once, of each Python file that a model or system file makes run."""
+    told: set[Path] = set()
+
+    def announce(file: Path, named_by: Path) -> None:
+        if file not in told:
+            told.add(file)
+            print(f"kingpost: {named_by} runs Python code: {file}", file=sys.stderr)
+
+    return announce
 
 
 def _plugin_files(words: list[str]) -> list[str]:

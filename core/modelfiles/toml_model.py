@@ -100,7 +100,7 @@ def _interpret(path: Path, data: dict[str, Any], plugins: PluginSet | None) -> M
             raise MechanismError(f"a model file has no '{key}'{closest(key, known)} It takes: {listed(known)}.", path=(key,))
     files = tuple(path.parent / name for name in _texts(data, "plugins"))
     try:
-        plugins = (plugins or PluginSet()).with_files(files)
+        plugins = (plugins or PluginSet()).with_files(files, named_by=path)
     except (PluginError, FileError) as error:
         raise MechanismError(str(error), path=("plugins",)) from None
     try:

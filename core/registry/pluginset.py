@@ -9,7 +9,7 @@ import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,6 +29,10 @@ from kingpost.registry.registry import Broken, Origin, Registry
 BUILT_IN = Origin("built-in", HERE, NAME, __version__)
 
 
+#: The variable of the environment that switches all plugins off, in this process and those that it starts.
+SWITCH = "KINGPOST_NO_PLUGINS"
+
+
 class PluginSet:
     """All plugins available to a run, with one registry for each kind: ``plugins.integrators``, ``plugins.of("masters")``.
 
@@ -41,13 +45,24 @@ class PluginSet:
     entry_points
         Whether to load installed plugins (entry-point group ``kingpost``). A broken one is recorded in ``broken`` and
         matters only to a run that needs it.
+    announce
+        Called, before it is imported, with each file that a model or system file names, and with the name of that one.
 
     """
 
-    def __init__(self, files: Iterable[str | Path] = (), *, entry_points: bool = True) -> None:
+    def __init__(
+        self,
+        files: Iterable[str | Path] = (),
+        *,
+        entry_points: bool = True,
+        announce: Callable[[Path, Path], None] | None = None,
+    ) -> None:
         self.broken: list[Broken] = []
         self.files: tuple[Path, ...] = tuple(dict.fromkeys(resolved(Path(file)) for file in files))
+        if self.files and switched_off():
+            raise PluginError(f"plugin file '{self.files[0]}' is not loaded: plugins are switched off here")
         self.kinds: dict[str, PluginKind] = {}
+        self._announce = announce
         self._entry_points = entry_points
         self._origins: dict[str, Origin] = {}
         self._registries: dict[str, Registry[Any]] = {}
@@ -56,7 +71,7 @@ class PluginSet:
         self._declare(CORE_KINDS, BUILT_IN)
         for name in DECLARING:
             self._add(_imported(name), BUILT_IN, name)
-        if entry_points:
+        if entry_points and not switched_off():
             self._load_entry_points()
         first_of_files = len(self.broken)
         for path in self.files:
@@ -91,10 +106,15 @@ class PluginSet:
         """One registry for each kind, all of them loaded."""
         return tuple(self.of(kind) for kind in self.kinds)
 
-    def with_files(self, files: Iterable[str | Path]) -> PluginSet:
-        """Return a set that also holds the plugins in ``files``."""
+    def with_files(self, files: Iterable[str | Path], named_by: Path | None = None) -> PluginSet:
+        """Return a set that also holds the plugins in ``files``, which a model or system file may have named."""
         wanted = tuple(dict.fromkeys([*self.files, *(resolved(Path(file)) for file in files)]))
-        return self if wanted == self.files else PluginSet(wanted, entry_points=self._entry_points)
+        if wanted == self.files:
+            return self
+        if self._announce is not None and named_by is not None and not switched_off():
+            for file in wanted[len(self.files) :]:
+                self._announce(file, named_by)
+        return PluginSet(wanted, entry_points=self._entry_points, announce=self._announce)
 
     def listing(self) -> list[dict[str, str]]:
         """Return one row for each plugin class: kind, name, who supplied it, and what it does."""
@@ -247,6 +267,11 @@ class PluginSet:
             if own:
                 return f"hook '{name}({', '.join(own)})' has a wrong signature; write 'def {name}():'"
         return ""
+
+
+def switched_off() -> bool:
+    """Say whether no code but ours is to be imported; an FMU, which is code as a whole, keeps the plugins that it brings."""
+    return HERE == NAME and os.environ.get(SWITCH, "") not in ("", "0")
 
 
 def _imported(name: str) -> ModuleType:

@@ -81,7 +81,7 @@ def _plugins(data: Mapping[str, Any], path: Path, plugins: PluginSet) -> PluginS
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise CosimError(f"'plugins' must be a list of texts, got {names!r}", path=("plugins",))
     try:
-        return plugins.with_files(path.parent / name for name in names)
+        return plugins.with_files([path.parent / name for name in names], named_by=path)
     except (PluginError, FileError) as error:
         raise CosimError(str(error), path=("plugins",)) from None
 
