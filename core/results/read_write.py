@@ -12,6 +12,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import FileError, KingpostError, closest, listed
 from kingpost.base.files import json_file, write_together
+from kingpost.base.record_form import fault_of_record
 from kingpost.base.text_files import parse_json
 from kingpost.base.transactions import Fill, current, settle
 from kingpost.registry.pluginset import PluginSet
@@ -179,6 +180,9 @@ def _load_record(path: Path) -> dict[str, Any]:
         raise FileError(f"'{path}', the record of a run, cannot be read: {error}") from None
     if not isinstance(record, dict):
         raise FileError(f"'{path}' is not the record of a run: it holds {type(record).__name__}, expected an object")
+    fault = fault_of_record(record)
+    if fault:
+        raise FileError(f"'{path}', the record of a run, is damaged: {fault}")
     return record
 
 

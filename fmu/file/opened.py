@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 from xml.etree import ElementTree
 
 from kingpost.base.errors import FileError, KingpostError, MechanismError, listed
+from kingpost.base.record_form import FORM, Each, fault_of
 from kingpost.base.text_files import parse_json
 from kingpost.fmu.file.archive_limits import check_limits
 
@@ -35,6 +36,19 @@ DAMAGED: tuple[type[Exception], ...] = (
 )
 #: What parsing XML can end in: not well-formed, or in an encoding that Python does not know.
 NO_XML = (ElementTree.ParseError, LookupError, ValueError)
+_PLACE = {"position?": [object], "rotation?": [object]}
+#: What of the annotation is read again: as in the record of a run, and of the definition of the machine what ports are made of.
+ANNOTATION_FORM = {
+    **FORM,
+    "channels?": Each({"unit?": str, "frame?": str, "side?": str, "at?": [float]}),
+    "model?": {
+        "definition?": {
+            "joints?": [{"name": str, "since?": object, "pose?": [object], "twist?": [object], "twist_rate?": [object]}],
+            "ports?": [{"name": str, "joint?": str, "body?": str, **_PLACE}],
+            "forces?": [{"kind": str, "wrench?": [object], "inertia?": [object], **_PLACE}],
+        }
+    },
+}
 #: The element of the model description for each interface.
 ELEMENTS: dict[FmiKind, str] = {"co-simulation": "CoSimulation", "model-exchange": "ModelExchange"}
 
@@ -229,9 +243,11 @@ def _annotation(content: bytes) -> Mapping[str, Any]:
         raise ValueError(f"it holds {type(record).__name__}, expected an object")
     if isinstance(record.get("channels"), list):  # as in the provenance of a run
         record["channels"] = {
-            entry["name"]: entry for entry in record["channels"] if isinstance(entry, dict) and "name" in entry
+            entry["name"]: entry
+            for entry in record["channels"]
+            if isinstance(entry, dict) and isinstance(entry.get("name"), str)
         }
-    for key in ("loads", "geometry", "channels"):
-        if not isinstance(record.get(key, {}), dict):
-            raise ValueError(f"its '{key}' is {type(record[key]).__name__}, expected an object")
+    fault = fault_of(record, ANNOTATION_FORM)
+    if fault:
+        raise ValueError(fault)
     return record

@@ -20,7 +20,7 @@ def osp_ports(fmu: Path, variables: Container[str]) -> dict[str, dict[str, str]]
         return {}
     try:
         root = ElementTree.parse(path).getroot()
-    except ElementTree.ParseError:
+    except (ElementTree.ParseError, LookupError, ValueError, OSError):  # no XML, or in an unknown encoding
         return {}
     ports = {}
     for groups in root:

@@ -12,19 +12,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
+import fmpy
 import numpy as np
 
 from kingpost.fmu.checks import archive_and_xml
+from kingpost.fmu.cosim.components.fmu import open_component
 from kingpost.fmu.cosim.description.ssp import STRUCTURE, open_ssp
+from kingpost.fmu.cosim.description.system import Component
 from kingpost.fmu.cosim.description.system_file import read_system_file
 from kingpost.fmu.cosim.plan import Plan
 from kingpost.fmu.file.opened import ANNOTATION, DESCRIPTION, open_fmu
 from kingpost.fmu.file.variables import recorded, start_settings, variables_of
 from kingpost.fmu.running.experiment import experiment
 from kingpost.fmu.running.inputs import input_table
+from kingpost.results.read_write import read_history
 from tests.fmu.building import CO_SIMULATION, MODEL_EXCHANGE, SOURCES
-from tests.fuzz.mutations import damaged
-from tests.fuzz.table import Damage, of, reader, seeds
+from tests.fuzz.mutations import Form, damaged
+from tests.fuzz.table import Damage, reader, seeds
 from tests.fuzz.texts import answer, placed, plugins
 
 
@@ -42,7 +46,11 @@ def _description(version: int) -> bytes:
     return text.replace("<!-- interfaces -->", CO_SIMULATION + MODEL_EXCHANGE).encode()
 
 
-FMUS = [{DESCRIPTION: _description(version), ANNOTATION: seeds("kingpost.json")[0]} for version in (2, 3)]
+#: A binary, of which nothing is run.
+BINARIES = {
+    f"binaries/{folder}/oscillator{fmpy.sharedLibraryExtension}": b"" for folder in (fmpy.platform, fmpy.platform_tuple)
+}
+FMUS = [{DESCRIPTION: _description(version), ANNOTATION: seeds("kingpost.json")[0], **BINARIES} for version in (2, 3)]
 SSP = {
     STRUCTURE: seeds("SystemStructure.ssd")[0],
     "values.ssv": seeds("values.ssv")[0],
@@ -56,16 +64,23 @@ def of_archives(archives: list[dict[str, bytes]], members: tuple[str, ...]) -> D
 
     def damage(rng: random.Random) -> bytes:
         if rng.random() < 0.25:
-            return damaged(rng, packed, text=False)
+            return damaged(rng, packed, "bytes")
         archive = dict(rng.choice(archives))
         name = rng.choice([member for member in members if member in archive])
-        archive[name] = damaged(rng, [other[name] for other in archives if name in other])
+        form: Form = "text" if name == ANNOTATION else "xml"
+        archive[name] = damaged(rng, [other[name] for other in archives if name in other], form)
         return zipped(archive)
 
     return damage
 
 
-@reader(".fmu", of_archives(FMUS, (DESCRIPTION, DESCRIPTION, ANNOTATION)), often=150, long=10_000)
+@reader(
+    ".fmu",
+    [zipped(archive) for archive in FMUS],
+    often=150,
+    long=10_000,
+    damage=of_archives(FMUS, (DESCRIPTION, DESCRIPTION, DESCRIPTION, ANNOTATION)),
+)
 def fmu(content: bytes, folder: Path) -> None:
     found = open_fmu(placed(content, folder, "damaged.fmu"))
     variables = variables_of(found)
@@ -73,6 +88,7 @@ def fmu(content: bytes, folder: Path) -> None:
         variable.start()
         for attribute in ("min", "max", "nominal"):
             variable.number(attribute)
+    answer(lambda: open_component(Component("a", fmu=folder / "damaged.fmu")))
     for check in (archive_and_xml.units, archive_and_xml.structure):
         check(SimpleNamespace(fmu=found, variables=variables))
     for ask in (
@@ -92,13 +108,14 @@ def _oscillator(folder: Path):
     return variables_of(open_fmu(placed(zipped(FMUS[0]), folder, "whole.fmu")))
 
 
-@reader(".csv", of(seeds("inputs.csv")), often=300, long=6_000)
+@reader(".csv", seeds("inputs.csv"), often=300, long=6_000)
 def inputs(content: bytes, folder: Path) -> None:
-    table = input_table(_oscillator(folder), np.linspace(0.0, 1.0, 11), placed(content, folder, "inputs.csv"), {})
+    source = read_history(placed(content, folder, "inputs.csv"), plugins())
+    table = input_table(_oscillator(folder), np.linspace(0.0, 1.0, 11), source, {})
     assert np.isfinite(table.values).all()
 
 
-@reader(".toml", of(seeds("system.toml", "machines.toml")), often=100, long=5_000)
+@reader(".toml", seeds("system.toml", "machines.toml"), often=100, long=5_000)
 def system(content: bytes, folder: Path) -> None:
     for name in "ab":
         placed(zipped(FMUS[0]), folder, f"{name}.fmu")
@@ -107,7 +124,7 @@ def system(content: bytes, folder: Path) -> None:
         Plan.of(file.system, file.plugins)  # machines would be posed, which takes its time
 
 
-@reader(".ssp", of_archives([SSP], (STRUCTURE, STRUCTURE, "values.ssv")), often=100, long=6_000)
+@reader(".ssp", [zipped(SSP)], often=100, long=6_000, damage=of_archives([SSP], (STRUCTURE, STRUCTURE, "values.ssv")))
 def ssp(content: bytes, folder: Path) -> None:
     with open_ssp(placed(content, folder, "system.ssp")) as found:
         assert math.isfinite(found.t_start) and math.isfinite(found.t_end) and math.isfinite(found.step)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias
+
+Form: TypeAlias = Literal["bytes", "text", "xml"]
 
 #: Numbers at the edges of what numbers can be, and what is taken for one.
 NUMBERS = (
@@ -68,14 +71,15 @@ TEXTS = (
 _NUMBER = re.compile(rb"[-+]?\d[\d_]*(?:\.\d*)?(?:[eE][-+]?\d+)?")
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_.-]*")
 _QUOTED = re.compile(rb"\"[^\"\n]*\"")
+_ELEMENT = re.compile(rb"<[\w:]+(?: [^<>]*)?/>|<([\w:]+)(?: [^<>]*)?>[^<>]*</\\1>")
 _VALUE = re.compile(rb"(?<=[=:]) ?(\"[^\"\n]*\"|\[[^\n]*\]|\{[^\n]*\}|[^\s,<>/]+)")
 
 
-def damaged(rng: random.Random, seeds: Sequence[bytes], *, text: bool = True) -> bytes:
-    """Return one of ``seeds`` with one to four damages."""
+def damaged(rng: random.Random, seeds: Sequence[bytes], form: Form = "text") -> bytes:
+    """Return one of ``seeds`` with one to four damages; of text, mostly such that leave its form whole."""
     content = rng.choice(seeds)
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 4))):
-        damage = rng.choice(_OF_TEXT if text and rng.random() < 0.8 else _OF_BYTES)
+        damage = rng.choice(_DAMAGES[form] if rng.random() < 0.85 else _DAMAGES["bytes"])
         content = damage(rng, content, seeds)
     return content
 
@@ -146,6 +150,22 @@ def _word(rng: random.Random, content: bytes, seeds: Sequence[bytes]) -> bytes:
     return _replaced(rng, content, _WORD, rng.choice(_WORD.findall(rng.choice(seeds)) or [b"word"]))
 
 
+def _element(rng: random.Random, content: bytes, seeds: Sequence[bytes]) -> bytes:
+    """Take out, repeat or rename an element of XML that has no others inside, or take out an attribute."""
+    found = list(_ELEMENT.finditer(content))
+    if not found:
+        return content
+    match = rng.choice(found)
+    choice = rng.randrange(4)
+    new = {
+        0: b"",
+        1: match[0] * 2,
+        2: rng.choice(found)[0],
+        3: re.sub(rb' [\w:]+="[^"]*"', b"", match[0], count=rng.randrange(1, 3)),
+    }[choice]
+    return content[: match.start()] + new + content[match.end() :]
+
+
 def _any_word(rng: random.Random, content: bytes, seeds: Sequence[bytes]) -> bytes:
     return _replaced(rng, content, _WORD, rng.choice(TEXTS).encode())
 
@@ -172,5 +192,8 @@ def _nest(rng: random.Random, content: bytes, seeds: Sequence[bytes]) -> bytes:
     return content[:start] + opening.encode() * count + content[start:end] + closing.encode() * count + content[end:]
 
 
-_OF_BYTES = (_flip, _flip, _set, _cut, _truncate, _repeat, _insert, _splice)
-_OF_TEXT = (_number, _number, _quoted, _value, _value, _word, _any_word, _line, _line, _nest)
+_DAMAGES: dict[Form, tuple[Callable[[random.Random, bytes, Sequence[bytes]], bytes], ...]] = {
+    "bytes": (_flip, _flip, _set, _cut, _truncate, _repeat, _insert, _splice),
+    "text": (_number, _number, _quoted, _value, _value, _word, _any_word, _line, _line, _nest),
+    "xml": (_number, _number, _quoted, _quoted, _quoted, _element, _element, _line, _word),
+}

@@ -12,54 +12,41 @@ from typing import Any
 
 import numpy as np
 
-from kingpost import History
+from kingpost import History, RunSettings, open_model, simulate
 from kingpost.fatigue import assess_loads
 from kingpost.report import write_report
 from kingpost.results.metadata import ENTRY
 from kingpost.results.read_write import read_history, write_history
-from tests.core.fatigue.synthetic import load_history
 from tests.fuzz.mutations import damaged
 from tests.fuzz.table import Damage, reader
 from tests.fuzz.texts import placed, plugins
 
-TIME = np.linspace(0.0, 1.0, 5)
-RECORD = {
-    "model": {"name": "crane", "parameters": {"mass": {"value": 2.0, "unit": "kg"}}},
-    "formulation": "kane",
-    "integrator": {"name": "rk4", "options": {}},
-    "backend": {"name": "vm"},
-    "time": {"start_s": 0.0, "end_s": 1.0, "step_s": 0.001},
-    "statistics": {"steps": 1000},
-    "wall_time_s": 0.5,
-    "outcome": "complete",
-    "warnings": ["a word"],
-    "loads": {"method": "recursive", "joints": {"slew": {"frame": "child", "side": "child", "at": [0, 0, 0], "parts": []}}},
-    "geometry": {"bodies": {}, "joints": {"slew": {"parent": "world", "child": "boom", "kind": "revolute"}}},
-}
-
 
 @functools.cache
 def history() -> History:
-    made = load_history(TIME, {"slew.Mx": np.sin(TIME), "slew.Fz": np.cos(TIME)})
-    return History(made.time, made.channels, made.values, RECORD)
+    """A short run with loads and poses, so that reports and fatigue have something to look at."""
+    how = RunSettings(t_end=0.04, output_step=0.01, backend="vm", loads=("all",))
+    return simulate(open_model("double-pendulum", plugins()).mechanism, how=how, plugins=plugins())
 
 
 @functools.cache
-def whole(suffix: str) -> bytes:
-    """The bytes of a good file; made when they are first needed, since some libraries take long to import."""
+def whole(suffix: str, beside: str = "") -> bytes:
+    """The bytes of a good file, or of one beside it; made when first needed, since some libraries take long to import."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
         write_history(history(), Path(folder) / f"history{suffix}", plugins())
-        return (Path(folder) / f"history{suffix}").read_bytes()
+        return (Path(folder) / f"history{suffix}{beside}").read_bytes()
 
 
 def nonsense(rng: random.Random) -> Any:
     """Return times as no history has them."""
-    time = TIME.copy()
-    time[rng.randrange(len(time))] = rng.choice((np.nan, np.inf, -1.0, 0.5, 1e308, 0.25))
-    choices = (time, time[::-1], time[:3], time.reshape(1, -1), time.astype(np.float32), time.astype(complex), time.astype(str))
-    return rng.choice((time, time, *choices, np.array([], dtype=float), np.array(3.0)))
+    time = history().time.copy()
+    time[rng.randrange(len(time))] = rng.choice((np.nan, np.inf, -1.0, 0.02, 1e308, 0.03))
+    with np.errstate(over="ignore"):
+        kinds = (time.astype(np.float32), time.astype(complex), time.astype(str), time.astype("S"), time > 0.02)
+    shapes = (time[::-1], time[:3], time.reshape(1, -1), np.array([], dtype=float), np.array(3.0))
+    return rng.choice((*[time] * 6, *kinds, *shapes))
 
 
 def of_format(suffix: str, pack: Callable[[str, Any, dict[str, Any]], bytes]) -> Damage:
@@ -67,9 +54,9 @@ def of_format(suffix: str, pack: Callable[[str, Any, dict[str, Any]], bytes]) ->
 
     def damage(rng: random.Random) -> bytes:
         if rng.random() < 0.4:
-            return damaged(rng, [whole(suffix)], text=False)
-        text = described()
-        time: Any = TIME
+            return damaged(rng, [whole(suffix)], "bytes")
+        text = described(suffix)
+        time: Any = history().time
         if rng.random() < 0.6:
             text = damaged(rng, [text.encode()]).decode("utf-8", "replace")
         else:
@@ -77,17 +64,17 @@ def of_format(suffix: str, pack: Callable[[str, Any, dict[str, Any]], bytes]) ->
         columns = {channel.name: history().values[:, j] for j, channel in enumerate(history().channels)}
         try:
             return pack(text, time, columns)
-        except (ValueError, TypeError):  # the format itself cannot hold this
+        except (ValueError, TypeError, NotImplementedError):  # the format itself cannot hold this
             return whole(suffix)
 
     return damage
 
 
 @functools.cache
-def described() -> str:
+def described(suffix: str) -> str:
     from kingpost.results.metadata import to_text
 
-    return to_text(history())
+    return to_text(history(), [name.replace(".", "_") for name in history().names] if suffix == ".mat" else None)
 
 
 def npz(text: str, time: Any, columns: dict[str, Any]) -> bytes:
@@ -101,7 +88,7 @@ def mat(text: str, time: Any, columns: dict[str, Any]) -> bytes:
 
     buffer = io.BytesIO()
     variables = {name.replace(".", "_"): values for name, values in columns.items()}
-    scipy.io.savemat(buffer, {"time": time, **variables, ENTRY: text.replace(".", "_")}, oned_as="column")
+    scipy.io.savemat(buffer, {"time": time, **variables, ENTRY: text}, oned_as="column")
     return buffer.getvalue()
 
 
@@ -139,7 +126,7 @@ def sensible(found: History) -> History:
     return found
 
 
-@reader(".csv", of_format(".csv", csv), often=300, long=10_000)
+@reader(".csv", lambda: [whole(".csv")], often=300, long=10_000, damage=of_format(".csv", csv))
 def history_csv(content: bytes, folder: Path) -> None:
     (folder / "history.csv.json").unlink(missing_ok=True)
     found = sensible(read_history(placed(content, folder, "history.csv"), plugins()))
@@ -147,31 +134,33 @@ def history_csv(content: bytes, folder: Path) -> None:
         assert np.isfinite([equivalent.range for equivalent in signal.equivalent_ranges]).all()
 
 
-@reader(".npz", of_format(".npz", npz), often=200, long=6_000)
+@reader(".npz", lambda: [whole(".npz")], often=200, long=6_000, damage=of_format(".npz", npz))
 def history_npz(content: bytes, folder: Path) -> None:
     sensible(read_history(placed(content, folder, "history.npz"), plugins()))
 
 
-@reader(".mat", of_format(".mat", mat), often=200, long=6_000)
+@reader(".mat", lambda: [whole(".mat")], often=200, long=6_000, damage=of_format(".mat", mat))
 def history_mat(content: bytes, folder: Path) -> None:
     sensible(read_history(placed(content, folder, "history.mat"), plugins()))
 
 
-@reader(".h5", of_format(".h5", hdf5), often=100, long=3_000)
+@reader(".h5", lambda: [whole(".h5")], often=100, long=3_000, damage=of_format(".h5", hdf5))
 def history_hdf5(content: bytes, folder: Path) -> None:
     sensible(read_history(placed(content, folder, "history.h5"), plugins()))
 
 
-@reader(".parquet", of_format(".parquet", parquet), often=150, long=5_000)
+@reader(".parquet", lambda: [whole(".parquet")], often=150, long=5_000, damage=of_format(".parquet", parquet))
 def history_parquet(content: bytes, folder: Path) -> None:
     sensible(read_history(placed(content, folder, "history.parquet"), plugins()))
 
 
-def of_record(rng: random.Random) -> bytes:
-    return damaged(rng, [json.dumps({**RECORD, "files": ["history.csv"]}, indent=1).encode()])
+@functools.cache
+def recorded() -> bytes:
+    """The record of the good CSV file, with a line for each entry."""
+    return json.dumps(json.loads(whole(".csv", ".json")), indent=1).encode()
 
 
-@reader(".json", of_record, often=100, long=3_000)
+@reader(".json", lambda: [recorded()], often=100, long=3_000)
 def record(content: bytes, folder: Path) -> None:
     """A run folder with a damaged record: what is made of it, reports and fatigue, goes deep into that."""
     run = folder / "run"

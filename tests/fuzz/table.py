@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.fuzz.mutations import damaged
+from tests.fuzz.mutations import Form, damaged
 
 SEEDS = Path(__file__).parent / "seeds"
 #: Reads the content of a file in a folder; what lies there beside it, it puts there itself.
@@ -26,6 +26,8 @@ class Reader:
 
     name: str
     suffix: str
+    #: Content that is well.
+    good: Callable[[], Sequence[bytes]]
     damage: Damage
     read: Read
     often: int
@@ -44,17 +46,21 @@ def seeds(*names: str) -> list[bytes]:
     return [(SEEDS / name).read_bytes() for name in names]
 
 
-def of(content: Sequence[bytes], *, text: bool = True) -> Damage:
-    """Return what damages some good content."""
-    return lambda rng: damaged(rng, content, text=text)
-
-
-def reader(suffix: str, damage: Damage, often: int, long: int) -> Callable[[Read], Read]:
+def reader(
+    suffix: str,
+    good: Sequence[bytes] | Callable[[], Sequence[bytes]],
+    often: int,
+    long: int,
+    *,
+    form: Form = "text",
+    damage: Damage | None = None,
+) -> Callable[[Read], Read]:
     """Add a function as the reader of its name."""
+    content = good if callable(good) else lambda: good
 
     def add(read: Read) -> Read:
         name = read.__name__.replace("_", "-")
-        READERS[name] = Reader(name, suffix, damage, read, often, long)
+        READERS[name] = Reader(name, suffix, content, damage or (lambda rng: damaged(rng, content(), form)), read, often, long)
         return read
 
     return add

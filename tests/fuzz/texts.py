@@ -26,7 +26,7 @@ from kingpost.registry.selection import select
 from kingpost.simulation.settings import RunSettings
 from kingpost.simulation.verbs import _vector, checked_state
 from tests.core.fatigue.synthetic import cosine, load_history
-from tests.fuzz.table import of, reader, seeds
+from tests.fuzz.table import reader, seeds
 
 
 @functools.cache
@@ -59,7 +59,7 @@ def answer(ask: Callable[[], Any]) -> Any:
         return None
 
 
-@reader(".txt", of(seeds("formulas.txt")[0].splitlines()), often=1500, long=50_000)
+@reader(".txt", seeds("formulas.txt")[0].splitlines(), often=1500, long=50_000)
 def formula(content: bytes, folder: Path) -> None:
     value = as_scalar(decoded(content))
     if isinstance(value, float):
@@ -68,7 +68,7 @@ def formula(content: bytes, folder: Path) -> None:
         evaluate(value, {"length": 2.0, "mass": -3.0, "t": 0.0})
 
 
-@reader(".txt", of(seeds("selections.txt")[0].splitlines()), often=1500, long=40_000)
+@reader(".txt", seeds("selections.txt")[0].splitlines(), often=1500, long=40_000)
 def selection(content: bytes, folder: Path) -> None:
     text = decoded(content)
     kinds = ("integrators", "formulations", "joint_loads", "writers", "models", "masters", "exporters")
@@ -83,7 +83,7 @@ def selection(content: bytes, folder: Path) -> None:
             assert not isinstance(option, float) or math.isfinite(option)
 
 
-@reader(".txt", of(seeds("words.txt")[0].splitlines()), often=20, long=700)
+@reader(".txt", seeds("words.txt")[0].splitlines(), often=20, long=700)
 def command_line(content: bytes, folder: Path) -> None:
     """The words of a command line, up to the files of its run."""
     try:
@@ -111,20 +111,20 @@ def opened(path: Path) -> OpenedModel:
     return found
 
 
-@reader(".toml", of(seeds("crane.toml", "buoy.toml", "run.toml")), often=150, long=16_000)
+@reader(".toml", seeds("crane.toml", "buoy.toml", "run.toml"), often=150, long=16_000)
 def model(content: bytes, folder: Path) -> None:
     placed(seeds("samples.csv")[0], folder, "samples.csv")
     opened(placed(content, folder, "model.toml"))
 
 
-@reader(".toml", of(seeds("crane.toml", "buoy.toml", "run.toml")), often=6, long=400)
+@reader(".toml", seeds("crane.toml", "buoy.toml", "run.toml"), often=6, long=400)
 def model_posed(content: bytes, folder: Path) -> None:
     """The same, and its equations with its numbers."""
     placed(seeds("samples.csv")[0], folder, "samples.csv")
     opened(placed(content, folder, "model.toml")).evaluate()
 
 
-@reader(".urdf", of(seeds("arm.urdf")), often=150, long=8_000)
+@reader(".urdf", seeds("arm.urdf"), often=150, long=8_000, form="xml")
 def urdf(content: bytes, folder: Path) -> None:
     opened(placed(content, folder, "robot.urdf"))
 
@@ -136,7 +136,7 @@ def pendulum() -> Any:
     return situation(open_model("double-pendulum", plugins()).mechanism, plugins=plugins())
 
 
-@reader(".json", of(seeds("state.json")), often=500, long=20_000)
+@reader(".json", seeds("state.json"), often=500, long=20_000)
 def state(content: bytes, folder: Path) -> None:
     from kingpost.mechanism.values import resolve_values
 
@@ -147,7 +147,7 @@ def state(content: bytes, folder: Path) -> None:
         assert np.isfinite(_vector(found, key, np.zeros(size), ["name"] * size)).all()
 
 
-@reader(".csv", of(seeds("samples.csv")), often=500, long=14_000)
+@reader(".csv", seeds("samples.csv"), often=500, long=14_000)
 def samples(content: bytes, folder: Path) -> None:
     times, values = read_samples(placed(content, folder, "samples.csv"), "force")
     assert np.isfinite([times, values]).all() and (np.diff(times) > 0).all()
@@ -159,15 +159,17 @@ def loads() -> Any:
     return load_history(time, {"slew.Mx": 1e6 * wave, "slew.My": wave, "slew.Fz": 1e5 * wave**2})
 
 
-@reader(".toml", of(seeds("spots.toml", "matrix.toml")), often=150, long=9_000)
+@reader(".toml", seeds("spots.toml", "turned.toml", "matrix.toml"), often=150, long=9_000)
 def hot_spots(content: bytes, folder: Path) -> None:
     curves = curve_set(placed(seeds("curves.toml")[0], folder, "curves.toml"))
     spots = read_hot_spots(placed(content, folder, "spots.toml"))
+    if any(spot.loads for spot in spots):
+        return  # to turn loads takes the geometry of a machine
     for result in assess_hot_spots(loads(), spots, curves).results:
         assert not math.isnan(result.life_years) and not math.isnan(result.damage)
 
 
-@reader(".toml", of(seeds("curves.toml")), often=300, long=9_000)
+@reader(".toml", seeds("curves.toml"), often=300, long=9_000)
 def curves(content: bytes, folder: Path) -> None:
     for curve in read_curves(placed(content, folder, "curves.toml")).values():
         cycles = curve.cycles_to_failure([0.0, 1.0, 1e6, 1e8, 1e12])
@@ -176,7 +178,7 @@ def curves(content: bytes, folder: Path) -> None:
         assert math.isfinite(curve.thickness_factor(0.9))
 
 
-@reader(".toml", of(seeds("states.toml")), often=300, long=9_000)
+@reader(".toml", seeds("states.toml"), often=300, long=9_000)
 def states(content: bytes, folder: Path) -> None:
     table = read_states(placed(content, folder, "states.toml"))
     assert 0.0 <= table.total <= 1.0 + 1e-6
