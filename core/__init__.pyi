@@ -26,6 +26,8 @@ from kingpost.equations.integrator import Solver as Solver
 from kingpost.equations.integrator import StepMap as StepMap
 from kingpost.loads.method import JointLoads as JointLoads
 from kingpost.mechanism.closures import Closure as Closure
+from kingpost.mechanism.drawings import Drawing as Drawing
+from kingpost.mechanism.drawings import Line as Line
 from kingpost.mechanism.elements import Body as Body
 from kingpost.mechanism.elements import ForceElement as ForceElement
 from kingpost.mechanism.elements import Input as Input
@@ -37,6 +39,7 @@ from kingpost.mechanism.load_request import LoadRequest as LoadRequest
 from kingpost.mechanism.mechanism import Mechanism as Mechanism
 from kingpost.mechanism.model import Model as Model
 from kingpost.mechanism.sections import cut as cut
+from kingpost.mechanism.shapes import Shape as Shape
 from kingpost.modelfiles.opened import OpenedModel as OpenedModel
 from kingpost.modelfiles.opened import open_model as open_model
 from kingpost.modelfiles.toml_model import read_model as read_model

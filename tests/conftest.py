@@ -50,6 +50,17 @@ def pytest_xdist_make_scheduler(config, log):  # type: ignore[no-untyped-def]
     return ByWhatTheyShare(config, log)
 
 
+def pytest_terminal_summary(terminalreporter) -> None:  # type: ignore[no-untyped-def]
+    """Say in one line what this machine could not test, and why."""
+    reasons: dict[str, int] = {}
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reason = reason.removeprefix("Skipped: ")
+        reasons[reason] = reasons.get(reason, 0) + 1
+    told = "; ".join(f"{reason} ({count} test{'s' if count > 1 else ''})" for reason, count in reasons.items())
+    terminalreporter.write_line(f"Not tested here: {told}" if told else "Nothing was left untested.")
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The checkout."""

@@ -87,8 +87,20 @@ class ExportError(KingpostError):
 
 def closest(name: str, known: Iterable[str]) -> str:
     """Return the end of a sentence: ``"; did you mean 'x'?"`` for the known name most like ``name``, or ``"."``."""
-    matches = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5)
-    return f"; did you mean '{matches[0]}'?" if matches else "."
+    # Small and large letters are easily confused: 'slew.MX' is 'slew.Mx', whatever else has as many letters in common.
+    spellings: dict[str, list[str]] = {}
+    for item in sorted(known):
+        spellings.setdefault(item.casefold(), []).append(item)
+    wanted = name.casefold()
+    found = [item for key in difflib.get_close_matches(wanted, spellings, n=5, cutoff=0.5) for item in spellings[key]]
+    if not found:
+        return "."
+    best = max(found, key=lambda item: (_likeness(item.casefold(), wanted), _likeness(item, name)))
+    return f"; did you mean '{best}'?"
+
+
+def _likeness(a: str, b: str) -> float:
+    return difflib.SequenceMatcher(None, a, b).ratio()
 
 
 def listed(names: Iterable[str], most: int | None = None) -> str:

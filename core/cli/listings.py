@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import PluginError, closest, listed
 from kingpost.base.fields import describe_fields
 from kingpost.cli.command import Command
-from kingpost.cli.output import print_json, print_table
+from kingpost.cli.output import print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from kingpost.registry.pluginset import PluginSet
@@ -49,17 +49,22 @@ class Models(Command):
         if arguments.json:
             print_json(mechanism.to_dict())
             return
-        print(f"{mechanism.name}: {mechanism.description}\n")
+        print_text(f"{mechanism.name}: {mechanism.description}")
+        print()
         rows: list[tuple[str, ...]] = []
         rows += [("parameter", p.name, f"{p.default:g} {p.unit}", p.description) for p in mechanism.parameters]
         rows += [("input", i.name, f"{i.default:g} {i.unit}", i.description) for i in mechanism.inputs]
         for joint in mechanism.joints:
             starts = zip(joint.positions, joint.start_values, strict=False)
             carries = f"{joint.kind} joint, carries '{joint.child}' on '{joint.parent}'"
-            rows += [("coordinate", c.name, f"starts at {start} {c.unit}", carries) for c, start in starts]
+            rows += [("coordinate", c.name, f"starts at {_short(start)} {c.unit}", carries) for c, start in starts]
         rows += [("output", o.name, o.unit, f"{o.quantity} of a point of '{o.body}'") for o in mechanism.outputs]
         rows += [("force", f.name, f.kind, "") for f in mechanism.forces]
         print_table(rows)
+
+
+def _short(start: Any) -> str:
+    return f"{start:.6g}" if isinstance(start, float) else str(start)
 
 
 class Plugins(Command):

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Sequence
 from typing import Any
 
+#: A last column narrower than this is not worth wrapping.
+LEAST_WIDTH = 20
 _PLAIN_LIST = re.compile(r"\[\n((?:\s*[-\d.eE+]+,?\n)*\s*[-\d.eE+]+)\n\s*\]")
 
 
@@ -19,13 +23,29 @@ def print_json(data: Any) -> None:
 
 
 def print_table(rows: Sequence[Sequence[str]], header: Sequence[str] = ()) -> None:
-    """Print rows in aligned columns."""
+    """Print rows in aligned columns; on a terminal, the last one in as many lines as its width asks for."""
     lines = [header, *rows] if header else list(rows)
     if not lines:
         return
     widths = [max(len(str(line[i])) for line in lines) for i in range(len(lines[0]))]
+    indent = sum(widths[:-1]) + 2 * (len(widths) - 1)
     for line in lines:
-        print("  ".join(str(cell).ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        begin = "".join(f"{cell!s:<{width}}  " for cell, width in zip(line[:-1], widths[:-1], strict=True))
+        print("\n".join(_wrapped(begin, str(line[-1]), indent)))
+
+
+def print_text(text: str) -> None:
+    """Print a paragraph, on a terminal in lines that fit."""
+    print("\n".join(_wrapped("", text, 0)))
+
+
+def _wrapped(begin: str, text: str, indent: int) -> list[str]:
+    """Return a line, or several on a terminal that is too narrow for it; a pipe gets one, so that programs can read it."""
+    room = shutil.get_terminal_size().columns - indent if sys.stdout.isatty() else 0
+    if len(text) <= room or room < LEAST_WIDTH:
+        return [(begin + text).rstrip()]
+    first, *rest = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
+    return [begin + first, *(" " * indent + line for line in rest)]
 
 
 class ProgressBar:

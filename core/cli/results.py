@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -68,13 +69,25 @@ def tell(
 
 def channel_rows(history: History, channels: Sequence[Channel]) -> list[tuple[str, str]]:
     """Return rows of a summary: the first channels with their last value and their extremes, and how many more there are."""
-    rows = []
-    for channel in channels[:SHOWN]:
-        values = history[channel.name]
-        rows.append((channel.name, f"{values[-1]:.6g} {channel.unit} at the end, {values.min():.6g} to {values.max():.6g}"))
-    if len(channels) > SHOWN:
-        rows.append(("...", f"{len(channels) - SHOWN} more channels"))
-    return rows
+    rows = [(channel.name, _extremes(history, channel)) for channel in channels[:SHOWN]]
+    return [*rows, *more_row(len(channels), "channels")]
+
+
+def more_row(count: int, what: str) -> list[tuple[str, str]]:
+    """Return the row that ends a list which was cut after ``SHOWN`` entries, if it was."""
+    return [("...", f"{count - SHOWN} more {what}; the files hold them all")] if count > SHOWN else []
+
+
+def _extremes(history: History, channel: Channel) -> str:
+    """Return the last value and the extremes of a channel, those of angles also in degrees."""
+    values = history[channel.name]
+    low, high = values.min(), values.max()
+    unit = "" if channel.unit == "1" else f" {channel.unit}"
+    words = f"{values[-1]:.6g}{unit} at the end, {low:.6g} to {high:.6g}"
+    if channel.unit != "rad":
+        return words
+    last, low, high = (math.degrees(value) for value in (values[-1], low, high))
+    return f"{words} ({last:.4g} deg, {low:.4g} to {high:.4g})"
 
 
 def file_row(files: Sequence[Path]) -> tuple[str, str]:

@@ -14,10 +14,11 @@ from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
 from kingpost.cli.how import OPTIONS, add_how_arguments, settings_from
 from kingpost.cli.result_options import add_result_options, result_options
-from kingpost.cli.results import SHOWN, carried_out, channel_rows, file_row, tell
+from kingpost.cli.results import SHOWN, carried_out, channel_rows, file_row, more_row, tell
 from kingpost.cli.state import warn_of_fitted_start
 
 if TYPE_CHECKING:
+    from kingpost.mechanism.elements import Joint
     from kingpost.registry.pluginset import PluginSet
     from kingpost.results.history import History
     from kingpost.simulation.run import Simulation
@@ -86,8 +87,10 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
     ]
     if simulation.mechanism.closures:
         rows.insert(1, ("closures", _closures(simulation)))
-    rows += channel_rows(history, history.channels[: simulation.equations.nq][:SHOWN])
+    rows += channel_rows(history, history.channels[: simulation.equations.nq])
+    rows += [(f"{joint.name} turned", _attitude(history, joint)) for joint in _free(simulation, history)[:SHOWN]]
     rows += [(joint, _load_summary(history, joint)) for joint in list(loads["joints"])[:SHOWN]]
+    rows += more_row(len(loads["joints"]), "joints with loads")
     return [*rows, file_row(files)]
 
 
@@ -105,6 +108,27 @@ def _closures(simulation: Simulation) -> str:
     words = listed(f"{closure.name} ({closure.kind})" for closure in simulation.mechanism.closures)
     redundant = simulation.equations.constraints.redundant
     return f"{words}; redundant, loads by least squares: {listed(redundant)}" if redundant else words
+
+
+def _free(simulation: Simulation, history: History) -> list[Joint]:
+    """Return the joints whose orientation is a quaternion, which nobody reads."""
+    free = [joint for joint in simulation.mechanism.joints if joint.kind == "free"]
+    return [joint for joint in free if all(quantity.name in history for quantity in joint.positions)]
+
+
+def _attitude(history: History, joint: Joint) -> str:
+    """Return roll, pitch and yaw of a free joint (R = Rz Ry Rx), in degrees: the last ones, and the extremes."""
+    import numpy as np
+
+    w, x, y, z = history.select([quantity.name for quantity in joint.positions[3:]]).T
+    roll = np.unwrap(np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)))
+    pitch = np.arcsin(np.clip(2 * (w * y - x * z), -1.0, 1.0))
+    yaw = np.unwrap(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
+    words = []
+    for name, angle in (("roll", roll), ("pitch", pitch), ("yaw", yaw)):
+        degrees = np.degrees(angle)
+        words.append(f"{name} {degrees[-1]:.4g} ({degrees.min():.4g} to {degrees.max():.4g})")
+    return f"{', '.join(words)} deg"
 
 
 def _load_summary(history: History, joint: str) -> str:

@@ -20,6 +20,7 @@ from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import convert_fields
 from kingpost.base.formulas import CONSTANTS, FUNCTIONS, ZERO_VECTOR, Arithmetic, Expression, Scalar, Scalars, Vector3
 from kingpost.base.load_frames import WORLD as WORLD
+from kingpost.mechanism.shapes import Shape
 from kingpost.symbols.joints import JOINT_KINDS, JointKind
 
 TIME = "t"
@@ -88,6 +89,8 @@ class Body:
     inertia
         About the centre of mass, along the body axes, kg m^2: ``(Ixx, Iyy, Izz)`` or
         ``(Ixx, Iyy, Izz, Ixy, Ixz, Iyz)``, the last three being entries of the inertia matrix (not their negatives).
+    shape
+        What it looks like in pictures: one shape or several. Without, a picture draws bars between its joints.
 
     """
 
@@ -95,9 +98,12 @@ class Body:
     mass: Scalar
     com: Vector3 = ZERO_VECTOR
     inertia: tuple[Scalar, ...] = ZERO_VECTOR
+    shape: tuple[Shape, ...] = ()
 
     def __post_init__(self) -> None:
         check_name("body", self.name)
+        if isinstance(self.shape, Shape | Mapping):
+            object.__setattr__(self, "shape", (self.shape,))
         convert_fields(self, f"body '{self.name}'")
         if self.name == WORLD:
             raise MechanismError(f"body '{WORLD}': this name is taken by the inertial frame; choose another")

@@ -19,6 +19,7 @@ from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.formulas import Expression
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import TIME, WORLD, Body, ForceElement, Input, Joint, Output, Parameter, Port, check_name
+from kingpost.mechanism.shapes import Shape
 from kingpost.mechanism.trajectories import Trajectory
 from kingpost.symbols.joints import JOINT_KINDS
 
@@ -274,13 +275,13 @@ def check_formulas(entry: Any, what: str, known: Iterable[str]) -> None:
 
 
 def expressions_in(value: Any) -> Iterable[Expression]:
-    """Yield the formulas in a field: in a number, a tuple or a trajectory."""
+    """Yield the formulas in a field: in a number, a tuple, a trajectory or a shape."""
     if isinstance(value, Expression):
         yield value
     elif isinstance(value, tuple):
         for item in value:
             yield from expressions_in(item)
-    elif isinstance(value, Trajectory):
+    elif isinstance(value, Trajectory | Shape):
         for item in vars(value).values():
             yield from expressions_in(item)
 

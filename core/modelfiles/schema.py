@@ -10,6 +10,7 @@ from kingpost.base.fields import Table, default, required
 from kingpost.base.formulas import Scalar, Scalars
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, Input, Joint, Output, Parameter, Port
+from kingpost.mechanism.shapes import Shape
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.settings import RunSettings
 from kingpost.symbols.closure_kinds import CLOSURE_KINDS
@@ -35,7 +36,7 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
             "description": {"type": "string"},
             "parameters": _named(Parameter),
             "inputs": _named(Input),
-            "bodies": {"type": "array", "items": _table(Body)},
+            "bodies": {"type": "array", "items": _body()},
             "joints": {"type": "array", "items": joint},
             "closures": {"type": "array", "items": closure},
             "forces": {"type": "array", "items": {"oneOf": _forces(plugins)}},
@@ -53,6 +54,16 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
             }
         },
     }
+
+
+def _body() -> dict[str, Any]:
+    """Return a body; a shape may be one or several, and a mesh may come from a file."""
+    body, shape = _table(Body), _table(Shape)
+    shape["properties"] |= {"file": {"type": "string"}, "scale": {"type": "number", "default": 1.0}}
+    del shape["required"]
+    shape["anyOf"] = [{"required": ["kind"]}, {"required": ["file"]}]
+    body["properties"]["shape"] = {"anyOf": [shape, {"type": "array", "items": shape}]}
+    return body
 
 
 def _forces(plugins: PluginSet) -> list[dict[str, Any]]:

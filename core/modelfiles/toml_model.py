@@ -18,6 +18,7 @@ from kingpost.base.toml import LineIndex, read_toml
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter, Port
 from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.shapes import read_shapes
 from kingpost.mechanism.trajectories import Sampled, read_trajectory
 from kingpost.mechanism.values import check_values
 from kingpost.multibody.assembly import make_forces
@@ -84,7 +85,7 @@ def mechanism_from_dict(data: Mapping[str, Any], base: Path = Path()) -> Mechani
         description=data.get("description", ""),
         parameters=_named(data, "parameters", Parameter),
         inputs=_named(data, "inputs", Input),
-        bodies=_listed(data, "bodies", Body),
+        bodies=_bodies(data, base),
         joints=_listed(data, "joints", Joint),
         forces=_forces(data, base),
         outputs=_listed(data, "outputs", Output),
@@ -171,6 +172,21 @@ def _listed(data: Mapping[str, Any], key: str, cls: type[Any]) -> tuple[Any, ...
         except MechanismError as error:
             raise error.within(key, i) from None
     return tuple(entries)
+
+
+def _bodies(data: Mapping[str, Any], base: Path) -> tuple[Body, ...]:
+    """Return the bodies; meshes that they name are read in, so that a picture can be drawn without their files."""
+    entries = [dict(entry) for entry in _tables(data, "bodies")]
+    for i, entry in enumerate(entries):
+        if "shape" in entry:
+            what = f"body '{entry.get('name', i + 1)}': shape"
+            try:
+                entry["shape"] = read_shapes(entry["shape"], base)
+            except FileError as error:
+                raise FileError(f"{what}: {error}") from None
+            except MechanismError as error:
+                raise MechanismError(f"{what}: {error}", path=("bodies", i, "shape")) from None
+    return _listed({"bodies": entries}, "bodies", Body)
 
 
 def _forces(data: Mapping[str, Any], base: Path) -> tuple[ForceElement, ...]:

@@ -29,6 +29,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import casadi as ca
 
 from kingpost.base.formulas import Scalar
+from kingpost.mechanism.drawings import Drawing
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.trajectories import Trajectory
 from kingpost.registry.plugin import Plugin
@@ -126,6 +127,10 @@ class Force(Plugin):
     def states(self, mechanism: Mechanism) -> Sequence[ForceState]:
         """Return the states that this force has in ``mechanism``; their rates are among its :class:`Loads`."""
         return ()
+
+    def drawing(self) -> Drawing:
+        """Return what pictures show of this force."""
+        return Drawing()
 
     @abstractmethod
     def loads(self, kinematics: Kinematics) -> Loads:

@@ -10,6 +10,7 @@ from kingpost.base.channel_roles import GRAVITY, MOTION, ORIENTATION, POSITION, 
 from kingpost.base.channels import Channel
 from kingpost.base.load_frames import COMPONENTS
 from kingpost.results.history import History
+from kingpost.results.line_groups import ANGLES, by_size, peak
 from kingpost.results.monitor_channels import MONITOR_GROUPS
 
 POSE = (*POSITION, *ORIENTATION)
@@ -68,6 +69,8 @@ class Inventory:
     #: What monitors add: energy balance, momentum, errors and quality of constraints.
     monitors: tuple[str, ...]
     panels: tuple[Panel, ...]
+    #: What would have a plot, but is zero throughout.
+    zero: tuple[str, ...] = ()
 
     @property
     def plotted(self) -> tuple[str, ...]:
@@ -91,8 +94,10 @@ def take_inventory(history: History) -> Inventory:
     if all(name in history and (history[name] == history[name][0]).all() for name in GRAVITY):
         used |= set(GRAVITY)
     rest = [channel for channel in history.channels if channel.name not in used]
-    panels = (*_panels(rest, roles), *_motion_panels(history, moving), *_monitor_panels(history))
-    return Inventory(loads, posed, moving, residuals, monitors, panels)
+    zero = tuple(channel.name for channel in rest if peak(history[channel.name]) == 0.0)
+    drawn = [channel for channel in rest if channel.name not in zero]
+    panels = (*_panels(drawn, roles, history), *_motion_panels(history, moving), *_monitor_panels(history))
+    return Inventory(loads, posed, moving, residuals, monitors, panels, zero)
 
 
 def _joint_loads(history: History, roles: Mapping[str, Role]) -> tuple[JointLoad, ...]:
@@ -121,8 +126,8 @@ def _owners(history: History, group: str, parts: tuple[str, ...]) -> tuple[str, 
     return tuple(owner for owner in owners if all(f"{owner}.{group}.{part}" in history for part in parts))
 
 
-def _panels(channels: list[Channel], roles: Mapping[str, Role]) -> list[Panel]:
-    """Group like quantities: the same role and unit, with a plot of its own for each owner of several."""
+def _panels(channels: list[Channel], roles: Mapping[str, Role], history: History) -> list[Panel]:
+    """Group like quantities: the same role, unit and size, with a plot of its own for each owner of several."""
     groups: dict[tuple[Role, str], list[str]] = {}
     for channel in channels:
         groups.setdefault((roles[channel.name], channel.unit), []).append(channel.name)
@@ -137,8 +142,9 @@ def _panels(channels: list[Channel], roles: Mapping[str, Role]) -> list[Panel]:
             together.setdefault(owner if alone else "", []).append(name)
         for owner, group in together.items():
             title = group[0] if len(group) == 1 else f"{TITLES[role]}: {owner}" if owner else TITLES[role]
-            for start in range(0, len(group), MANY_LINES):
-                panels.append(Panel(title, unit, tuple(group[start : start + MANY_LINES]), TITLES[role]))
+            for alike in by_size(group, lambda name: history[name]) if unit in ANGLES else [group]:
+                for start in range(0, len(alike), MANY_LINES):
+                    panels.append(Panel(title, unit, tuple(alike[start : start + MANY_LINES]), TITLES[role]))
     return panels
 
 

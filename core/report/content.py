@@ -60,7 +60,7 @@ def make_content(history: History, options: Options) -> dict[str, Any]:
     units = {channel.name: channel.unit for channel in history.channels}
     numbers = {name: extremes(history.time[first:], history[name][first:]) for name in shown}
     record = history.provenance.get("geometry") or {}
-    geometry = Geometry.read(record, tuple(record.get("bodies", {})))
+    geometry = Geometry.read(record, tuple(record.get("bodies") or ()))
     logarithmic = {name for panel in inventory.panels if panel.log for name in panel.names}
     content: dict[str, Any] = {
         "title": options.title or _title(history),
@@ -79,6 +79,7 @@ def make_content(history: History, options: Options) -> dict[str, Any]:
             {"title": panel.title, "unit": panel.unit, "role": panel.role, "names": list(panel.names), "log": panel.log}
             for panel in inventory.panels
         ],
+        "zero": list(inventory.zero),
         "monitors": describe_monitors(history, inventory.monitors),
         "scene": make_scene(history, inventory, loads),
         "joints": [_joint(history, load, geometry, first) for load in loads],

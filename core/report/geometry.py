@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -37,8 +37,20 @@ class JointGeometry:
 
 
 @dataclass(frozen=True, eq=False)
+class LineGeometry:
+    """A rope, spring or rod through points of bodies; a rope is ``length`` + ``radius`` * ``drum`` long when nothing pulls."""
+
+    name: str
+    kind: str
+    points: tuple[tuple[str, FloatArray], ...]
+    length: float | None
+    drum: str
+    radius: float
+
+
+@dataclass(frozen=True, eq=False)
 class Geometry:
-    """Bodies (mass, centre of mass), joints, the points of outputs, and closures between bodies."""
+    """Bodies (mass, centre of mass, shapes), joints, the points of outputs, closures between bodies, and lines."""
 
     masses: Mapping[str, float]
     centres: Mapping[str, FloatArray]
@@ -46,10 +58,25 @@ class Geometry:
     outputs: tuple[tuple[str, str, FloatArray], ...]
     #: What closes loops, in the words of joints.
     closures: tuple[JointGeometry, ...] = ()
+    lines: tuple[LineGeometry, ...] = ()
+    #: Shapes that the model gives to bodies.
+    shapes: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    #: Bodies that water carries.
+    floats: frozenset[str] = frozenset()
 
     @staticmethod
     def read(record: Mapping[str, Any], bodies: tuple[str, ...]) -> Geometry:
-        """Return what ``record`` (provenance["geometry"]) says about ``bodies``, the ones whose poses are known."""
+        """Return what ``record`` (provenance["geometry"]) says about ``bodies``, the ones whose poses are known.
+
+        A record that does not have the form of one, in a file from somewhere, says nothing.
+        """
+        try:
+            return Geometry._read(record, bodies)
+        except (KeyError, TypeError, AttributeError, ValueError):
+            return Geometry({}, {}, (), ())
+
+    @staticmethod
+    def _read(record: Mapping[str, Any], bodies: tuple[str, ...]) -> Geometry:
         there = {*bodies, WORLD}
         entries = {name: entry for name, entry in record.get("bodies", {}).items() if name in there}
         joints, closures = (
@@ -79,6 +106,9 @@ class Geometry:
             joints,
             tuple(outputs),
             closures,
+            tuple(_line(line) for line in record.get("lines", []) if {point["body"] for point in line["points"]} <= there),
+            {name: entry["shapes"] for name, entry in entries.items() if entry.get("shapes")},
+            frozenset(record.get("floats", ())),
         )
 
     def named(self, name: str) -> JointGeometry | None:
@@ -106,9 +136,17 @@ class Geometry:
         points += [joint.parent_frame.position for joint in self.outbound(body)]
         points += [at for _, owner, at in self.outputs if owner == body]
         points += self.closed_at(body)
+        points += [at for line in self.lines for owner, at in line.points if owner == body]
         if body in self.centres:
             points.append(self.centres[body])
         return points or [np.zeros(3)]
+
+
+def _line(entry: Mapping[str, Any]) -> LineGeometry:
+    points = tuple((point["body"], np.array(point["at"], dtype=float)) for point in entry["points"])
+    return LineGeometry(
+        entry["name"], entry["kind"], points, entry.get("length"), entry.get("drum", ""), float(entry.get("radius", 0.0))
+    )
 
 
 def _frame(entry: Mapping[str, Any]) -> Frame:

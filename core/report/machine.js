@@ -24,6 +24,7 @@ class MachineView extends Chart {
       const faint = Math.max(0.12, 0.45 - (0.01 * way) / scene.size);
       return { ...path, times: unpackTime(path.time), points, faint };
     });
+    this.lines = scene.lines.map((line) => ({ ...line, slack: line.slack && [unpack(line.slack)] }));
     this.loads = scene.arrows.map((arrow) => ({
       ...arrow,
       forces: arrow.force.map(unpack),
@@ -51,7 +52,7 @@ class MachineView extends Chart {
       facesOf(shape, pieces).map((corners) => ({
         corners,
         normal: normalOf(corners),
-        index: shape.kind === "drum" || (shape.kind === "ball" && shapes.length > 1) ? -1 : index % 6,
+        index: !shape.given && (shape.kind === "drum" || (shape.kind === "ball" && shapes.length > 1)) ? -1 : index % 6,
       })),
     );
   }
@@ -213,6 +214,7 @@ class MachineView extends Chart {
         );
       }
     }
+    for (const line of this.lines) this.strandItems(line, add);
     if (!this.shows.path) return items;
     this.paths.forEach((line, n) => {
       const now = indexAt(line.times, clock.time);
@@ -226,6 +228,35 @@ class MachineView extends Chart {
       }
     });
     return items;
+  }
+
+  // A rope, rod or spring from point to point. A slack rope hangs through in its longest stretch, and is dashed.
+  strandItems(line, add) {
+    const points = line.points.map(({ body, at }) => this.poses.get(body).point(at));
+    const spare = line.slack ? this.at(line.slack, 1)[0] : 0;
+    const spans = points.slice(1).map((point, i) => V.length(V.sub(point, points[i])));
+    const longest = spans.indexOf(Math.max(...spans));
+    const [colour, width] = line.kind === "rod" ? [colours.edge, 4] : [colours.edge, 2];
+    spans.forEach((span, i) => {
+      const pieces = 24;
+      // A flat parabola over a span s that is longer than it by d hangs through by sqrt(3 s d / 8), and by d / 2 over no span.
+      const sag = i === longest && spare > 0 ? Math.max(Math.sqrt((3 * span * spare) / 8), spare / 2) : 0;
+      const across = line.kind === "spring" ? this.across(points[i], points[i + 1]) : [0, 0, 0];
+      const at = (n) => {
+        const share = n / pieces;
+        const straight = V.add(points[i], V.times(V.sub(points[i + 1], points[i]), share));
+        const wave = n > 3 && n < pieces - 3 ? (n % 2 ? 1 : -1) : 0;
+        return V.add(V.sub(straight, [0, 0, 4 * sag * share * (1 - share)]), V.times(across, wave));
+      };
+      for (let n = 0; n < pieces; n++) if (!(sag > 0 && n % 2)) add([at(n), at(n + 1)], colour, width);
+    });
+  }
+
+  // A direction across the line from a to b, as long as a spring is wide.
+  across(a, b) {
+    const along = V.unit(V.sub(b, a));
+    const helper = Math.abs(along[2]) < 0.9 ? [0, 0, 1] : [1, 0, 0];
+    return V.times(V.unit(V.cross(along, helper)), 1.2 * this.scene.thickness);
   }
 
   drawFloor(context, faces) {

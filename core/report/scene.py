@@ -13,6 +13,7 @@ from kingpost.base.load_frames import HOW_TO_GET_LOADS
 from kingpost.mechanism.elements import WORLD
 from kingpost.report.channels import Inventory, JointLoad
 from kingpost.report.geometry import Geometry, JointGeometry, Poses
+from kingpost.report.lines import describe_lines
 from kingpost.report.packing import packed, packed_time
 from kingpost.report.shapes import THICKNESS, body_shapes, machine_size
 from kingpost.results.history import History
@@ -31,7 +32,7 @@ def make_scene(history: History, inventory: Inventory, loads: tuple[JointLoad, .
         return {"note": NO_POSES}
     record = history.provenance.get("geometry") or {}
     geometry = Geometry.read(record, bodies)
-    numbers = 7 * len(bodies) + 6 * len(loads) + 3 * len(geometry.outputs)
+    numbers = 7 * len(bodies) + 6 * len(loads) + 3 * len(geometry.outputs) + len(geometry.lines)
     rows = frame_rows(len(history), max(BUDGET // numbers, 50))
     poses = Poses(history, bodies, rows)
     shapes = body_shapes(geometry, poses)
@@ -53,10 +54,11 @@ def make_scene(history: History, inventory: Inventory, loads: tuple[JointLoad, .
         "world": shapes[WORLD],
         "joints": [_joint(joint) for joint in geometry.joints],
         "paths": [path for output in geometry.outputs if (path := _path(output, poses)) is not None],
+        "lines": describe_lines(geometry, poses, history, rows),
         "arrows": [arrow for load in loads if (arrow := _arrow(history, load, geometry, rows)) is not None],
         **_extent(geometry, poses, shapes),
     }
-    if not record:
+    if not geometry.centres:
         scene["note"] = "The result records no geometry: bodies are shown as boxes at their origins, without links."
     return scene
 
@@ -123,6 +125,12 @@ def _extent(geometry: Geometry, poses: Poses, shapes: Mapping[str, list[dict[str
                 signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
                 corners += list(np.array(shape["at"]) + signs * np.array(shape["size"]) / 2)
             corners += [np.array(shape[key]) for key in ("from", "to", "at") if key in shape]
+            if "points" in shape:
+                every = np.array(shape["points"])
+                corners += list(np.concatenate([every[every.argmin(axis=0)], every[every.argmax(axis=0)]]))
+            if "radius" in shape and shape.get("given"):
+                reach = max(shape["radius"], shape.get("length", 0.0) / 2)
+                corners += [np.array(shape["at"]) + step for step in (-reach, reach)]
         points += [poses.point(body, at) for at in corners]
     every = np.concatenate(points)
     every = every[np.isfinite(every).all(axis=1)]

@@ -192,6 +192,7 @@ function facesOf(shape, pieces) {
     const half = V.times(shape.axis, shape.length / 2);
     return Solids.bar(V.sub(shape.at, half), V.add(shape.at, half), [shape.radius, shape.radius], 16, 1);
   }
+  if (shape.kind === "mesh") return shape.faces.map((face) => face.map((corner) => shape.points[corner]));
   if (shape.kind === "ball") return Solids.ball(shape.at, shape.radius);
   return Solids.hull(shape.at, shape.size, shape.kind === "hull" && shape.bow);
 }

@@ -77,6 +77,10 @@ function buildMotion() {
     ),
   );
   if (shown.length) children.push(grid(shown));
+  if (report.zero.length) {
+    const named = report.zero.slice(0, 12).join(", ") + (report.zero.length > 12 ? `, ${report.zero.length - 12} more` : "");
+    children.push(element("p", { class: "small" }, `Zero throughout, and not drawn: ${named}.`));
+  }
   if (bodies.length)
     children.push(
       fold(`Velocities and accelerations of the bodies, in their axes (${bodies.length} plots)`, grid(bodies)),

@@ -1,4 +1,4 @@
-"""Shapes for bodies of which only joints, centres of mass and outputs are known: bars, drums, a hull, plates, rails.
+"""Shapes for bodies: those that the model gives, or bars, drums, a hull, plates, rails, where only joints and masses are known.
 
 A shape is plain data in the frame of the body it moves with; the page turns it into faces. Sizes that the model does not
 state (thickness, a hull's beam) are shares of the machine's own size.
@@ -6,17 +6,21 @@ state (thickness, a hull's beam) are shares of the machine's own size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.mechanism.elements import WORLD
+from kingpost.report.cylinders import Cylinder, cylinders, travel
 from kingpost.report.geometry import Geometry, JointGeometry, Poses
+from kingpost.report.given_shapes import drawn_shape
 
-#: Joints to the world that let a body float or swing freely: what hangs there and carries others is drawn as a hull.
-FLOATING = ("free", "cardan", "gimbal", "spherical", "universal", "planar")
+#: Joints without a single axis: they are drawn as a ball.
+MANY_AXES = ("free", "cardan", "gimbal", "spherical", "universal", "planar")
+#: Joints to the world that a vessel may have: the sea moves it, or somebody says how it moves.
+VESSEL_JOINTS = (*MANY_AXES, "given", "prismatic")
 SHIP_WORDS = ("vessel", "hull", "ship", "boat", "barge")
 #: Closures that are drawn as a pin, and as a ball.
 PINS = ("revolute", "cylindrical", "point-on-line")
@@ -36,26 +40,40 @@ def machine_size(geometry: Geometry, poses: Poses) -> float:
 def body_shapes(geometry: Geometry, poses: Poses) -> dict[str, list[dict[str, Any]]]:
     """Return the shapes of every body, and of the world."""
     size = machine_size(geometry, poses)
+    slides = cylinders(geometry, poses, THICKNESS * size)
     shapes: dict[str, list[dict[str, Any]]] = {WORLD: []}
     for body in poses.positions:
         if body != WORLD:
-            shapes[body] = list(_of_body(body, geometry, poses, size))
+            given = [drawn_shape(shape) for shape in geometry.shapes.get(body, ())]
+            shapes[body] = given or list(_of_body(body, geometry, poses, size, slides))
     for joint in geometry.joints:
-        for owner, shape in _of_joint(joint, geometry, poses, size):
-            shapes[owner].append(shape)
+        for owner, shape in _of_joint(joint, geometry, poses, size, slides):
+            if owner not in geometry.shapes:
+                shapes[owner].append(shape)
     for closure in geometry.closures:
-        if closure.child != WORLD and (pin := _of_closure(closure, size)) is not None:
+        if closure.child not in (WORLD, *geometry.shapes) and (pin := _of_closure(closure, size)) is not None:
             shapes[closure.child].append(pin)
+    for body, sheave in _sheaves(geometry, poses, THICKNESS * size):
+        shapes[body].append(sheave)
     return shapes
 
 
 def is_hull(body: str, geometry: Geometry) -> bool:
-    """Say whether a body floats in the world and carries others."""
+    """Say whether a body floats: water acts on it, or it is called so and moves against the world as a vessel may."""
     joint = geometry.inbound(body)
-    return joint is not None and joint.parent == WORLD and joint.kind in FLOATING and bool(geometry.outbound(body))
+    if joint is None or joint.parent != WORLD or joint.kind not in VESSEL_JOINTS:
+        return False
+    return body in geometry.floats or (is_ship(body) and joint.kind != "prismatic")
 
 
-def _of_body(body: str, geometry: Geometry, poses: Poses, size: float) -> Iterator[dict[str, Any]]:
+def is_ship(body: str) -> bool:
+    """Say whether a body is called a ship."""
+    return any(word in body.lower() for word in SHIP_WORDS)
+
+
+def _of_body(
+    body: str, geometry: Geometry, poses: Poses, size: float, slides: Mapping[str, Cylinder]
+) -> Iterator[dict[str, Any]]:
     radius = THICKNESS * size
     joint = geometry.inbound(body)
     root = joint.child_frame.position if joint else np.zeros(3)
@@ -74,6 +92,12 @@ def _of_body(body: str, geometry: Geometry, poses: Poses, size: float) -> Iterat
     tapered = 1.0 if geometry.outbound(body) else 0.6
     for end in drawn:
         yield _bar(root, end, radius, tapered * radius)
+    for name, slide in slides.items():
+        carried = geometry.named(name)
+        if carried is not None and body in (carried.parent, carried.child):
+            begin, end = slide.barrel if body == carried.parent else slide.rod
+            yield _rod(begin, end, (1.5 if body == carried.parent else 0.7) * radius)
+            drawn.append(begin if np.linalg.norm(begin - root) > radius else end)
     away = min([_distance(centre, root, end) for end in drawn], default=float(np.linalg.norm(centre - root)))
     if away > 2 * radius:
         yield _rod(root, centre, 0.5 * radius)
@@ -82,20 +106,19 @@ def _of_body(body: str, geometry: Geometry, poses: Poses, size: float) -> Iterat
         yield {"kind": "box", "at": root.tolist(), "size": [5 * radius, 4 * radius, 3 * radius]}
 
 
-def _of_joint(joint: JointGeometry, geometry: Geometry, poses: Poses, size: float) -> Iterator[tuple[str, dict[str, Any]]]:
+def _of_joint(
+    joint: JointGeometry, geometry: Geometry, poses: Poses, size: float, slides: Mapping[str, Cylinder]
+) -> Iterator[tuple[str, dict[str, Any]]]:
     radius = THICKNESS * size
     frame_F, frame_M = joint.parent_frame, joint.child_frame
     if joint.kind == "weld":
         yield joint.child, {"kind": "ball", "at": frame_M.position.tolist(), "radius": 1.3 * radius}
-    elif joint.axis is None or joint.kind in FLOATING:
+    elif joint.axis is None or joint.kind in MANY_AXES:
         yield joint.child, {"kind": "ball", "at": frame_M.position.tolist(), "radius": 1.5 * radius}
+    elif joint.name in slides:
+        pass  # barrel and rod show it
     elif joint.kind == "prismatic":
-        axis = _unit(frame_F.rotation @ joint.axis)
-        # Where M's origin goes along the axis, from F's origin, over the run.
-        between = poses.point(joint.child, frame_M.position) - poses.point(joint.parent, frame_F.position)
-        along = np.sum(between * poses.axes(joint.parent, np.tile(axis, (len(between), 1))), axis=1)
-        known = along[np.isfinite(along)]
-        low, high = (known.min(), known.max()) if len(known) else (0.0, 0.0)
+        axis, low, high = travel(joint, poses)
         margin = 0.1 * size
         begin, end = frame_F.position + (low - margin) * axis, frame_F.position + (high + margin) * axis
         yield joint.parent, _rod(begin, end, 0.4 * radius)
@@ -103,7 +126,8 @@ def _of_joint(joint: JointGeometry, geometry: Geometry, poses: Poses, size: floa
         axis = _unit(frame_M.rotation @ joint.axis)
         size_of_drum = {"radius": 1.6 * radius, "length": 3 * radius}
         yield joint.child, {"kind": "drum", "at": frame_M.position.tolist(), "axis": axis.tolist(), **size_of_drum}
-    if joint.parent == WORLD and not is_hull(joint.child, geometry) and joint.kind != "prismatic":
+    held = joint.kind not in ("free", "given", "prismatic")
+    if joint.parent == WORLD and held and not is_hull(joint.child, geometry):
         at = frame_F.position - np.array([0.0, 0.0, 2.2 * radius])
         yield WORLD, {"kind": "box", "at": at.tolist(), "size": [8 * radius, 8 * radius, 1.2 * radius]}
 
@@ -115,6 +139,18 @@ def _of_closure(closure: JointGeometry, size: float) -> dict[str, Any] | None:
         axis = _unit(closure.child_frame.rotation @ closure.axis)
         return {"kind": "drum", "at": at, "axis": axis.tolist(), "radius": 1.6 * radius, "length": 3 * radius}
     return {"kind": "ball", "at": at, "radius": 1.5 * radius} if closure.kind in BALLS else None
+
+
+def _sheaves(geometry: Geometry, poses: Poses, radius: float) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield a sheave at every point over which a rope runs, its axis across the rope at the first frame."""
+    for line in geometry.lines:
+        for before, (body, at), after in zip(line.points, line.points[1:], line.points[2:], strict=False):
+            one, here, two = (poses.point(owner, place)[0] for owner, place in (before, (body, at), after))
+            across = np.cross(here - one, two - here)
+            if np.linalg.norm(across) <= 1e-9 * radius**2 or body in geometry.shapes:
+                continue
+            axis = poses.rotations[body][0].T @ _unit(across)
+            yield body, {"kind": "drum", "at": at.tolist(), "axis": axis.tolist(), "radius": 2 * radius, "length": radius}
 
 
 def _hull(
@@ -130,7 +166,7 @@ def _hull(
             local = np.einsum("nji,nj->ni", poses.rotations[body], away) - centre
             distances = np.hypot(local[:, 0], local[:, 1])
             reach = max(reach, float(np.max(distances, where=np.isfinite(distances), initial=0.0)))
-    ship = any(word in body.lower() for word in SHIP_WORDS)
+    ship = is_ship(body)
     length = max(2.4 * reach, 0.5 * size) if ship else max(0.8 * reach, 0.2 * size)
     room = max([abs(float(end[2] - centre[2])) for end in ends], default=0.0)
     height = min(0.15 * length, 1.2 * room) if room > 0 else 0.1 * length

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from kingpost.base.channel_roles import Role, roles_of
 from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError, PluginError
 from kingpost.base.load_frames import FORCE_UNIT, MOMENT_UNIT
+from kingpost.results.line_groups import ANGLES, by_size, peak
 from kingpost.results.monitor_channels import GROUP_OF, QUALITY
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class Panel:
     role: Role
     #: Whether the lines spread over powers of ten.
     log: bool = False
+    #: Channels that would belong here, but are zero throughout.
+    zero: tuple[str, ...] = ()
 
 
 def make_panels(
@@ -108,11 +111,28 @@ def draw(history: History, panels: list[Panel], size: tuple[float | None, float 
 
 def usual_figure(history: History, size: tuple[float | None, float | None] = (None, None)) -> tuple[Figure, int]:
     """Return the picture that a run gets by itself, and how many panels were left out of it."""
-    panels = make_panels(history.channels)
+    panels = [part for panel in make_panels(history.channels) for part in worth_drawing(panel, history)]
     figure = draw(history, panels[:USUAL_PANELS], size)
     left_out = max(0, len(panels) - USUAL_PANELS)
     figure.suptitle(title_of(history) + (f" ({left_out} more panels left out)" if left_out else ""))
     return figure, left_out
+
+
+def worth_drawing(panel: Panel, history: History) -> list[Panel]:
+    """Return a panel without lines that are zero throughout, small and large angles apart; nothing if nothing is left."""
+    rounding = LOAD_ROUNDING * max(map(peak, _lines(panel, history))) if panel.role in ("loads", "parts") else 0.0
+    shown = [channel for channel in panel.channels if peak(history[channel.name]) > rounding]
+    zero = tuple(channel.name for channel in panel.channels if channel not in shown)
+    if not shown:
+        return []
+    groups = by_size(shown, lambda channel: history[channel.name]) if panel.unit in ANGLES else [shown]
+    if len(groups) == 1:
+        return [replace(panel, channels=tuple(shown), zero=zero)]
+    words = ["small", *["medium"] * (len(groups) - 2), "large"]
+    return [
+        replace(panel, title=f"{panel.title}, {word}", channels=tuple(group), zero=zero if i == 0 else ())
+        for i, (word, group) in enumerate(zip(words, groups, strict=True))
+    ]
 
 
 def figure_of(history: History, names: Sequence[str], size: tuple[float | None, float | None] = (None, None)) -> Figure:
@@ -220,7 +240,15 @@ def _draw_panel(axis: Axes, panel: Panel, history: History) -> None:
         axis.ticklabel_format(axis="y", useOffset=False, scilimits=(-4, 6))
     axis.margins(x=0)
     axis.grid(alpha=0.3)
-    axis.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.02), frameon=False)
+    beside = 1.0
+    if panel.unit in ANGLES:
+        degrees = axis.secondary_yaxis("right", functions=(np.degrees, np.radians))
+        degrees.set_ylabel(f"[{panel.unit.replace('rad', 'deg')}]")
+        beside = 1.17
+    title = "\n".join(["zero throughout:", *map(_plain, panel.zero)]) if panel.zero else None
+    place = (beside, 1.02)
+    legend = axis.legend(fontsize=8, loc="upper left", bbox_to_anchor=place, frameon=False, title=title, title_fontsize=7)
+    legend.set_alignment("left")
 
 
 def _mark_extremes(axis: Axes, time: FloatArray, values: FloatArray, finite: Any, color: Any, largest: float) -> str:

@@ -12,9 +12,9 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import ExportError
 from kingpost.equations.equations import Equations
 from kingpost.equations.integrator import Integrator
-from kingpost.mechanism.geometry import geometry_record
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.values import Values
+from kingpost.multibody.drawn import machine_geometry
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.problem import Problem, pose
 from kingpost.simulation.settings import RunChoices, RunSettings
@@ -83,7 +83,7 @@ class ExportModel:
     @property
     def geometry(self) -> dict[str, Any]:
         """Where joints and masses are, as plain data; nothing of a model without bodies."""
-        return geometry_record(self.mechanism, self.values.parameters) if self.mechanism.bodies else {}
+        return machine_geometry(self.mechanism, self.values.parameters, self.plugins)
 
     def culprits(self) -> list[str]:
         """Return what keeps the model from becoming plain C: forces in Python, and an integrator that is not a step map."""

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from kingpost.base.version import __version__
-from kingpost.mechanism.geometry import geometry_record
+from kingpost.multibody.drawn import machine_geometry
 from kingpost.registry.plugin import Plugin
 from kingpost.simulation.problem import Problem
 
@@ -61,13 +61,14 @@ def problem_record(problem: Problem) -> dict[str, Any]:
     mechanism, equations = problem.mechanism, problem.equations
     names = [item.name for item in equations.state_quantities]
     formulation = problem.how.formulation
+    geometry = machine_geometry(mechanism, problem.values.parameters, problem.plugins)
     return {
         "model": {"name": mechanism.name, "digest": mechanism.digest(), "description": mechanism.description},
         "parameters": {
             parameter.name: {"value": problem.values.parameters[parameter.name], "unit": parameter.unit}
             for parameter in mechanism.parameters
         },
-        **({"geometry": geometry_record(mechanism, problem.values.parameters)} if mechanism.bodies else {}),
+        **({"geometry": geometry} if geometry else {}),
         "start": dict(zip(names, problem.x0.tolist(), strict=True)),
         **({"start_from": problem.how.start} if problem.how.start else {}),
         **({"fitted_start": dict(problem.fitted)} if problem.fitted else {}),

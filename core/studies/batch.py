@@ -16,9 +16,9 @@ from kingpost.equations.consistency import consistent_start
 from kingpost.equations.equations import Equations
 from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.kernel.kernel import Status
-from kingpost.mechanism.geometry import geometry_record
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.values import resolve_values
+from kingpost.multibody.drawn import machine_geometry
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
 from kingpost.simulation.problem import check_singularity, derive, parameter_row, start_state
@@ -74,7 +74,7 @@ class Batch:
         if loads is None:
             return {}
         parameters = dict(zip((parameter.name for parameter in mechanism.parameters), self.p[k].tolist(), strict=True))
-        return {"loads": dict(loads.record), "geometry": geometry_record(mechanism, parameters)}
+        return {"loads": dict(loads.record), "geometry": machine_geometry(mechanism, parameters, self.simulation.plugins)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from kingpost.base.channels import Channel
-from kingpost.fmu.cosim.components.described import Places
+from kingpost.fmu.cosim.components.described import Described, Places
 from kingpost.fmu.cosim.masters.interface import Bond, Coupling, Partner
 from kingpost.fmu.cosim.plan import Plan
 
@@ -27,9 +28,7 @@ class Layout:
             tuple(f"{name}.{entry}" for name in names for entry in group[name]) for group in (self.fed, self.given, self.extra)
         )
         everything = self.output_names + self.extra_names
-        self.channels = tuple(
-            Channel(f"{owner}.{signal}", plan.components[owner].signals[signal].unit or "1") for owner, signal in plan.recorded
-        )
+        self.channels = tuple(_channel(plan.components[owner], signal) for owner, signal in plan.recorded)
         #: The places of recorded numbers among the outputs and what is recorded beside them.
         self.columns = np.array([everything.index(channel.name) for channel in self.channels], dtype=np.intp)
         for bond in plan.system.bonds:
@@ -73,3 +72,9 @@ class Layout:
             outputs = [self.output_names.index(wire.names[0]) for wire in (effort, flow)]
             inputs = [self.input_names.index(wire.names[1]) for wire in (effort, flow)]
             yield Bond(bond.name, outputs[0], inputs[0], outputs[1], inputs[1])
+
+
+def _channel(component: Described, signal: str) -> Channel:
+    """Return a recorded signal under its full name, with the frame that its machine gives it in."""
+    channel = component.channels.get(signal) or Channel(signal, component.signals[signal].unit or "1")
+    return replace(channel, name=f"{component.name}.{signal}")

@@ -12,8 +12,9 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.version import __version__
 from kingpost.fmu.cosim.layout import Layout
-from kingpost.fmu.cosim.plan import steps_per_sample
-from kingpost.fmu.running.record import software
+from kingpost.fmu.cosim.plan import Plan, steps_per_sample
+from kingpost.fmu.running.record import machine_record, software
+from kingpost.mechanism.geometry import joined
 from kingpost.results.history import History
 
 
@@ -46,6 +47,7 @@ def make_history(
             "order": list(plan.order),
             "algebraic_loops": [str(loop) for loop in plan.loops],
         },
+        **_machines(plan),
         "parameters": {},
         "inputs": {},
         "start_values": {
@@ -66,6 +68,21 @@ def make_history(
         **software(),
     }
     return History(times, layout.channels, np.hstack([rows, energy]), record)
+
+
+def _machines(plan: Plan) -> dict[str, Any]:
+    """Return the geometry of all machines in the system, and the joints whose loads were recorded, under their full names."""
+    parts = {
+        name: machine_record(described.machine, {signal for owner, signal in plan.recorded if owner == name})
+        for name, described in plan.components.items()
+    }
+    geometry = joined({name: part["geometry"] for name, part in parts.items() if "geometry" in part})
+    loads = {name: part["loads"] for name, part in parts.items() if "loads" in part}
+    joints = {f"{name}.{joint}": entry for name, record in loads.items() for joint, entry in record["joints"].items()}
+    methods = dict.fromkeys(str(record.get("method", "")) for record in loads.values())
+    conventions = dict.fromkeys(str(record.get("convention", "")) for record in loads.values())
+    told = {"method": ", ".join(methods), "convention": "; ".join(conventions), "joints": joints}
+    return {**({"geometry": geometry} if geometry else {}), **({"loads": told} if joints else {})}
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,15 +27,14 @@ NO_UNIT = "1"
 
 def channels_of(fmu: Fmu, recorded: Sequence[Variable]) -> tuple[Channel, ...]:
     """Return the channels of recorded variables; Kingpost's own FMUs also know frame, side and point of loads."""
-    known = fmu.annotation.get("channels", {})
-    channels = []
-    for variable in recorded:
-        for label in variable.labels:
-            entry = known.get(label, {})
-            at = tuple(float(x) for x in entry.get("at") or ())
-            frame, side = str(entry.get("frame") or ""), str(entry.get("side") or "")
-            channels.append(Channel(label, variable.unit or NO_UNIT, frame, side, at))
-    return tuple(channels)
+    return tuple(channel_of(fmu, label, variable.unit) for variable in recorded for label in variable.labels)
+
+
+def channel_of(fmu: Fmu, label: str, unit: str | None) -> Channel:
+    """Return a variable, or an element of one, as a channel."""
+    entry = fmu.annotation.get("channels", {}).get(label, {})
+    at = tuple(float(x) for x in entry.get("at") or ())
+    return Channel(label, unit or NO_UNIT, str(entry.get("frame") or ""), str(entry.get("side") or ""), at)
 
 
 def make_history(
@@ -87,7 +86,7 @@ def _record(
             "options": {} if job.tolerance is None else {"rtol": job.tolerance},
         },
         "time": {"start_s": job.t_start, "end_s": job.t_end, "step_s": job.step, "output_step_s": job.step},
-        **_machine(fmu.annotation, {channel.name for channel in channels}),
+        **machine_record(fmu.annotation, {channel.name for channel in channels}),
         "channels": [asdict(channel) for channel in channels],
         **software(),
     }
@@ -122,7 +121,7 @@ def _parts(table: InputTable) -> list[FloatArray]:
     return np.split(table.values[0], edges) if table.variables else []
 
 
-def _machine(annotation: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
+def machine_record(annotation: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
     """Return geometry and loads of the machine inside, the latter of the joints, and in the parts, that were recorded."""
     result: dict[str, Any] = {}
     if annotation.get("geometry"):

@@ -10,6 +10,7 @@ import casadi as ca
 from kingpost.base.errors import MechanismError
 from kingpost.base.fields import AnchorName, BodyName
 from kingpost.base.formulas import ZERO_VECTOR, Scalar, Scalars, Vector3, as_scalar
+from kingpost.mechanism.drawings import Drawing, Line
 from kingpost.multibody.force import Force, Kinematics, Loads
 from kingpost.plugins.forces.laws import damping_law, spring_law
 
@@ -35,6 +36,10 @@ class PointSpring(Force):
 
     name = "point-spring"
     Options = PointSpringOptions
+
+    def drawing(self) -> Drawing:
+        options = self.options
+        return Drawing(Line(((options.body, options.at), (options.other, options.other_at)), "spring"))
 
     def loads(self, kinematics: Kinematics) -> Loads:
         options = self.options
@@ -125,6 +130,9 @@ class Hydrostatic(Force):
 
     name = "hydrostatic"
     Options = HydrostaticOptions
+
+    def drawing(self) -> Drawing:
+        return Drawing(floats=(self.options.body,))
 
     def loads(self, kinematics: Kinematics) -> Loads:
         C = ca.blockcat([[kinematics.value(entry) for entry in row] for row in self.options.matrix])

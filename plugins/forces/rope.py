@@ -9,6 +9,7 @@ import casadi as ca
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import AnchorName, BodyName, CoordinateName
 from kingpost.base.formulas import ZERO_VECTOR, Scalar, Vector3, as_scalar
+from kingpost.mechanism.drawings import Drawing, Line
 from kingpost.multibody.force import Force, Kinematics, Loads
 from kingpost.plugins.forces.bodies import MEETING
 from kingpost.plugins.forces.laws import never_negative, one_sided
@@ -100,6 +101,16 @@ class Rope(Force):
             signals={"tension": (state.tension, "N"), "length": (state.length, "m")},
         )
 
+    def drawing(self) -> Drawing:
+        options = self.options
+        return Drawing(Line(self._path(), "rope", options.length, options.drum or "", options.radius))
+
+    def _path(self) -> tuple[tuple[str, Vector3], ...]:
+        """Return the points that the rope goes through, each on its body."""
+        options = self.options
+        between = ((options.via_body, at) for at in options.via)
+        return ((options.body, options.at), *between, (options.other, options.other_at))
+
     def state(self, kinematics: Kinematics) -> RopeState:
         """Return length, tension and energy of the rope."""
         return self._pulled(kinematics)[0]
@@ -107,7 +118,7 @@ class Rope(Force):
     def _pulled(self, kinematics: Kinematics) -> tuple[RopeState, list[tuple[str, ca.SX, ca.SX]], ca.SX]:
         """Return the state, each point with the direction in which the tension pulls it, and -dV/d(unstretched) - tension."""
         options = self.options
-        path = [(options.body, options.at), *((options.via_body, at) for at in options.via), (options.other, options.other_at)]
+        path = self._path()
         points, velocities = [], []
         for body, place in path:
             X_WB, twist, at = kinematics.pose(body), kinematics.twist(body), kinematics.vector(place)

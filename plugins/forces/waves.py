@@ -9,6 +9,7 @@ import casadi as ca
 from kingpost.base.errors import MechanismError
 from kingpost.base.fields import BodyName
 from kingpost.base.formulas import ZERO_VECTOR, Scalar, Vector3, as_scalar
+from kingpost.mechanism.drawings import Drawing
 from kingpost.multibody.force import Force, Kinematics, Loads
 from kingpost.plugins.forces.water import SCREW_ORDER, Row
 
@@ -66,6 +67,9 @@ class WaveExcitation(Force):
 
     name = "wave-excitation"
     Options = WaveExcitationOptions
+
+    def drawing(self) -> Drawing:
+        return Drawing(floats=(self.options.body,))
 
     def loads(self, kinematics: Kinematics) -> Loads:
         options, t = self.options, kinematics.t

@@ -29,11 +29,19 @@ def blocks(path, language):
 
 
 def test_the_model_file_of_the_docs_can_be_read(tmp_path, plugins):
-    whole, run_file, actuator = blocks("docs/model-files.md", "toml")
+    whole, run_file, actuator, shapes = blocks("docs/model-files.md", "toml")
     path = tmp_path / "model.toml"
     path.write_text(whole.replace("[[outputs]]", f"{actuator}\n[[outputs]]"))
     assert read_model(path, plugins).name == "pendulum"
     assert run_file.startswith('model = "double-pendulum"')
+    (tmp_path / "boom.stl").write_text("solid\n" + "vertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n")
+    path.write_text(
+        whole.replace(
+            '[[joints]]\nname = "pivot"',
+            shapes + '[[joints]]\nname = "foot"\nkind = "weld"\nparent = "world"\nchild = "boom"\n[[joints]]\nname = "pivot"',
+        )
+    )
+    assert [shape.kind for shape in read_model(path, plugins).body("boom").shape] == ["box", "cylinder", "sphere", "mesh"]
 
 
 def test_the_python_of_the_readme_runs(capsys):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kingpost.base.arrays import FloatArray
+from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError, SolverError
 from kingpost.fmu.cosim.masters.interface import Partner
 from kingpost.fmu.interface.units import Unit, parse_unit
@@ -107,6 +108,10 @@ class Described(ABC):
     facts: Mapping[str, Any] = field(default_factory=dict)
     #: Start values that were set.
     settings: Mapping[str, Any] = field(default_factory=dict)
+    #: Geometry and loads of the machine inside, as in the record of a run, as far as it says.
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    #: Signals that have frames.
+    channels: Mapping[str, Channel] = field(default_factory=dict)
 
     @abstractmethod
     def feedthrough(self, output: str) -> tuple[str, ...] | None:

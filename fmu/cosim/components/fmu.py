@@ -32,6 +32,7 @@ from kingpost.fmu.instance.log import Log, status_name
 from kingpost.fmu.interface.ports import continuing_inputs, port_members, unfelt_inputs
 from kingpost.fmu.interface.units import BASE, Unit
 from kingpost.fmu.osp.ports import osp_ports
+from kingpost.fmu.running.record import channel_of
 
 #: A communication step is a whole number of a component's own steps if it is so to this relative precision.
 WHOLE_OWN_STEPS = 1e-9
@@ -127,6 +128,12 @@ def open_component(component: Component) -> FmuComponent:
             "once_per_process": fmu.can("canBeInstantiatedOnlyOncePerProcess"),
         },
         settings={name: list(values) if len(values) != 1 else values[0] for name, values in starts.items()},
+        machine=fmu.annotation,
+        channels={
+            label: channel_of(fmu, label, signals[label].unit)
+            for label in fmu.annotation.get("channels", {})
+            if label in signals
+        },
         fmu=fmu,
         variables=variables,
         starts=starts,

@@ -75,7 +75,7 @@ def open_model(component: Component, plugins: PluginSet) -> ModelComponent:
     for channel in equations.channels:
         if channel.name not in signals:  # a machine may show an input or a parameter as an output of the same name
             signals[channel.name] = Signal(channel.name, "output", "real", channel.unit, signal_unit(channel.unit))
-    definition = mechanism.to_dict()
+    definition, posed = mechanism.to_dict(), problem_record(model.problem)
     return ModelComponent(
         name=component.name,
         signals=signals,
@@ -85,9 +85,11 @@ def open_model(component: Component, plugins: PluginSet) -> ModelComponent:
             "formulation": equations.formulation,
             "integrator": model.integrator.name,
             "step_s": model.step,
-            "posed": problem_record(model.problem),
+            "posed": posed,
         },
         settings=dict(component.settings),
+        machine={key: posed[key] for key in ("geometry", "loads") if key in posed},
+        channels={channel.name: channel for channel in equations.channels},
         ports=port_members(definition, set(signals)),
         continuing=continuing_inputs(definition),
         model=model,

@@ -43,7 +43,7 @@ def test_channels_are_told_apart_by_name(crane):
 
 def test_every_panel_has_one_unit_and_few_lines():
     channels = tuple(Channel(f"sensor[{i}]", "V" if i % 2 else "K") for i in range(40))
-    history = History(np.linspace(0, 1, 5), channels, np.zeros((5, 40)))
+    history = History(np.linspace(0, 1, 5), channels, np.ones((5, 40)))
     panels = take_inventory(history).panels
     assert sorted(name for panel in panels for name in panel.names) == sorted(history.names)
     for panel in panels:
@@ -51,8 +51,24 @@ def test_every_panel_has_one_unit_and_few_lines():
         assert {history.unit(name) for name in panel.names} == {panel.unit}
 
 
+def test_channels_that_are_zero_throughout_are_named_instead_of_drawn():
+    channels = tuple(Channel(f"tip.{axis}", "m") for axis in "xyz")
+    history = History(np.linspace(0, 1, 5), channels, np.outer(np.linspace(0, 1, 5), [0.0, 1.0, 0.0]))
+    inventory = take_inventory(history)
+    assert inventory.plotted == ("tip.y",) and inventory.zero == ("tip.x", "tip.z")
+    assert make_content(history, Options())["zero"] == ["tip.x", "tip.z"]
+
+
+def test_small_and_large_angles_have_plots_of_their_own():
+    wave = np.sin(np.linspace(0, 6, 50))
+    channels = tuple(Channel(name, "rad") for name in ("hull.roll", "hull.pitch", "slew.angle", "luff.angle"))
+    history = History(np.linspace(0, 1, 50), channels, np.outer(wave, [0.03, 0.02, 1.5, 0.9]))
+    names = [panel.names for panel in take_inventory(history).panels]
+    assert names == [("hull.roll", "hull.pitch"), ("slew.angle", "luff.angle")]
+
+
 def test_part_of_a_wrench_is_not_a_joint_load():
-    history = History(np.linspace(0, 1, 3), (Channel("a.Fx", "N"), Channel("a.Mx", "N.m")), np.zeros((3, 2)))
+    history = History(np.linspace(0, 1, 3), (Channel("a.Fx", "N"), Channel("a.Mx", "N.m")), np.ones((3, 2)))
     inventory = take_inventory(history)
     assert inventory.loads == ()
     assert set(inventory.plotted) == {"a.Fx", "a.Mx"}

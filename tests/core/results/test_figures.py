@@ -6,10 +6,10 @@ import pytest
 from kingpost.base.channel_roles import role_of
 from kingpost.base.channels import Channel
 from kingpost.results import figures
-from kingpost.results.figures import draw, make_panels, thinned
+from kingpost.results.figures import draw, make_panels, thinned, usual_figure
 from kingpost.results.history import History
 from kingpost.results.read_write import write_history
-from tests.core.results.drawn import wrench
+from tests.core.results.drawn import drawn, wrench
 
 
 def test_extremes_of_loads_are_marked():
@@ -125,3 +125,32 @@ def test_monitors_are_drawn_with_axes_that_fit_them():
     assert axes[2].get_ylim() == (0, 3) and all(tick == int(tick) for tick in axes[2].get_yticks())
     wide = History(time, channels[-1:], (10.0 ** (8 * time))[:, None])
     assert draw(wide, make_panels(wide.channels)).axes[0].get_yscale() == "log"
+
+
+def test_small_and_large_angles_have_panels_of_their_own_with_degrees_beside():
+    names = ("hull.roll", "hull.pitch", "slew.angle", "luff.angle")
+    wave = np.sin(np.linspace(0, 6, 50))
+    values = np.outer(wave, [0.03, 0.02, 1.5, 0.9])
+    history = History(np.linspace(0, 5, 50), tuple(Channel(name, "rad") for name in names), values)
+    figure, _ = usual_figure(history)
+    found = [panel for panel in drawn(figure) if panel[1]]
+    assert [lines for _, lines in found] == [["hull.roll", "hull.pitch"], ["slew.angle", "luff.angle"]]
+    beside = [child for axis in figure.axes for child in axis.child_axes]
+    assert [axis.get_ylabel() for axis in beside] == ["[deg]", "[deg]"]
+
+
+def test_zero_lines_and_empty_panels_are_left_out_and_named():
+    channels = tuple(Channel(f"tip.{axis}", "m", "world") for axis in "xyz")
+    channels += tuple(Channel(f"far.{axis}", "m", "world") for axis in "xyz")
+    values = np.zeros((5, 6))
+    values[:, 1] = np.arange(5)
+    figure, left_out = usual_figure(History(np.arange(5.0), channels, values))
+    assert [lines for _, lines in drawn(figure)] == [["tip.y"]] and left_out == 0
+    assert figure.axes[0].get_legend().get_title().get_text() == "zero throughout:\ntip.x\ntip.z"
+
+
+def test_a_load_that_is_rounding_is_left_out_of_the_usual_picture():
+    values = np.ones((5, 6)) * 100.0
+    values[:, 2] = 1e-12
+    figure, _ = usual_figure(History(np.arange(5.0), tuple(wrench("slew")), values))
+    assert drawn(figure)[0][1] == ["slew.Mx", "slew.My"]
