@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kingpost.base.errors import listed
 from kingpost.base.numbers import finite, shown
 
 
@@ -27,21 +28,39 @@ class Exactly:
     form: Any
 
 
+@dataclass(frozen=True)
+class ByKind:
+    """A table whose ``kind`` says which form it has."""
+
+    forms: Mapping[str, Any]
+
+
 VECTOR = Exactly(3, float)
 FRAME = {"position": VECTOR, "rotation": Exactly(3, VECTOR)}
 TIE = {"kind": str, "parent": str, "child": str, "parent_frame": FRAME, "child_frame": FRAME, "axis?": VECTOR}
+POINT = {"body": str, "at": VECTOR}
+SHAPE = ByKind(
+    {
+        "box": {"frame": FRAME, "size": VECTOR},
+        "cylinder": {"frame": FRAME, "radius": float, "length": float},
+        "sphere": {"frame": FRAME, "radius": float},
+        "mesh": {"frame": FRAME, "points": [VECTOR], "triangles": [Exactly(3, int)]},
+    }
+)
 #: A type stands for itself, object for anything, a list for any number of entries like the one in it; what ends in ? may be
 #: left out, or be null.
 FORM = {
     "time?": {"step_s?": float},
     "warnings?": [str],
     "redundant_closures?": [str],
-    "loads?": {"joints?": Each({"frame": str, "side": str, "at": VECTOR, "parts": [str]})},
+    "loads?": {"joints?": Each({"frame?": str, "side?": str, "at?": VECTOR, "parts?": [str]})},
     "geometry?": {
-        "bodies?": Each({"mass": float, "com": VECTOR}),
+        "bodies?": Each({"mass": float, "com": VECTOR, "shapes?": [SHAPE]}),
         "joints?": Each(TIE),
         "closures?": Each(TIE),
-        "outputs?": [{"name": str, "body": str, "at": VECTOR}],
+        "outputs?": [{"name": str, **POINT}],
+        "lines?": [{"name": str, "kind": str, "points": [POINT], "length?": float, "drum?": str, "radius?": float}],
+        "floats?": [str],
     },
 }
 WORDS = {str: "a text", float: "a finite number", int: "a whole number"}
@@ -67,6 +86,11 @@ def fault_of(value: Any, form: Any, where: str = "") -> str:
         return next((fault for i, item in enumerate(value) if (fault := fault_of(item, entry, f"{where}[{i}]"))), "")
     if not isinstance(value, Mapping):
         return f"{_called(where)} is {shown(value)}, expected a table"
+    if isinstance(form, ByKind):
+        kind = value.get("kind")
+        if not isinstance(kind, str) or kind not in form.forms:
+            return f"its '{where}' is of kind {shown(kind)}, expected {listed(form.forms)}"
+        return fault_of(value, form.forms[kind], where)
     if isinstance(form, Each):
         return next((fault for key, item in value.items() if (fault := fault_of(item, form.form, f"{where}.{key}"))), "")
     for key, entry in form.items():

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kingpost.base.errors import FileError
+from kingpost.base.numbers import finite_in
 
 
 def read_text(path: Path, what: str = "", encoding: str = "utf-8") -> str:
@@ -35,9 +36,20 @@ def resolved(path: Path) -> Path:
         raise FileError(f"'{path}' cannot be the path of a file: {error}") from None
 
 
-def parse_json(text: str | bytes) -> Any:
-    """Return what a JSON text says, or raise :class:`ValueError`, also for one that is nested too deep."""
+def parse_json(text: str | bytes, *, finite: bool = False) -> Any:
+    """Return what a JSON text says, or raise :class:`ValueError`, also for one that is nested too deep.
+
+    Python reads NaN and Infinity, which are not JSON, and 1e999 as infinite; where all numbers must be ``finite`` it does not.
+    """
+    strict: dict[str, Any] = {"parse_constant": _finite_number, "parse_float": _finite_number} if finite else {}
     try:
-        return json.loads(text)
+        return json.loads(text, **strict)
     except RecursionError:
         raise ValueError("its lists and objects are nested too deep to be read") from None
+
+
+def _finite_number(text: str) -> float:
+    number = finite_in(text)
+    if number is None:
+        raise ValueError(f"it holds the number {text}, which is not finite")
+    return number

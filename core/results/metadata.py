@@ -82,7 +82,7 @@ def to_text(history: History, stored_as: Sequence[str] | None = None, *, provena
 
 def from_text(text: str) -> Metadata:
     """Return what :func:`to_text` wrote; raise :class:`ValueError` for anything else."""
-    record = parse_json(text)
+    record = parse_json(text, finite=True)
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise ValueError(f"its description does not begin with the format '{FORMAT}'")
     if record.get("version") != VERSION:

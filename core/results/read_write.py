@@ -173,7 +173,7 @@ def _sidecars(path: Path) -> list[Path]:
 
 def _load_record(path: Path) -> dict[str, Any]:
     try:
-        record = parse_json(current(path).read_text(encoding="utf-8"))
+        record = parse_json(current(path).read_text(encoding="utf-8"), finite=True)
     except FileNotFoundError as error:
         raise ExchangedError(f"'{path}', the record of a run, cannot be read: {error}") from None
     except (OSError, ValueError) as error:

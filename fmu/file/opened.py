@@ -238,7 +238,7 @@ def _described(path: Path) -> Any:
 
 def _annotation(content: bytes) -> Mapping[str, Any]:
     """Return the record, or raise :class:`ValueError` if it does not have the form of one."""
-    record = parse_json(content.decode("utf-8"))
+    record = parse_json(content.decode("utf-8"), finite=True)
     if not isinstance(record, dict):
         raise ValueError(f"it holds {type(record).__name__}, expected an object")
     if isinstance(record.get("channels"), list):  # as in the provenance of a run

@@ -6,6 +6,7 @@ import functools
 import io
 import math
 import shlex
+import struct
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -21,6 +22,7 @@ from kingpost.cli.main import main
 from kingpost.cli.state import _read_state
 from kingpost.fatigue import assess_hot_spots, curve_set, read_curves, read_hot_spots, read_states
 from kingpost.mechanism.load_request import LoadRequest
+from kingpost.mechanism.meshes import read_mesh
 from kingpost.modelfiles.opened import OpenedModel, open_model, parse_settings
 from kingpost.registry.selection import select
 from kingpost.simulation.settings import RunSettings
@@ -113,20 +115,44 @@ def opened(path: Path) -> OpenedModel:
 
 @reader(".toml", seeds("crane.toml", "buoy.toml", "run.toml"), often=150, long=16_000)
 def model(content: bytes, folder: Path) -> None:
-    placed(seeds("samples.csv")[0], folder, "samples.csv")
+    for name in ("samples.csv", "part.obj"):
+        placed(seeds(name)[0], folder, name)
     opened(placed(content, folder, "model.toml"))
 
 
 @reader(".toml", seeds("crane.toml", "buoy.toml", "run.toml"), often=6, long=400)
 def model_posed(content: bytes, folder: Path) -> None:
     """The same, and its equations with its numbers."""
-    placed(seeds("samples.csv")[0], folder, "samples.csv")
+    for name in ("samples.csv", "part.obj"):
+        placed(seeds(name)[0], folder, name)
     opened(placed(content, folder, "model.toml")).evaluate()
 
 
 @reader(".urdf", seeds("arm.urdf"), often=150, long=8_000, form="xml")
 def urdf(content: bytes, folder: Path) -> None:
     opened(placed(content, folder, "robot.urdf"))
+
+
+@functools.cache
+def packed_triangles() -> bytes:
+    """An STL file in binary."""
+    corners = np.random.default_rng(1).random((8, 12)).astype("<f4")
+    return bytes(80) + struct.pack("<I", 8) + b"".join(row.tobytes() + bytes(2) for row in corners)
+
+
+def mesh(content: bytes, folder: Path, name: str) -> None:
+    points, triangles = read_mesh(placed(content, folder, name))
+    assert np.isfinite(points).all() and triangles.min() >= 0 and triangles.max() < len(points)
+
+
+@reader(".stl", lambda: [*seeds("part.stl"), packed_triangles()], often=200, long=4_000)
+def mesh_stl(content: bytes, folder: Path) -> None:
+    mesh(content, folder, "part.stl")
+
+
+@reader(".obj", seeds("part.obj"), often=200, long=4_000)
+def mesh_obj(content: bytes, folder: Path) -> None:
+    mesh(content, folder, "part.obj")
 
 
 @functools.cache
