@@ -52,8 +52,11 @@ def exchange(folder: Path, files: Mapping[str, Fill]) -> None:
             return
         _sync(staged)
         _commit(staged, folder)
-    settle(folder)
-    _sync(folder)
+    try:
+        settle(folder)
+    except OSError as error:  # a file that another program holds, on Windows
+        reason = f"{error.strerror or error}; the new files are whole in {COMMIT} there, and the next run or reader moves them"
+        raise OSError(error.errno, reason, error.filename, None, error.filename2) from None
 
 
 def settle(folder: Path) -> None:

@@ -49,10 +49,10 @@ BUDGETS = {
     "kingpost -h": Budget(verb("-h"), HEAVY, 60, 200, "the verbs say what they do; how they do it is imported when they do it"),
     "kingpost run -h": Budget(verb("run", "-h"), HEAVY, 60, 200, "the same"),
     "kingpost.simulate": Budget(
-        "import kingpost; kingpost.simulate", BEYOND_A_RUN, 100, 400, "symbols and arrays, but no solver, picture or FMU"
+        "import kingpost; kingpost.simulate", BEYOND_A_RUN, 110, 400, "symbols and arrays, but no solver, picture or FMU"
     ),
     "all public names": Budget("from kingpost import *", BEYOND_A_RUN, 130, 450, "the same holds for all of them together"),
-    "import kingpost.testing": Budget("import kingpost.testing", BEYOND_A_RUN, 100, 400, "the kit is there for every test"),
+    "import kingpost.testing": Budget("import kingpost.testing", BEYOND_A_RUN, 110, 400, "the kit is there for every test"),
     "the files of results": Budget(
         "import kingpost; kingpost.read_history; len(kingpost.PluginSet(entry_points=False).writers)",
         HEAVY - {"numpy"},
