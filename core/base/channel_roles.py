@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from kingpost.base.channels import Channel
 from kingpost.base.load_frames import COMPONENTS, LOAD_PARTS
+from kingpost.base.units import parse_unit
 
 Role: TypeAlias = Literal[
     "coordinates", "rates", "outputs", "energies", "monitors", "loads", "parts",
@@ -43,6 +44,7 @@ class Rule:
     first: tuple[str, ...] = ()
     last: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
+    #: Units of which one must have the dimension of the channel's.
     units: tuple[str, ...] = ()
     framed: bool = False
 
@@ -53,7 +55,7 @@ class Rule:
             and (not self.first or words[0] in self.first)
             and (not self.last or (len(words) > 1 and words[-1] in self.last))
             and (not self.before or (len(words) > 2 and words[-2] in self.before))
-            and (not self.units or channel.unit in self.units)
+            and (not self.units or any(_alike(channel.unit, unit) for unit in self.units))
             and (not self.framed or bool(channel.frame))
         )
 
@@ -71,12 +73,17 @@ RULES = (
     Rule("body motions", before=("motion",), last=MOTION),
     Rule("outputs", framed=True),
     Rule("rates", last=("rate",)),
-    Rule("rates", units=("rad/s", "deg/s", "m/s")),
+    Rule("rates", units=("rad/s", "m/s")),
     # A pure number is a coordinate only by its name: it may as well be a share, a count, or a column of unknown unit.
     Rule("coordinates", last=("qw", "qx", "qy", "qz")),
-    Rule("coordinates", units=("rad", "deg", "m")),
+    Rule("coordinates", units=("rad", "m")),
     Rule("others"),
 )
+
+
+def _alike(one: str, other: str) -> bool:
+    unit = parse_unit(one)
+    return unit.known and unit.exponents == parse_unit(other).exponents
 
 
 def role_of(channel: Channel) -> Role:

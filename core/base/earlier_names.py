@@ -70,7 +70,7 @@ EARLIER_NAMES: Mapping[str, tuple[str, ...]] = {
     "values": ("mechanism.values",),
     "version": ("base.version",),
     "fmu.archive": ("fmu.export.archive",),
-    "fmu.cosim.ssp": ("fmu.cosim.description.ssp",),
+    "fmu.cosim.ssp": ("fmu.cosim.description.ssp.reading",),
     "fmu.cosim.system": ("fmu.cosim.description.system",),
     "fmu.cosim.systemfile": ("fmu.cosim.description.system_file",),
     "fmu.description": ("fmu.interface.description",),
@@ -84,7 +84,8 @@ EARLIER_NAMES: Mapping[str, tuple[str, ...]] = {
     "fmu.running.modelexchange": ("fmu.instance.modelexchange",),
     "fmu.running.variables": ("fmu.file.variables",),
     "fmu.setpoints": ("fmu.interface.setpoints",),
-    "fmu.units": ("fmu.interface.units",),
+    "fmu.interface.units": ("base.units",),
+    "fmu.units": ("base.units",),
 }
 
 

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from kingpost.base.errors import FileError
 from kingpost.base.transactions import Fill, exchange
+
+#: Longer names than this many bytes are cut; file systems take 255, and others put something before or after it.
+LONGEST_NAME = 120
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+
+
+def safe_name(name: str) -> str:
+    """Return a name for a file or folder that stays where it is put, on any machine, whatever a thing is called.
+
+    >>> safe_name("../../crane: heave/roll")
+    'crane- heave-roll'
+    """
+    kept = "".join(letter if letter.isalnum() or letter in " -_.,+()" else "-" for letter in name).strip(" .-")
+    if len(kept.encode()) > LONGEST_NAME:
+        # Two long names that differ at their ends stay two.
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        kept = f"{kept.encode()[: LONGEST_NAME - 9].decode(errors='ignore').strip(' .-')}-{digest}"
+    return f"_{kept}" if _RESERVED.match(kept) else kept or "unnamed"
 
 
 def write_whole(path: Path, write: Fill) -> None:

@@ -20,10 +20,23 @@ def read_text(path: Path, what: str = "", encoding: str = "utf-8") -> str:
         raise FileError(f"'{path}' cannot be read: {error}") from None
 
 
+def possible(name: str) -> bool:
+    """Say whether a file can have a name: file systems take up to 255 bytes, without a NUL."""
+    return "\0" not in name and len(name.encode("utf-8", "surrogatepass")) <= 255
+
+
 def is_file(path: Path) -> bool:
     """Say whether there is such a file; a name that no file can have, with a NUL or too long, is none."""
     try:
         return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_dir(path: Path) -> bool:
+    """Say the same of a folder."""
+    try:
+        return path.is_dir()
     except (OSError, ValueError):
         return False
 

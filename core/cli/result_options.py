@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kingpost.base.errors import FileError
+from kingpost.base.files import safe_name
 
 if TYPE_CHECKING:
     from kingpost.registry.pluginset import PluginSet
@@ -44,7 +45,7 @@ def result_options(arguments: argparse.Namespace, name: str, plugins: PluginSet,
     """Return the options of a run called ``name``, with the formats in ``write``; refuse a folder that cannot be written."""
     from kingpost.results.run_folder import choose_writers
 
-    folder: Path = arguments.out or Path("results") / name
+    folder: Path = arguments.out or Path("results") / safe_name(name)
     writers = choose_writers(write, plugins)
     nearest = folder
     while not nearest.exists():

@@ -20,6 +20,7 @@ from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import convert_fields
 from kingpost.base.formulas import CONSTANTS, FUNCTIONS, ZERO_VECTOR, Arithmetic, Expression, Scalar, Scalars, Vector3
 from kingpost.base.load_frames import WORLD as WORLD
+from kingpost.base.units import check_unit
 from kingpost.mechanism.shapes import Shape
 from kingpost.symbols.joints import JOINT_KINDS, JointKind
 
@@ -368,8 +369,7 @@ def _check_symbol(what: str, name: Any) -> None:
 
 
 def _check_description(what: str, entry: Parameter | Input) -> None:
-    if not isinstance(entry.unit, str) or not entry.unit:
-        raise MechanismError(f"{what} '{entry.name}' lacks a unit; write '1' for a pure number", path=("unit",))
+    check_unit(f"{what} '{entry.name}'", entry.unit)
     if entry.description == "":
         object.__setattr__(entry, "description", entry.name.replace("_", " "))
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from kingpost.base.channels import Quantity
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.formulas import Expression
+from kingpost.base.units import Unit, parse_unit
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import TIME, WORLD, Body, ForceElement, Input, Joint, Output, Parameter, Port, check_name
 from kingpost.mechanism.shapes import Shape
@@ -59,6 +60,12 @@ class Mechanism:
     def tree(self) -> tuple[Joint, ...]:
         """The joints, each after the joint that carries its parent."""
         return self._tree
+
+    @cached_property
+    def other_units(self) -> Mapping[str, str]:
+        """Parameters and inputs whose numbers are not in SI units, and what they are in; formulas take them as they are."""
+        symbols: tuple[Parameter | Input, ...] = (*self.parameters, *self.inputs)
+        return {symbol.name: symbol.unit for symbol in symbols if not parse_unit(symbol.unit).coherent}
 
     @property
     def coordinates(self) -> tuple[Quantity, ...]:
@@ -245,7 +252,8 @@ class Mechanism:
             for i, entry in enumerate(getattr(self, kind)):
                 moving = kind == "joints" and entry.kind == "given"
                 try:
-                    check_formulas(entry, f"{singular} '{entry.name}'", known | signals | {TIME} if moving else known)
+                    names = known | signals | {TIME} if moving else known
+                    check_formulas(entry, f"{singular} '{entry.name}'", names, self.other_units)
                 except MechanismError as error:
                     raise error.within(kind, i) from None
 
@@ -262,16 +270,31 @@ _ENTRIES: dict[str, type] = {
 }
 
 
-def check_formulas(entry: Any, what: str, known: Iterable[str]) -> None:
-    """Refuse a dataclass whose formulas use a name that is not ``known``."""
+def check_formulas(entry: Any, what: str, known: Iterable[str], other_units: Mapping[str, str]) -> None:
+    """Refuse a dataclass whose formulas use a name that is not ``known``, or are nothing but one of ``other_units``."""
     for key, value in vars(entry).items():
         for expression in expressions_in(value):
+            name = expression.text.removeprefix("-")
+            if name in other_units:
+                unit = parse_unit(other_units[name])
+                formula = _in_si(name, unit) if name == expression.text else f"-({_in_si(name, unit)})"
+                raise MechanismError(
+                    f"{what}: {key} = '{expression}' would take a number in {unit.name} for one in SI units; write "
+                    f"'{formula}', or give '{name}' in SI units",
+                    path=(key,),
+                )
             for name in sorted(expression.names - set(known)):
                 raise MechanismError(
                     f"{what}: {key} = '{expression}' uses '{name}', which is not declared{closest(name, known)} "
                     f"Known here: {listed(sorted(known))}.",
                     path=(key,),
                 )
+
+
+def _in_si(name: str, unit: Unit) -> str:
+    """Return the formula by which a number in a unit becomes one in SI units."""
+    scaled = name if unit.factor == 1.0 else f"{name} * {unit.factor:.12g}"
+    return f"{scaled} + {unit.offset:g}" if unit.offset else scaled
 
 
 def expressions_in(value: Any) -> Iterable[Expression]:

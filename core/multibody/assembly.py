@@ -12,6 +12,7 @@ import casadi as ca
 from kingpost.base.errors import MechanismError, PluginError, closest, listed
 from kingpost.base.fields import AnchorName, BodyName, CoordinateName, JointName, fill
 from kingpost.base.formulas import Scalar, evaluate
+from kingpost.base.units import check_unit
 from kingpost.mechanism.elements import TIME, WORLD
 from kingpost.mechanism.mechanism import Mechanism, check_formulas
 from kingpost.multibody.applied import AppliedForce, ForceSymbols
@@ -99,7 +100,8 @@ def _states(mechanism: Mechanism, forces: Mapping[str, Force]) -> Iterator[Force
             if own.count(state.name) > 1:
                 raise PluginError(f"{what} declares the state '{state.name}' twice")
             try:
-                check_formulas(state, f"{what}: state '{state.name}'", parameters)
+                check_unit(f"{what}: state '{state.name}'", state.unit)
+                check_formulas(state, f"{what}: state '{state.name}'", parameters, mechanism.other_units)
             except MechanismError as error:
                 raise error.within("forces", i) from None
             yield replace(state, name=f"{name}.{state.name}")
@@ -142,4 +144,4 @@ def _check_names(options: Any, what: str, mechanism: Mechanism) -> None:
                 path=(field.name,),
             )
     parameters, inputs = ([entry.name for entry in entries] for entries in (mechanism.parameters, mechanism.inputs))
-    check_formulas(options, what, [*parameters, *inputs, TIME])
+    check_formulas(options, what, [*parameters, *inputs, TIME], mechanism.other_units)

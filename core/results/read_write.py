@@ -13,7 +13,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import FileError, KingpostError, closest, listed
 from kingpost.base.files import json_file, write_together
 from kingpost.base.record_form import fault_of_record
-from kingpost.base.text_files import parse_json
+from kingpost.base.text_files import is_dir, is_file, parse_json, possible
 from kingpost.base.transactions import Fill, current, settle
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import make
@@ -43,6 +43,10 @@ def read_history(path: str | Path, plugins: PluginSet | None = None) -> History:
     """
     path = Path(path)
     plugins = plugins or PluginSet()
+    if not is_file(path) and not is_dir(path) and not is_dir(path.parent):
+        raise FileError(f"there is no file or folder '{path}'")
+    if not possible(path.name):
+        raise FileError(f"there is no file or folder '{path}': no file can have such a name")
     for _ in range(AGAIN):
         with contextlib.suppress(OSError):
             settle(path if path.is_dir() else path.parent)
@@ -188,7 +192,8 @@ def _load_record(path: Path) -> dict[str, Any]:
 
 def _files(record: dict[str, Any]) -> list[str]:
     files = record.get("files")
-    return [name for name in files if isinstance(name, str)] if isinstance(files, list) else []
+    names = [name for name in files if isinstance(name, str)] if isinstance(files, list) else []
+    return [name for name in names if possible(name) and "/" not in name]  # beside the record, nowhere else
 
 
 def _with_record(history: History, path: Path, record: dict[str, Any], record_path: Path) -> History:

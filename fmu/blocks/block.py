@@ -15,6 +15,7 @@ import casadi as ca
 
 from kingpost.base.channels import Channel, Quantity
 from kingpost.base.errors import ExportError
+from kingpost.base.units import check_unit
 from kingpost.equations.equations import Equations
 from kingpost.equations.integrator import Integrator
 from kingpost.equations.parts import States
@@ -107,6 +108,9 @@ def block_model(
     names = [entry.name for entry in entries]
     if len(set(names)) < len(names):
         raise ExportError(f"block '{block.name}': two of its variables have the same name: {', '.join(sorted(names))}")
+    shown: tuple[State | Channel, ...] = (*block.states, *block.outputs)
+    for variable in shown:
+        check_unit(f"block '{block.name}': '{variable.name}'", variable.unit)
     mechanism = Mechanism(block.name, (), (), parameters=block.parameters, inputs=block.inputs, description=block.description)
     states = tuple(ForceState(state.name, state.unit, state.start) for state in block.states)
     assembly = assembled(mechanism, {}, states)

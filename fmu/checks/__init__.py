@@ -16,7 +16,19 @@ A check of your own is a function and a line in a list::
 
 from typing import TYPE_CHECKING, Any
 
-from kingpost.fmu.checks.check import Check, Need, Report, Result, Verdict, finding, not_applicable, passed
+from kingpost.fmu.checks.check import (
+    Check,
+    Need,
+    Report,
+    Result,
+    Severity,
+    Verdict,
+    finding,
+    not_applicable,
+    note,
+    passed,
+    warning,
+)
 from kingpost.fmu.checks.processes import Nursery
 from kingpost.fmu.checks.runner import CheckOptions, check_fmu
 
@@ -31,11 +43,14 @@ __all__ = [
     "Nursery",
     "Report",
     "Result",
+    "Severity",
     "Verdict",
     "check_fmu",
     "finding",
     "not_applicable",
+    "note",
     "passed",
+    "warning",
 ]
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import stat
 import zipfile
+import zlib
 from collections import Counter
 from typing import Any
 
-from kingpost.fmu.checks.check import Verdict, finding, passed
+from kingpost.fmu.checks.check import Verdict, finding, note, passed, warning
 from kingpost.fmu.checks.fmu_under_test import FmuUnderTest, listed_few
 from kingpost.fmu.file.opened import DESCRIPTION, path_fault
 
@@ -20,26 +22,42 @@ def archive(subject: FmuUnderTest) -> Verdict:
     """Look at paths, packing, checksums and binaries."""
     fmu = subject.fmu
     faults = [f"member '{name}' has {fault}" for name in fmu.members if (fault := path_fault(name))]
-    faults += [f"{count} members are called '{name}'" for name, count in Counter(fmu.members).items() if count > 1]
     with zipfile.ZipFile(fmu.path) as packed:
+        faults += [f"{count} different members are called '{name}'" for name, count in _twins(packed, same=False)]
+        doubles = [f"{count} members are called '{name}', with the same content" for name, count in _twins(packed, same=True)]
         for entry in packed.infolist():
+            if stat.S_ISLNK(entry.external_attr >> 16):
+                faults.append(f"member '{entry.filename}' is a symbolic link; an FMU holds files and folders only")
             if entry.compress_type not in PACKINGS:
                 faults.append(
                     f"member '{entry.filename}' is packed by method {entry.compress_type}; FMI allows deflate, or none"
                 )
-        damaged = packed.testzip()
-        if damaged is not None:
-            faults.append(f"member '{damaged}' is damaged: its checksum is wrong")
+        try:
+            damaged = packed.testzip()
+            if damaged is not None:
+                faults.append(f"member '{damaged}' is damaged: its checksum is wrong")
+        except (zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+            faults.append(f"it cannot be unpacked: {error}")
     wanted = fmu.library()
     if wanted not in fmu.members:
-        there = sorted({name.split("/")[1] for name in fmu.members if name.startswith("binaries/") and name.count("/") > 1})
+        there = fmu.binary_platforms()
         sources = any(name.startswith("sources/") and name.endswith(".c") for name in fmu.members)
         advice = "; it has C sources: 'fmpy compile' may make one" if sources else ""
         faults.append(f"no binary for this platform: {wanted} is missing; there are {', '.join(there) or 'none'}{advice}")
     if faults:
         return finding(faults[0], *faults[1:MOST])
+    if doubles:
+        return warning(doubles[0], *doubles[1:MOST])
     place = fmu.members.index(DESCRIPTION) + 1
     return passed(f"{len(fmu.members)} members, {DESCRIPTION} is number {place}, {wanted} is there")
+
+
+def _twins(packed: zipfile.ZipFile, same: bool) -> list[tuple[str, int]]:
+    """Return the names of several members, those of equal ones or of different ones, and how many there are."""
+    contents: dict[str, list[tuple[int, int]]] = {}
+    for entry in packed.infolist():
+        contents.setdefault(entry.filename, []).append((entry.CRC, entry.file_size))
+    return [(name, len(found)) for name, found in contents.items() if len(found) > 1 and (len(set(found)) == 1) == same]
 
 
 def validate(subject: FmuUnderTest) -> Verdict:
@@ -58,7 +76,7 @@ def units(subject: FmuUnderTest) -> Verdict:
     real = [variable for variable in subject.variables.values() if variable.real and variable.causality != "independent"]
     bare = [variable.name for variable in real if not variable.unit]
     if bare:
-        return finding(
+        return note(
             f"{len(bare)} of {len(real)} real variables have no unit: {listed_few(bare)}",
             "a dimensionless quantity has the unit 1, defined without base units",
             without_unit=bare,
@@ -80,7 +98,8 @@ def structure(subject: FmuUnderTest) -> Verdict:
         if state is None or isinstance(state, str):
             faults.append(f"'{unknown.variable.name}' is listed as a derivative, but does not say of what")
             continue
-        initial += [v for v in (state, unknown.variable) if v.initial in computed and v not in initial]
+        initial += [v for v in (state, unknown.variable) if v.initial in computed]
+    initial = list({v.name: v for v in initial}.values())
     faults += _gaps("InitialUnknowns", initial, description.initialUnknowns)
     if faults:
         return finding(faults[0], *faults[1:], "masters use these lists to order their calls and to find algebraic loops")
@@ -96,9 +115,10 @@ def structure(subject: FmuUnderTest) -> Verdict:
 
 def _gaps(what: str, expected: list[Any], listed: list[Any]) -> list[str]:
     """Return what is missing from a list of the model structure, and what does not belong there."""
-    names = [unknown.variable.name for unknown in listed]
-    missing = [variable.name for variable in expected if variable.name not in names]
-    surplus = [name for name in names if name not in [variable.name for variable in expected]]
-    twice = [name for name, count in Counter(names).items() if count > 1]
+    counts = Counter(unknown.variable.name for unknown in listed)
+    wanted = {variable.name for variable in expected}
+    missing = [variable.name for variable in expected if variable.name not in counts]
+    surplus = [name for name in counts.elements() if name not in wanted]
+    twice = [name for name, count in counts.items() if count > 1]
     parts = (("lacks", missing), ("should not list", surplus), ("lists more than once", twice))
     return [f"{what} {verb} {listed_few(found)}" for verb, found in parts if found]

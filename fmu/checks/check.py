@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 #: ``fault``: the check itself is broken, which says nothing about the FMU.
 Outcome: TypeAlias = Literal["pass", "finding", "not applicable", "fault"]
+#: How much a finding weighs: what FMI forbids or nobody survives; what masters stumble over; what is a matter of taste.
+Severity: TypeAlias = Literal["error", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class Verdict:
     details: tuple[str, ...] = ()
     #: Numbers for machines.
     data: Mapping[str, Any] = field(default_factory=dict)
+    #: Of a finding.
+    severity: Severity | None = None
 
 
 def passed(summary: str, **data: Any) -> Verdict:
@@ -34,8 +39,18 @@ def passed(summary: str, **data: Any) -> Verdict:
 
 
 def finding(summary: str, *details: str, **data: Any) -> Verdict:
-    """Something is wrong with the FMU."""
-    return Verdict("finding", summary, details, data)
+    """Something is wrong with the FMU: it breaks a rule of FMI, or its process."""
+    return Verdict("finding", summary, details, data, "error")
+
+
+def warning(summary: str, *details: str, **data: Any) -> Verdict:
+    """FMI leaves it open, but a master may stumble over it."""
+    return Verdict("finding", summary, details, data, "warning")
+
+
+def note(summary: str, *details: str, **data: Any) -> Verdict:
+    """It could be better, but breaks nothing."""
+    return Verdict("finding", summary, details, data, "note")
 
 
 def not_applicable(reason: str) -> Verdict:
@@ -71,6 +86,8 @@ class Check:
     leaves_normally: bool = False
     #: Whether freed memory is overwritten, so that its use shows; for Python in the FMU that takes a new interpreter.
     poisoned: bool = False
+    #: Whether the C library watches over the heap, where it can.
+    watched: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,6 +100,7 @@ class Result:
     summary: str
     details: tuple[str, ...]
     data: Mapping[str, Any]
+    severity: Severity | None
     seconds: float
 
 
@@ -98,6 +116,15 @@ class Report:
         """The results that say that something is wrong with the FMU."""
         return tuple(result for result in self.results if result.outcome == "finding")
 
+    def of_severity(self, severity: Severity) -> tuple[Result, ...]:
+        """Return the findings that weigh so much."""
+        return tuple(result for result in self.findings if result.severity == severity)
+
+    @property
+    def errors(self) -> tuple[Result, ...]:
+        """The findings that are errors."""
+        return self.of_severity("error")
+
     @property
     def faults(self) -> tuple[Result, ...]:
         """The checks that failed themselves."""
@@ -112,6 +139,7 @@ class Report:
         return {
             "fmu": dict(self.fmu),
             "findings": len(self.findings),
+            **{f"{severity}s": len(self.of_severity(severity)) for severity in SEVERITIES},
             "checks": [_plain(asdict(result)) for result in self.results],
         }
 

@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 
 from kingpost.fmu.checks.check import Verdict, finding, not_applicable
 from kingpost.fmu.checks.fmu_under_test import FmuUnderTest, Manners
+from kingpost.fmu.checks.heap import watching
 from kingpost.fmu.file.opened import Fmu, open_fmu
 from kingpost.fmu.instance.instance import FmiError, FmuEndedError
 from kingpost.fmu.process.program import hand_over, handed_over, leave, own_output, start_program
@@ -45,7 +46,7 @@ def main() -> None:
     answers = os.fdopen(own_output(), "w", encoding="utf-8")
     for line in sys.stdin:
         request = json.loads(line)
-        if hasattr(os, "fork") and not request["poisoned"]:
+        if hasattr(os, "fork") and not request["poisoned"] and not request["watched"]:
             _opened(request["fmu"], request["interface"])  # read once, not in every process
             answer = _forked(request)
         else:
@@ -160,7 +161,10 @@ def _spawned(request: dict[str, Any]) -> dict[str, Any]:
             "kingpost.fmu.checks.child",
             ONCE,
             str(file),
-            environment={"PYTHONMALLOC": "pymalloc_debug"} if request["poisoned"] else None,
+            environment={
+                **({"PYTHONMALLOC": "pymalloc_debug"} if request["poisoned"] else {}),
+                **(watching() if request["watched"] else {}),
+            },
             stdin=subprocess.DEVNULL,
             stdout=printed,
             stderr=printed,

@@ -101,17 +101,24 @@ class FmuUnderTest:
         self.manners = manners or Manners()
         self.keep = keep
         self.log = Log(self._print)
+        self._trail_file = trail
         self.trail = None if trail is None else Trail(trail)
 
     def note(self, call: str) -> None:
-        """Write down what is under way; the file outlives the process."""
-        if self.trail is not None:
+        """Write down what is under way; the file outlives the process, and an FMU that closes files of others."""
+        if self.trail is None or self._trail_file is None:
+            return
+        try:
+            self.trail(call)
+        except OSError:
+            self.trail = Trail(self._trail_file)
             self.trail(call)
 
     def _print(self, message: Message) -> None:
         """Let messages outlive the process, too, unless there are too many."""
         if self.log.count <= CHATTY or message.status != "ok":
-            os.write(1, f"{message}\n".encode(errors="replace"))
+            with contextlib.suppress(OSError):
+                os.write(1, f"{message}\n".encode(errors="replace"))
 
     @cached_property
     def variables(self) -> dict[str, Variable]:

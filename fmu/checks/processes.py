@@ -75,6 +75,7 @@ class Nursery:
                 "scratch": str(scratch),
                 "leaves_normally": leaves,
                 "poisoned": check.poisoned and request["python_inside"],
+                "watched": check.watched,
                 "sys_path": sys.path,
             }
         )
@@ -87,7 +88,9 @@ class Nursery:
         before = () if verdict is None else (f"before that: {verdict.summary}", *verdict.details)
         details = (*before, *(f"printed: {line}" for line in last_printed(files["printed"])))
         data = {"exit_code": answer["code"], "timed_out": answer["timed_out"], "while": under_way, "reached": reached}
-        return Verdict("finding", f"the process {how} while {under_way}", details, data)
+        # What a check was about to try may not be asked of an FMU; then a crash weighs no more than the check said.
+        severity = "error" if verdict is None or verdict.severity is None else verdict.severity
+        return Verdict("finding", f"the process {how} while {under_way}", details, data, severity)
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
         try:
@@ -108,4 +111,5 @@ def _stored(path: Path) -> tuple[Verdict | None, bool]:
     if not path.is_file():
         return None, False
     record = json.loads(path.read_text(encoding="utf-8"))
-    return Verdict(record["outcome"], record["summary"], tuple(record["details"]), record["data"]), record["final"]
+    final = record.pop("final")
+    return Verdict(**{**record, "details": tuple(record["details"])}), final

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from kingpost.base.errors import FileError, KingpostError, closest, listed
-from kingpost.fmu.checks.check import Check, Report, Result, Verdict, not_applicable
+from kingpost.fmu.checks.check import Check, Report, Result, Verdict, finding, not_applicable
 from kingpost.fmu.checks.processes import Nursery
-from kingpost.fmu.file.opened import FmiKind, Fmu, open_fmu
+from kingpost.fmu.file.opened import FmiKind, Fmu, FmuError, open_fmu
 from kingpost.fmu.running.experiment import experiment
 
 #: Stop time, in s after the start, of an FMU that names none.
@@ -98,6 +98,8 @@ def check_fmu(
     # Whether the FMU starts, and how fast it is, must be known even if nobody asks.
     unasked = [check for check in known if check.name in (START, RUN) and check not in chosen]
     fmu = open_fmu(path, options.interface)
+    if fmu.major == 1:
+        raise FmuError(f"'{fmu.path.name}' is an FMU of FMI 1.0, which can be run but not checked")
     times = experiment(fmu, options.stop_time, options.step, span=SPAN)
     request: dict[str, Any] = {
         "fmu": str(fmu.path),
@@ -111,10 +113,11 @@ def check_fmu(
     results: list[Result] = []
     with tempfile.TemporaryDirectory(prefix="kingpost-check-") as place, nullcontext(nursery) if nursery else Nursery() as home:
         request["folder"] = str(Path(place) / "fmu")
-        obstacle = _obstacle(fmu, Path(request["folder"]))
+        obstacle, damaged = _obstacle(fmu, Path(request["folder"]))
         for check in [*(unasked if any(check.runs for check in chosen) else ()), *chosen]:
             begin = time.perf_counter()
-            verdict = _reason(check, fmu, results, times.t_start, obstacle)
+            verdict = finding(damaged) if damaged and check.name == START else None
+            verdict = verdict or _reason(check, fmu, results, times.t_start, obstacle or damaged)
             if verdict is None:
                 scratch = Path(place) / check.name
                 scratch.mkdir()
@@ -137,15 +140,15 @@ def check_fmu(
     return Report(facts, tuple(results))
 
 
-def _obstacle(fmu: Fmu, folder: Path) -> str:
-    """Unpack an FMU; return why nothing of it can be run, or an empty text."""
-    if fmu.library() not in fmu.members:
-        return "there is no binary for this platform"
+def _obstacle(fmu: Fmu, folder: Path) -> tuple[str, str]:
+    """Unpack an FMU; return why nothing of it can be run here, and why nowhere; empty texts if it can be."""
     try:
         fmu.unpack(folder)
     except FileError as error:
-        return str(error)
-    return ""
+        return "", str(error)
+    if fmu.library() not in fmu.members:
+        return "there is no binary for this platform", ""
+    return "", ""
 
 
 def _learned(check: Check, verdict: Verdict) -> dict[str, Any]:

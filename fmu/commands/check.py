@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: Exit status if something is wrong with the FMU.
 FINDINGS = 8
 WIDTH = 120
-WORDS = {"pass": "pass", "finding": "FINDING", "not applicable": "-", "fault": "FAULT"}
+WORDS = {"pass": "pass", "error": "ERROR", "warning": "warning", "note": "note", "not applicable": "-", "fault": "FAULT"}
 
 
 class FmuCheck(Command):
@@ -28,7 +28,8 @@ class FmuCheck(Command):
 
     Every check runs the FMU in a process of its own; a crash, a hang or an exit is a finding, not the end. Checked are, among
     others, units and model structure, nan and unknown references, exact rollback and serialisation, several instances, folder
-    names, directional derivatives and memory. Exit status 8 if anything is found.
+    names, directional derivatives, memory, and what it does to the process that it runs in. What is found is an error, a
+    warning or a note; exit status 8 if there is an error.
     """
 
     name = "fmu-check"
@@ -47,6 +48,7 @@ class FmuCheck(Command):
         )
         parser.add_argument("--step", type=float, metavar="S", help="communication step in s (default: the FMU's own)")
         parser.add_argument("--instances", type=int, default=100, metavar="N", help="how many instances to make (default: 100)")
+        parser.add_argument("--strict", action="store_true", help="exit status 8 for warnings and notes, too")
         add_kind_argument(parser)
         parser.add_argument("--json", action="store_true", help="print JSON instead of lines")
         parser.set_defaults(refuse=parser.error)
@@ -72,24 +74,25 @@ class FmuCheck(Command):
         if report.faults:
             names = ", ".join(result.name for result in report.faults)
             raise InternalError(f"checks failed themselves: {names}; please report this")
-        return FINDINGS if report.findings else 0
+        return FINDINGS if report.errors or (arguments.strict and report.findings) else 0
 
 
 def show(result: Result) -> None:
     """Print the line of one check, and what a finding has to say beyond that."""
-    print(f"{WORDS[result.outcome]:8}{result.name:20}{result.summary}", flush=True)
+    print(f"{WORDS[result.severity or result.outcome]:8}{result.name:20}{result.summary}", flush=True)
     if result.outcome in ("finding", "fault"):
         for line in result.details:
             print(textwrap.fill(line, WIDTH, initial_indent=" " * 28, subsequent_indent=" " * 30), flush=True)
 
 
 def _sum(report: Report) -> str:
-    counts = {word: sum(result.outcome == word for result in report.results) for word in WORDS}
+    counts = {word: sum((result.severity or result.outcome) == word for result in report.results) for word in WORDS}
+    found = ", ".join(f"{counts[word]} {word}{'' if counts[word] == 1 else 's'}" for word in ("error", "warning", "note"))
     facts = report.fmu
     tool = f", made by {facts['generation_tool']}" if facts["generation_tool"] else ""
     return (
         f"{facts['model']} (FMI {facts['fmi']} {facts['interface']}{tool}): {len(report.results)} checks, "
-        f"{counts['pass']} passed, {counts['finding']} findings, {counts['not applicable']} not applicable"
+        f"{counts['pass']} passed, {found}, {counts['not applicable']} not applicable"
     )
 
 

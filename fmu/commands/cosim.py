@@ -27,16 +27,16 @@ MANY = 12
 class Cosim(Command):
     """Run a coupled system of FMUs and Kingpost models and write its history.
 
-    The system is a TOML file (docs/cosim.md) or an SSP archive. Channels are called component.variable. FMUs that Kingpost did
-    not make run in processes of their own, so that a crash costs no results. If a component fails, gives numbers that are not
-    finite, or the coupling diverges, the run stops and what was computed is kept.
+    The system is a TOML file (docs/cosim.md), an SSP archive, a bare .ssd, or an OspSystemStructure.xml. Channels are called
+    component.variable. FMUs that Kingpost did not make run in processes of their own, so that a crash costs no results. If a
+    component fails, gives numbers that are not finite, or the coupling diverges, the run stops and what was computed is kept.
     """
 
     name = "cosim"
     example = "kingpost cosim system.toml --master gauss-seidel --step 0.01 --t-end 60 --picture system.svg --report"
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("system", type=Path, metavar="SYSTEM.toml|FILE.ssp", help="the system")
+        parser.add_argument("system", type=Path, metavar="SYSTEM.toml|FILE.ssp|FILE.ssd|FILE.xml", help="the system")
         parser.add_argument("--t-end", type=float, metavar="S", help="end time in s")
         parser.add_argument("--step", type=float, metavar="S", help="communication step in s")
         parser.add_argument("--output-step", type=float, metavar="S", help="time between samples in s (default: every step)")
@@ -56,13 +56,10 @@ class Cosim(Command):
         add_result_options(parser, subject="SYSTEM", report="plots", json="run.json, or what --check finds,")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
-        from kingpost.fmu.cosim.description.ssp import open_ssp
-        from kingpost.fmu.cosim.description.system_file import SystemFile, read_system_file
+        from kingpost.fmu.cosim.description.opening import open_system
 
-        if arguments.system.suffix.lower() == ".ssp":
-            with open_ssp(arguments.system) as system:
-                return self._carry_out(SystemFile(arguments.system, system, plugins), arguments)
-        return self._carry_out(read_system_file(arguments.system, plugins), arguments)
+        with open_system(arguments.system, plugins) as file:
+            return self._carry_out(file, arguments)
 
     def _carry_out(self, file: SystemFile, arguments: argparse.Namespace) -> int:
         from kingpost.fmu.cosim.picture import draw_system, save_picture
@@ -155,6 +152,8 @@ def _description(plan: Cosimulation) -> list[tuple[str, str]]:
         for wire in wires:
             change = f" times {wire.factor:g}" if wire.factor != 1 else ""
             change += f" plus {wire.offset:g}" if wire.offset else ""
+            change += ", a summand" if wire.add else ""
+            change += f", with {', '.join(f'{a:g} as {b:g}' for a, b in wire.table)}" if wire.table else ""
             rows.append(("connection", f"{wire.names[0]} -> {wire.names[1]}{change}"))
     rows += [("algebraic loop", str(loop)) for loop in plan.loops] or [("algebraic loop", "none")]
     return rows

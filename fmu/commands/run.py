@@ -33,7 +33,7 @@ class FmuRunner(Command):
     example = "kingpost fmu-run crane.fmu --t-end 20 --set payload=4000 --inputs sea.csv --outputs 'slew.*' --report"
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("fmu", type=Path, metavar="FILE.fmu", help="the FMU, of FMI 2 or 3")
+        parser.add_argument("fmu", type=Path, metavar="FILE.fmu", help="the FMU, of FMI 2 or 3, or 1.0 for co-simulation")
         parser.add_argument("--t-end", type=float, metavar="S", help="end time in s (default: the FMU's own)")
         parser.add_argument("--t-start", type=float, metavar="S", help="start time in s (default: the FMU's own, or 0)")
         parser.add_argument("--step", type=float, metavar="S", help="communication step in s (default: the FMU's own)")

@@ -11,6 +11,7 @@ from kingpost.base.channels import Channel
 from kingpost.fmu.cosim.components.described import Described, Places
 from kingpost.fmu.cosim.masters.interface import Bond, Coupling, Partner
 from kingpost.fmu.cosim.plan import Plan
+from kingpost.fmu.cosim.wiring.wires import Wire
 
 
 class Layout:
@@ -19,7 +20,7 @@ class Layout:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         names = list(plan.components)
-        self.fed = {name: [wire.input for wire in plan.wires if wire.target == name] for name in names}
+        self.fed = {name: list(dict.fromkeys(wire.input for wire in plan.wires if wire.target == name)) for name in names}
         self.given = {name: list(dict.fromkeys(wire.output for wire in plan.wires if wire.source == name)) for name in names}
         recorded = {name: [signal for owner, signal in plan.recorded if owner == name] for name in names}
         self.extra = {name: [signal for signal in recorded[name] if signal not in self.given[name]] for name in names}
@@ -57,14 +58,22 @@ class Layout:
     def coupling(self, partners: Mapping[str, Partner]) -> Coupling:
         """Return what the master gets."""
         plan = self.plan
-        by_input = {wire.names[1]: wire for wire in plan.wires}
-        wires = [by_input[name] for name in self.input_names]
+        outputs = {name: i for i, name in enumerate(self.output_names)}
+        feeding: dict[str, list[Wire]] = {name: [] for name in self.input_names}
+        for wire in plan.wires:
+            feeding[wire.names[1]].append(wire)
+        wires = [group[0] for group in feeding.values()]
         return Coupling(
             tuple(partners.values()), self.u, self.y, self.input_names, self.output_names,
-            np.array([self.output_names.index(wire.names[0]) for wire in wires], dtype=np.intp),
-            np.array([wire.factor for wire in wires], dtype=float), np.array([wire.offset for wire in wires], dtype=float),
+            np.array([outputs[wire.names[0]] for wire in wires], dtype=np.intp),
+            np.array([wire.factor for wire in wires], dtype=float),
+            np.array([sum(wire.offset for wire in group) for group in feeding.values()], dtype=float),
             tuple(partners[name] for name in plan.order), tuple(self._bonds()),
-            np.array([wire.hold for wire in wires], dtype=bool),
+            np.array([any(wire.hold for wire in group) for group in feeding.values()], dtype=bool),
+            tuple(
+                (i, outputs[wire.names[0]], wire.factor) for i, group in enumerate(feeding.values()) for wire in group[1:]
+            ),
+            {i: dict(wire.table) for i, wire in enumerate(wires) if wire.table},
         )  # fmt: skip
 
     def _bonds(self) -> Iterator[Bond]:

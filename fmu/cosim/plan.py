@@ -13,6 +13,7 @@ from kingpost.fmu.cosim.components.fmu import open_component
 from kingpost.fmu.cosim.components.model import open_model
 from kingpost.fmu.cosim.description.system import CosimError, System
 from kingpost.fmu.cosim.masters.interface import Master
+from kingpost.fmu.cosim.slower import steps_together
 from kingpost.fmu.cosim.wiring.graph import Loop, algebraic_loops, stepping_order
 from kingpost.fmu.cosim.wiring.wires import Wire, make_bonds, make_wires
 from kingpost.registry.pluginset import PluginSet
@@ -51,6 +52,7 @@ class Plan:
             except CosimError as error:
                 raise CosimError(str(error), path=("components", component.name, *error.path)) from None
             components[component.name] = opened
+            steps_together(opened, system.step)  # refuses steps that do not fit
         _check_instances(components)
         wires = make_wires(system, components)
         bonds = make_bonds(system, components, wires)
@@ -62,7 +64,8 @@ class Plan:
             )
         names = [component.name for component in system.components]
         order = system.order or stepping_order(names, wires)
-        notes = [f"algebraic loop: {loop}{'' if master.goes_back else _late(master)}" for loop in loops if loop.certain]
+        notes = [*system.notes]
+        notes += [f"algebraic loop: {loop}{'' if master.goes_back else _late(master)}" for loop in loops if loop.certain]
         if system.output_step is not None and master.varies_steps:
             notes.append(f"output_step is not used: '{master.name}' chooses the communication steps, and each is kept")
         else:
@@ -73,7 +76,10 @@ class Plan:
     def connections(self) -> list[dict[str, Any]]:
         """Return all connections as plain data."""
         return [
-            {"from": wire.names[0], "to": wire.names[1], "factor": wire.factor, "offset": wire.offset} for wire in self.wires
+            {"from": wire.names[0], "to": wire.names[1], "factor": wire.factor, "offset": wire.offset}
+            | ({"add": True} if wire.add else {})
+            | ({"table": [list(pair) for pair in wire.table]} if wire.table else {})
+            for wire in self.wires
         ]
 
 

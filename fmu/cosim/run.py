@@ -16,6 +16,7 @@ from kingpost.fmu.cosim.description.system import CosimError, System
 from kingpost.fmu.cosim.layout import Layout
 from kingpost.fmu.cosim.plan import Plan, steps_per_sample
 from kingpost.fmu.cosim.record import make_history
+from kingpost.fmu.cosim.slower import start_component
 from kingpost.fmu.cosim.watch import Watch
 from kingpost.registry.failures import plugin_failure
 from kingpost.registry.pluginset import PluginSet
@@ -127,7 +128,7 @@ class _Run:
     def _start(self) -> None:
         system, plan = self.system, self.plan
         for name, places in self.layout.places():
-            self.running[name] = plan.components[name].start(places, system.t_start, system.t_end)
+            self.running[name] = start_component(plan.components[name], places, system.t_start, system.t_end, system.step)
         self.network = self.layout.coupling(self.running)
         fault = plan.master.fault_of(self.network)
         if fault:

@@ -10,15 +10,17 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from kingpost.base.errors import ExportError, listed
-from kingpost.base.files import write_whole
+from kingpost.base.files import safe_name, write_whole
 from kingpost.fmu.cosim.components.described import Described
 from kingpost.fmu.cosim.components.fmu import FmuComponent
 from kingpost.fmu.cosim.components.model import ModelComponent
-from kingpost.fmu.cosim.description.ssp import ANNOTATION, FMU_TYPE, STRUCTURE
+from kingpost.fmu.cosim.description.ssp.package import STRUCTURE
+from kingpost.fmu.cosim.description.ssp.structure import ANNOTATION, FMU_TYPE, OSP_ANNOTATION
 from kingpost.fmu.cosim.description.system import System
 from kingpost.fmu.cosim.plan import Plan
+from kingpost.fmu.cosim.wiring.wires import Wire
 from kingpost.fmu.export.native.exporter import NativeFmu
-from kingpost.fmu.osp.system_structure import write_osp_system
+from kingpost.fmu.osp.system_structure import OspFunction, write_osp_system
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.exporter import ExportSelection
 
@@ -27,6 +29,7 @@ SPACES = {
     "ssc": "http://ssp-standard.org/SSP1/SystemStructureCommon",
     "ssv": "http://ssp-standard.org/SSP1/SystemStructureParameterValues",
 }
+OSP_SPACE = "http://opensimulationplatform.com/SSP/OSPAnnotations"
 TYPES = {"real": "Real", "integer": "Integer", "boolean": "Boolean"}
 
 
@@ -34,6 +37,11 @@ def write_ssp(system: System, path: str | Path, plugins: PluginSet | None = None
     """Write a system with its FMUs as an SSP 1.0 archive; models become native FMUs (FMI 2). Return its path."""
     path = Path(path)
     plan = Plan.of(system, plugins)
+    sums = [wire.names[1] for wire in plan.wires if wire.add]
+    if sums:
+        raise ExportError(
+            f"SSP has no sums, which feed {listed(dict.fromkeys(sums))}; add the outputs in a component of their own"
+        )
     with tempfile.TemporaryDirectory(prefix="kingpost-ssp-") as place:
         fmus = _gathered(plan, Path(place))
         text = "\n".join(_structure(plan, fmus)) + "\n"
@@ -55,31 +63,59 @@ def write_osp(system: System, folder: str | Path, plugins: PluginSet | None = No
     """
     folder = Path(folder)
     plan = Plan.of(system, plugins)
-    changed = [f"{wire.names[0]} -> {wire.names[1]}" for wire in plan.wires if wire.factor != 1 or wire.offset]
-    if changed:
-        raise ExportError(
-            f"connections with a factor or offset cannot be written for the Open Simulation Platform here: {listed(changed)}; "
-            "give the components the same units and signs"
-        )
+    plain, functions = _functions(plan)
     folder.mkdir(parents=True, exist_ok=True)
     fmus = _gathered(plan, folder)
-    initial = {
-        f"{name}.{key}": float(value)
-        for name, described in plan.components.items()
-        if isinstance(described, FmuComponent)
-        for key, value in described.settings.items()
-        if described.signals[key].kind == "real"
-    }
+    described = {name: entry for name, entry in plan.components.items() if isinstance(entry, FmuComponent)}
+    initial = {f"{name}.{key}": value for name, entry in described.items() for key, value in entry.settings.items()}
+    exchanged = [name for name, entry in described.items() if entry.fmu.interface == "model-exchange"]
+    if exchanged:
+        raise ExportError(f"the Open Simulation Platform has no solver for FMUs for model exchange: {listed(exchanged)}")
+    several = [name for name, value in initial.items() if isinstance(value, list)]
+    if several:
+        raise ExportError(f"arrays cannot be given start values for the Open Simulation Platform: {listed(several)}")
+    steps = {name: entry.step for name, entry in described.items() if entry.step is not None and entry.step > system.step}
     target = folder / "OspSystemStructure.xml"
-    write_osp_system(target, system.step, fmus, [wire.names for wire in plan.wires], initial)
+    write_osp_system(
+        target, system.step, fmus, [wire.names for wire in plain], initial, functions=functions, steps=steps,
+        t_start=system.t_start, t_end=system.t_end,
+    )  # fmt: skip
     return target
+
+
+def _functions(plan: Plan) -> tuple[list[Wire], list[OspFunction]]:
+    """Return the connections that pass values as they are, and functions for the others."""
+    plain: list[Wire] = []
+    functions: list[OspFunction] = []
+    sums: dict[str, list[Wire]] = {}
+    for wire in plan.wires:
+        if wire.add:
+            sums.setdefault(wire.names[1], []).append(wire)
+        elif wire.table:
+            raise ExportError(
+                f"{wire.names[0]} -> {wire.names[1]} replaces values by others, which the Open Simulation Platform cannot"
+            )
+        elif wire.factor == 1 and not wire.offset:
+            plain.append(wire)
+        else:
+            name = f"change {len(functions) + 1}"
+            functions.append(OspFunction(name, (wire.names[0],), wire.names[1], wire.factor, wire.offset))
+    for target, wires in sums.items():
+        if any(wire.factor != 1 or wire.offset for wire in wires):
+            raise ExportError(
+                f"'{target}' is a sum of what has factors or offsets, for which the Open Simulation Platform has no function; "
+                "give the components the same units and signs"
+            )
+        functions.append(OspFunction(f"sum {len(functions) + 1}", tuple(wire.names[0] for wire in wires), target))
+    return plain, functions
 
 
 def _gathered(plan: Plan, folder: Path) -> dict[str, Path]:
     """Put the FMU of every component into a folder: copies, and exports of models; FMUs of one content share a file."""
     fmus: dict[str, Path] = {}
+    taken: set[str] = set()
     for name, described in plan.components.items():
-        target = folder / f"{name.replace('/', '-')}.fmu"
+        target = folder / f"{_unique(safe_name(name).replace(' ', '-'), taken)}.fmu"
         if isinstance(described, ModelComponent):
             needed = {output for owner, output in plan.recorded if owner == name}
             needed |= {wire.output for wire in plan.wires if wire.source == name}
@@ -88,6 +124,16 @@ def _gathered(plan: Plan, folder: Path) -> dict[str, Path]:
             shutil.copyfile(described.fmu.path, target)
         fmus[name] = target
     return fmus
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """Return a name that nobody has, whatever case a file system sees, and note it."""
+    number, found = 1, name
+    while found.lower() in taken:
+        number += 1
+        found = f"{name}-{number}"
+    taken.add(found.lower())
+    return found
 
 
 def _structure(plan: Plan, fmus: Mapping[str, Path]) -> Iterator[str]:
@@ -106,21 +152,53 @@ def _structure(plan: Plan, fmus: Mapping[str, Path]) -> Iterator[str]:
             places = {"startElement": wire.source, "startConnector": wire.output}
             places |= {"endElement": wire.target, "endConnector": wire.input}
             ends = " ".join(f"{word}={quoteattr(text)}" for word, text in places.items())
-            if wire.factor == 1 and not wire.offset:
-                yield f"      <ssd:Connection {ends}/>"
-            else:
-                # Ours is the whole way from one number to the other, whatever the units.
-                yield f'      <ssd:Connection {ends} suppressUnitConversion="true">'
-                yield f'        <ssc:LinearTransformation factor="{wire.factor!r}" offset="{wire.offset!r}"/>'
-                yield "      </ssd:Connection>"
+            inner = []
+            if wire.table:
+                inner.append(_table(wire, plan.components[wire.source].signals[wire.output].kind))
+            elif wire.factor != 1 or wire.offset:
+                inner.append(f'<ssc:LinearTransformation factor="{wire.factor!r}" offset="{wire.offset!r}"/>')
+            # Ours is the whole way from one number to the other, whatever the units.
+            raw = ' suppressUnitConversion="true"' if inner else ""
+            if wire.hold:
+                inner.append(_annotations({ANNOTATION: '<connection hold="true"/>'}))
+            yield f"      <ssd:Connection {ends}{raw}>{''.join(inner)}</ssd:Connection>"
         yield "    </ssd:Connections>"
     yield "  </ssd:System>"
+    yield from _units(plan)
     yield f'  <ssd:DefaultExperiment startTime="{system.t_start!r}" stopTime="{system.t_end!r}">'
-    yield f'    <ssd:Annotations><ssc:Annotation type="{ANNOTATION}">'
-    yield f'      <run step="{system.step!r}" master={quoteattr(_master(plan))}/>'
-    yield "    </ssc:Annotation></ssd:Annotations>"
+    run = f'<run step="{system.step!r}" master={quoteattr(_master(plan))}/>'
+    yield f"    {_annotations({ANNOTATION: run})}"
     yield "  </ssd:DefaultExperiment>"
     yield "</ssd:SystemStructureDescription>"
+
+
+def _annotations(texts: Mapping[str, str]) -> str:
+    entries = "".join(f'<ssc:Annotation type="{kind}">{text}</ssc:Annotation>' for kind, text in texts.items())
+    return f"<ssd:Annotations>{entries}</ssd:Annotations>"
+
+
+def _units(plan: Plan) -> Iterator[str]:
+    """Yield the definitions of all units that connectors have; a name that nobody defines has none."""
+    ends = [(wire.source, wire.output) for wire in plan.wires] + [(wire.target, wire.input) for wire in plan.wires]
+    signals = [plan.components[name].signals[label] for name, label in ends]
+    units = {signal.unit: signal.dimension for signal in signals if signal.unit and signal.dimension is not None}
+    if units:
+        yield "  <ssd:Units>"
+        for name, unit in sorted(units.items()):
+            powers = "".join(f' {base}="{power}"' for base, power in unit.exponents.items())
+            scale = f'factor="{unit.factor!r}" offset="{unit.offset!r}"'
+            yield f"    <ssc:Unit name={quoteattr(name)}><ssc:BaseUnit{powers} {scale}/></ssc:Unit>"
+        yield "  </ssd:Units>"
+
+
+def _table(wire: Wire, kind: str) -> str:
+    if wire.factor != 1 or wire.offset:
+        raise ExportError(f"{wire.names[0]} -> {wire.names[1]} has a table and a factor or offset; SSP takes one of them")
+    words = ("false", "true")
+    pairs = [(words[bool(a)], words[bool(b)]) if kind == "boolean" else (f"{a:.0f}", f"{b:.0f}") for a, b in wire.table]
+    name = "BooleanMappingTransformation" if kind == "boolean" else "IntegerMappingTransformation"
+    entries = "".join(f'<ssc:MapEntry source="{a}" target="{b}"/>' for a, b in pairs)
+    return f"<ssc:{name}>{entries}</ssc:{name}>"
 
 
 def _master(plan: Plan) -> str:
@@ -134,7 +212,9 @@ def _word(value: object) -> str:
 
 
 def _element(plan: Plan, name: str, described: Described, fmu: Path) -> Iterator[str]:
-    yield f'      <ssd:Component name={quoteattr(name)} type="{FMU_TYPE}" source={quoteattr(f"resources/{fmu.name}")}>'
+    exchanged = isinstance(described, FmuComponent) and described.fmu.interface == "model-exchange"
+    kind = ' implementation="ModelExchange"' if exchanged else ""
+    yield f'      <ssd:Component name={quoteattr(name)} type="{FMU_TYPE}" source={quoteattr(f"resources/{fmu.name}")}{kind}>'
     yield "        <ssd:Connectors>"
     used = {wire.output for wire in plan.wires if wire.source == name} | {
         wire.input for wire in plan.wires if wire.target == name
@@ -154,8 +234,16 @@ def _element(plan: Plan, name: str, described: Described, fmu: Path) -> Iterator
         yield '          <ssv:ParameterSet version="1.0" name="start values"><ssv:Parameters>'
         for key, value in settings.items():
             kind = TYPES[described.signals[key].kind] if key in described.signals else "String"
+            if isinstance(value, list):
+                raise ExportError(f"'{name}.{key}' is an array, and SSP 1.0 has no start values for arrays")
             written = f"<ssv:{kind} value={quoteattr(_word(value))}/>"
             yield f"            <ssv:Parameter name={quoteattr(key)}>{written}</ssv:Parameter>"
         yield "          </ssv:Parameters></ssv:ParameterSet>"
         yield "        </ssd:ParameterValues></ssd:ParameterBinding></ssd:ParameterBindings>"
+    step = described.step if isinstance(described, FmuComponent) else None
+    if step is not None:
+        notes = {ANNOTATION: f'<component step="{step!r}"/>'}
+        if step > plan.system.step:
+            notes[OSP_ANNOTATION] = f'<osp:StepSizeHint xmlns:osp="{OSP_SPACE}" value="{step!r}"/>'
+        yield f"        {_annotations(notes)}"
     yield "      </ssd:Component>"

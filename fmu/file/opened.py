@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import hashlib
 import lzma
 import zipfile
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, TypeAlias
-from xml.etree import ElementTree
 
 from kingpost.base.errors import FileError, KingpostError, MechanismError, listed
 from kingpost.base.record_form import FORM, Each, fault_of
-from kingpost.base.text_files import parse_json
+from kingpost.base.text_files import is_dir, is_file, parse_json
 from kingpost.fmu.file.archive_limits import check_limits
+from kingpost.fmu.file.head import Head, read_head
 
 FmiKind: TypeAlias = Literal["co-simulation", "model-exchange"]
 DESCRIPTION = "modelDescription.xml"
@@ -34,8 +37,6 @@ DAMAGED: tuple[type[Exception], ...] = (
     OverflowError,
     MemoryError,
 )
-#: What parsing XML can end in: not well-formed, or in an encoding that Python does not know.
-NO_XML = (ElementTree.ParseError, LookupError, ValueError)
 _PLACE = {"position?": [object], "rotation?": [object]}
 #: What of the annotation is read again: as in the record of a run, and of the definition of the machine what ports are made of.
 ANNOTATION_FORM = {
@@ -75,11 +76,13 @@ class Fmu:
     members: tuple[str, ...]
     #: The content of resources/kingpost.json; its channels by name.
     annotation: Mapping[str, Any]
+    #: Variables of FMI 1.0 that are the negative of the one whose reference they share.
+    negated: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
     @property
     def major(self) -> int:
-        """The FMI version, 2 or 3."""
+        """The FMI version, 1, 2 or 3."""
         return int(self.description.fmiVersion.split(".")[0])
 
     @property
@@ -112,15 +115,29 @@ class Fmu:
         """Return where the binary for this platform must be inside the archive."""
         import fmpy
 
-        folder = fmpy.platform if self.major == 2 else fmpy.platform_tuple
+        folder = fmpy.platform_tuple if self.major == 3 else fmpy.platform
         return f"binaries/{folder}/{self.identifier}{fmpy.sharedLibraryExtension}"
 
     def missing_binary(self) -> str:
         """Return that there is no binary for this platform, and which there are, or an empty text."""
         if self.library() in self.members:
             return ""
-        there = sorted({name.split("/")[1] for name in self.members if name.startswith("binaries/") and name.count("/") > 1})
-        return f"'{self.path.name}' has no binary for this platform ({self.library()}); it has {listed(there)}"
+        there = self.binary_platforms()
+        others = f"it has some for {listed(there)}" if there else "it has none at all"
+        return f"'{self.path.name}' has no binary for this platform ({self.library()}); {others}"
+
+    def binary_platforms(self) -> list[str]:
+        """Return the platforms for which there are binaries; a folder with nothing in it holds none."""
+        parts = [name.split("/") for name in self.members if name.startswith("binaries/") and not name.endswith("/")]
+        return sorted({words[1] for words in parts if len(words) > 2})
+
+    def reduced(self, names: Iterable[str]) -> Fmu:
+        """Return the same FMU with these variables alone, for a process that uses no others and need not read the file."""
+        wanted = set(names)
+        kept = copy.copy(self.description)
+        kept.modelVariables = [variable for variable in self.description.modelVariables if variable.name in wanted]
+        kept.outputs, kept.derivatives, kept.initialUnknowns, kept.eventIndicators, kept.clockedStates = ([] for _ in range(5))
+        return replace(self, description=kept)
 
     def unpack(self, folder: Path) -> Path:
         """Unpack what can be unpacked safely into ``folder`` and return it."""
@@ -139,26 +156,18 @@ def open_fmu(path: str | Path, interface: FmiKind | None = None) -> Fmu:
     Raises
     ------
     FileError
-        If there is no such file, or it cannot be understood as an FMU of version 2 or 3.
+        If there is no such file, or it cannot be understood as an FMU of version 1, 2 or 3.
     FmuError
         If it lacks the interface asked for.
 
     """
     path = Path(path)
     members, description, annotation = _read(path)
-    root = _parsed(path, description)
-    version = root.get("fmiVersion") or ""
-    if version.split(".")[0] not in ("2", "3"):
-        raise FileError(
-            f"'{path}' is an FMU of version '{version}'; FMI 2.0 and 3.0 are understood. Export it anew from its tool"
-        )
-    capabilities: dict[FmiKind, Mapping[str, str]] = {}
-    for kind, element in ELEMENTS.items():
-        found = root.find(element)
-        if found is not None:
-            capabilities[kind] = dict(found.attrib)
-    if not capabilities:
-        raise FileError(f"'{path}' offers neither co-simulation nor model exchange; nothing here can drive it")
+    try:
+        head = read_head(description)
+    except ValueError as error:
+        raise FileError(f"'{path}': {DESCRIPTION} is not XML: {error}") from None
+    capabilities = _interfaces(path, head)
     if interface is not None and interface not in capabilities:
         raise FmuError(f"'{path}' does not offer {interface}; it offers {listed(capabilities)}")
     notes: tuple[str, ...] = ()
@@ -177,6 +186,7 @@ def open_fmu(path: str | Path, interface: FmiKind | None = None) -> Fmu:
         chosen,
         members,
         record,
+        head.negated,
         notes,
     )
 
@@ -201,8 +211,8 @@ def path_fault(name: str) -> str:
 
 
 def _read(path: Path) -> tuple[tuple[str, ...], bytes, bytes | None]:
-    if not path.is_file():
-        what = "is a folder, not a file" if path.is_dir() else "does not exist"
+    if not is_file(path):
+        what = "is a folder, not a file" if is_dir(path) else "does not exist"
         raise FileError(f"'{path}' {what}; give the path of an .fmu file")
     try:
         with zipfile.ZipFile(path) as archive:
@@ -218,22 +228,59 @@ def _read(path: Path) -> tuple[tuple[str, ...], bytes, bytes | None]:
         raise FileError(f"'{path}' cannot be read: {error}") from None
 
 
-def _parsed(path: Path, description: bytes) -> ElementTree.Element:
-    try:
-        return ElementTree.fromstring(description)
-    except NO_XML as error:
-        raise FileError(f"'{path}': {DESCRIPTION} is not XML: {error}") from None
+def _interfaces(path: Path, head: Head) -> dict[FmiKind, Mapping[str, str]]:
+    """Return what a description says of each interface."""
+    major = head.version.split(".")[0]
+    if major not in ("1", "2", "3"):
+        raise FileError(
+            f"'{path}' is an FMU of version '{head.version}'; FMI 1.0, 2.0 and 3.0 are understood. Export it anew from its tool"
+        )
+    if major == "1":
+        return {"co-simulation": _slave(path, head)}
+    found: dict[FmiKind, Mapping[str, str]] = {
+        kind: head.found[element] for kind, element in ELEMENTS.items() if element in head.found
+    }
+    if not found:
+        raise FileError(f"'{path}' offers neither co-simulation nor model exchange; nothing here can drive it")
+    return found
+
+
+def _slave(path: Path, head: Head) -> Mapping[str, str]:
+    """Return what an FMU of FMI 1.0 says of co-simulation."""
+    if "Implementation/CoSimulation_StandAlone" not in head.found:
+        by_tool = "Implementation/CoSimulation_Tool" in head.found
+        what = "co-simulation with a tool that it starts itself" if by_tool else "model exchange"
+        raise FileError(
+            f"'{path}' is an FMU of version '1.0' for {what}; of FMI 1.0 only stand-alone co-simulation is understood. "
+            "Export it anew from its tool, as FMI 2.0 or 3.0"
+        )
+    flags = head.found.get("Implementation/CoSimulation_StandAlone/Capabilities", {})
+    return {**flags, "modelIdentifier": head.root.get("modelIdentifier", "")}
 
 
 def _described(path: Path) -> Any:
     from fmpy.model_description import ValidationError, read_model_description
 
     try:
-        return read_model_description(str(path), validate=False)
+        with without_collection():
+            description = read_model_description(str(path), validate=False)
     except ValidationError as error:
         raise FileError(f"'{path}': {DESCRIPTION} cannot be understood: {'; '.join(error.problems)}") from None
     except Exception as error:  # whatever fmpy meets in a description that breaks the rules
         raise FileError(f"'{path}': {DESCRIPTION} cannot be understood: {type(error).__name__}: {error}") from None
+    return description
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Hold Python's search for garbage back: among objects that all stay, it would go through them again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _annotation(content: bytes) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from kingpost.base.errors import closest, listed
-from kingpost.fmu.file.opened import Fmu, FmuError
+from kingpost.fmu.file.opened import Fmu, FmuError, without_collection
 
 REALS = ("Real", "Float32", "Float64")
 INTEGERS = ("Integer", "Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64", "Enumeration")
@@ -31,6 +31,8 @@ class Variable:
     elements: int
     labels: tuple[str, ...]
     unit: str | None
+    #: Whether the FMU holds its negative (an alias in FMI 1.0).
+    negated: bool = False
 
     @property
     def real(self) -> bool:
@@ -122,21 +124,23 @@ def _whole(word: Any) -> int:
 
 def variables_of(fmu: Fmu) -> dict[str, Variable]:
     """Return all variables by name, in the order of the description."""
-    return {declared.name: _variable(declared, fmu.major) for declared in fmu.description.modelVariables}
+    with without_collection():
+        return {declared.name: _variable(declared, fmu) for declared in fmu.description.modelVariables}
 
 
-def _variable(declared: Any, major: int) -> Variable:
-    shape = tuple(declared.shape or ())
-    access = declared.type
+def _variable(declared: Any, fmu: Fmu) -> Variable:
+    name, access, unit = declared.name, declared.type, declared.unit
     if access == "Enumeration":
-        access = "Integer" if major == 2 else "Int64"
-    unit = declared.unit
+        access = "Int64" if fmu.major == 3 else "Integer"
     if unit is None and declared.declaredType is not None:
         unit = declared.declaredType.unit
+    negated = name in fmu.negated
+    if not declared.shape:
+        return Variable(name, int(declared.valueReference), access, declared, 1, (name,), unit, negated)
     # Counted from 1, as in Modelica, where such names come from.
-    places = itertools.product(*(range(1, size + 1) for size in shape))
-    labels = tuple(f"{declared.name}[{','.join(map(str, place))}]" for place in places) if shape else (declared.name,)
-    return Variable(declared.name, int(declared.valueReference), access, declared, math.prod(shape), labels, unit)
+    places = itertools.product(*(range(1, size + 1) for size in declared.shape))
+    labels = tuple(f"{name}[{','.join(map(str, place))}]" for place in places)
+    return Variable(name, int(declared.valueReference), access, declared, math.prod(declared.shape), labels, unit)
 
 
 def recorded(variables: Mapping[str, Variable], patterns: Sequence[str] | None) -> list[Variable]:
@@ -151,24 +155,27 @@ def recorded(variables: Mapping[str, Variable], patterns: Sequence[str] | None) 
             "the FMU has no outputs and no local variables to record; name others as outputs, for example "
             f"'{next(iter(numeric), 'NAME')}'"
         )
-    chosen = []
+    found: dict[str, Variable] = {}
     for pattern in patterns:
-        matching = [variable for name, variable in numeric.items() if name == pattern or fnmatchcase(name, pattern)]
+        matching = {name: variable for name, variable in numeric.items() if name == pattern or fnmatchcase(name, pattern)}
         if not matching:
             if pattern in variables:
                 raise FmuError(f"variable '{pattern}' is a {variables[pattern].declared.type} and cannot be recorded")
             raise FmuError(f"no variable matches '{pattern}'{closest(pattern, numeric)} {_shown('Variables', numeric)}")
-        chosen += [variable for variable in matching if variable not in chosen]
-    return chosen
+        found |= matching
+    return list(found.values())
 
 
 def settable(variable: Variable) -> bool:
     """Say whether a user can give the start value."""
-    return variable.causality == "input" or (
-        variable.variability != "constant"
-        and variable.causality != "structuralParameter"
-        and variable.declared.initial in ("exact", "approx")
-    )
+    declared = variable.declared
+    if declared.causality == "input":
+        return True
+    if declared.variability == "constant" or declared.causality in ("structuralParameter", "independent"):
+        return False
+    if declared.initial is None:  # FMI 1.0, where what has a start value can be given another
+        return declared.start is not None
+    return declared.initial in ("exact", "approx")
 
 
 def start_settings(variables: Mapping[str, Variable], settings: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -1,10 +1,11 @@
-"""One instance of an FMU, of FMI 2 or FMI 3, driven through fmpy: the same calls for both, every status looked at."""
+"""One instance of an FMU, driven through fmpy: the same calls for every version of FMI, every status looked at."""
 
 from __future__ import annotations
 
 import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -101,8 +102,7 @@ class Instance(ABC):
         try:
             self._instantiate(logging_on)
         except Exception as error:
-            told = "; ".join(self.log.last(1))
-            raise FmiError(f"the FMU did not instantiate{f'; it said: {told}' if told else ''}") from error
+            raise FmiError("the FMU did not instantiate") from error
 
     @abstractmethod
     def _load(self, **arguments: Any) -> Any:
@@ -171,13 +171,25 @@ class Instance(ABC):
     def set(self, variable: Variable, values: Sequence[Any]) -> None:
         """Set one variable."""
         setter = getattr(self.raw, f"set{variable.access}")
-        self.call(f"setting '{variable.name}'", setter, [variable.reference], list(values))
+        held = [negative(value) for value in values] if variable.negated else list(values)
+        self.call(f"setting '{variable.name}'", setter, [variable.reference], held)
 
     def get(self, variable: Variable) -> list[Any]:
         """Return the values of one variable."""
         getter = getattr(self.raw, f"get{variable.access}")
-        sizes = () if self.fmu.major == 2 else (variable.elements,)
-        return list(self.call(f"getting '{variable.name}'", getter, [variable.reference], *sizes))
+        sizes = (variable.elements,) if self.fmu.major == 3 else ()
+        values = list(self.call(f"getting '{variable.name}'", getter, [variable.reference], *sizes))
+        return [negative(value) for value in values] if variable.negated else values
+
+    def function(self, name: str) -> Any:
+        """Return a function of the library by its name without prefix, such as ``"DoStep"``; ctypes checks no arguments."""
+        prefix = f"{self.fmu.identifier}_fmi" if self.fmu.major == 1 else f"fmi{self.fmu.major}"
+        return self.raw.dll[f"{prefix}{name}"]
+
+    @cached_property
+    def handle(self) -> ctypes.c_void_p:
+        """The instance as a pointer that ctypes passes without a look at it."""
+        return ctypes.c_void_p(address(self.raw.component))
 
     def feed(self, inputs: Feed, values: FloatArray) -> None:
         """Give inputs the values that they have from now on."""
@@ -246,6 +258,16 @@ class Instance(ABC):
         return np.array(values, dtype=float)
 
 
+def address(component: Any) -> int | None:
+    """Return where an instance is in memory."""
+    return component if isinstance(component, int) else ctypes.cast(component, ctypes.c_void_p).value
+
+
+def negative(value: Any) -> Any:
+    """Return what a negated alias is while the variable behind it has ``value``."""
+    return not value if isinstance(value, bool) else -value
+
+
 class CoSimulation(Instance):
     """An FMU with its own solver."""
 
@@ -264,12 +286,13 @@ class CoSimulation(Instance):
             try:
                 self.call(what, self.raw.doStep, t, h, int(forward))
             except FmiError as error:
-                if error.status == DISCARD and self._asked_to_end():
+                if error.status == DISCARD and self.asked_to_end():
                     raise FmuEndedError(self.call("asking why", self.raw.getRealStatus, fmi2.fmi2LastSuccessfulTime)) from None
                 raise
         self.time = t + h
 
-    def _asked_to_end(self) -> bool:
+    def asked_to_end(self) -> bool:
+        """Say whether a step that was discarded is the FMU's wish to end the simulation."""
         try:
             return bool(self.call("asking why", self.raw.getBooleanStatus, fmi2.fmi2Terminated))
         except FmiError:
@@ -292,9 +315,12 @@ class Feed:
             kind = C_TYPES.get(access, ctypes.c_int if major == 2 else ctypes.c_bool)
             references = (ctypes.c_uint * len(members))(*(variables[i].reference for i in members))
             values = (kind * len(places))()
-            sizes = (len(members), values) if major == 2 else (len(members), values, len(places))
+            # fmpy knows the booleans of FMI 1.0 as letters.
+            passed = ctypes.cast(values, ctypes.POINTER(ctypes.c_char)) if (major, access) == (1, "Boolean") else values
+            sizes = (len(members), passed, len(places)) if major == 3 else (len(members), passed)
             getter, setter = (getattr(instance.raw, f"fmi{major}{verb}{access}") for verb in ("Get", "Set"))
             self._groups.append((getter, setter, references, sizes, np.frombuffer(values, dtype=kind), places))
+        self._negated = Negation(variables)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -305,13 +331,36 @@ class Feed:
         for getter, _, references, sizes, values, places in self._groups:
             self._instance.call("reading outputs", getter, self._instance.raw.component, references, *sizes)
             row[places] = values
-        return row
+        return self._negated(row)
 
     def write(self, row: FloatArray) -> None:
         """Set all variables."""
+        row = self._negated(row)
         for _, setter, references, sizes, values, places in self._groups:
             values[:] = row[places]
             self._instance.call("setting inputs", setter, self._instance.raw.component, references, *sizes)
+
+
+class Negation:
+    """Turns a row of values into what the FMU holds of them, and back: negated aliases of FMI 1.0 have the other sign.
+
+    A variable has as many values in the row as it has elements, or one with ``one_each``.
+    """
+
+    def __init__(self, variables: Sequence[Variable], one_each: bool = False) -> None:
+        owners = [variable for variable in variables for _ in (variable.labels[:1] if one_each else variable.labels)]
+        self._numbers = np.flatnonzero([owner.negated and owner.declared.type != "Boolean" for owner in owners])
+        self._booleans = np.flatnonzero([owner.negated and owner.declared.type == "Boolean" for owner in owners])
+        self.needed = bool(len(self._numbers) or len(self._booleans))
+
+    def __call__(self, row: FloatArray) -> FloatArray:
+        """Return the other side of a row."""
+        if not self.needed:
+            return row
+        other = row.copy()
+        other[self._numbers] = -row[self._numbers]
+        other[self._booleans] = 1 - row[self._booleans]
+        return other
 
 
 def _load_fault(error: Exception) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import math
 import struct
+from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from fmpy.simulation import ForwardEuler
 
 from kingpost.base.arrays import FloatArray
 from kingpost.fmu.file.opened import Fmu
+from kingpost.fmu.instance.fmi1 import CoSimulation1
 from kingpost.fmu.instance.instance import CoSimulation, Feed, FmiError, FmuEndedError, Instance
 from kingpost.fmu.instance.solvers import SolverName
 
@@ -23,6 +26,8 @@ TOLERANCE = 1e-6
 ROUNDS = 100
 #: Events in one step after which a run is taken to stand still.
 MOST_EVENTS = 10_000
+#: Steps of the solver, each of which the FMU is told of, after which one communication step is taken to have no end.
+MOST_ROUNDS = 1_000_000
 #: Times closer than this part of a step are the same time.
 SAME = 1e-9
 
@@ -41,6 +46,8 @@ class ModelExchange(Instance):
         self.restart = restart
         self.t_span = t_span
         self.tolerance = TOLERANCE
+        self._stop = math.inf
+        self._inputs = Inputs()
         self._solver: Any = None
         self._next_event: float | None = None
         super().__init__(*arguments, **options)
@@ -53,6 +60,7 @@ class ModelExchange(Instance):
     ) -> None:
         """Set start values and enter initialisation mode; the tolerance is also the solver's."""
         self.tolerance = tolerance or TOLERANCE
+        self._stop = math.inf if t_stop is None else t_stop
         super().enter_initialization(t_start, t_stop, tolerance, settings)
 
     def exit_initialization(self) -> None:
@@ -61,34 +69,47 @@ class ModelExchange(Instance):
         self._update_discrete_states()
         self.call("entering continuous-time mode", self.raw.enterContinuousTimeMode)
         self._solver = self._make_solver()
+        self._limit_solver()
 
     def step(self, t: float, h: float) -> None:
         """Integrate over a step, from event to event."""
         end = t + h
         if self.restart:
-            self._solver.reset(t)
-        events = 0
+            self._reset_solver(t)
+        events = rounds = 0
         while end - t > SAME * h:
-            at_event = self._next_event is not None and self._next_event <= end + SAME * h
-            target = end if not at_event or self._next_event is None else min(max(self._next_event, t), end)
+            due = self._next_event is not None and self._next_event <= end + SAME * h
+            target = end if not due or self._next_event is None else min(max(self._next_event, t), end)
             state_event = False
-            if target > t:
+            if target - t > SAME * h:
                 state_event, _, t = self.call(f"integrating from t = {t!r} s to {target!r} s", self._solver.step, t, target)
+            else:
+                t = target
+            self.time = t
             self.call("setting the time", self.raw.setTime, t)
-            at_event = at_event and abs(t - target) <= SAME * h
-            if state_event or self._step_completed() or at_event:
+            self._inputs.apply(t)
+            if self._step_completed() or state_event or (due and abs(t - target) <= SAME * h):
                 events += 1
-                if events > MOST_EVENTS:
-                    raise FmiError(f"more than {MOST_EVENTS} events up to t = {t:g} s in a step of {h:g} s")
                 self._event(t)
-        self.time = t
+            rounds += 1
+            if events > MOST_EVENTS or rounds > MOST_ROUNDS:
+                what = f"{MOST_EVENTS} events" if events > MOST_EVENTS else f"{MOST_ROUNDS} steps of the solver"
+                raise FmiError(f"more than {what} up to t = {t:g} s in a step of {h:g} s")
+
+    def follow(self, inputs: Callable[[float], None] | None) -> None:
+        """Let ``inputs`` set the continuous inputs of any time from now on; None: they stay as they are."""
+        self._inputs.follow = inputs
+
+    def jump(self, write: Callable[[], None]) -> None:
+        """Let ``write`` give inputs other values: an event, for the FMU and for the solver."""
+        self.call("entering event mode", self.raw.enterEventMode)
+        write()
+        self._leave_event_mode(self.time)
 
     def feed(self, inputs: Feed, values: FloatArray) -> None:
         """Give inputs new values; a jump is an event, for the FMU and for the solver."""
         if len(inputs) and not np.array_equal(inputs.read(), values):
-            self.call("entering event mode", self.raw.enterEventMode)
-            inputs.write(values)
-            self._leave_event_mode(self.time)
+            self.jump(lambda: inputs.write(values))
 
     def save(self) -> Any:
         """Return the state of the FMU, and what is known about it here."""
@@ -99,7 +120,7 @@ class ModelExchange(Instance):
         super().restore(state[0])
         _, self.time, self._next_event = state
         self.call("setting the time", self.raw.setTime, self.time)
-        self._solver.reset(self.time)
+        self._reset_solver(self.time)
 
     def forget(self, state: Any) -> None:
         """Free a state."""
@@ -129,11 +150,16 @@ class ModelExchange(Instance):
         """How many continuous states there are."""
         return int(self.fmu.description.numberOfContinuousStates)
 
-    def _step_completed(self) -> bool:
+    @cached_property
+    def _wants_steps(self) -> bool:
+        """Whether the FMU wants to be told of every step of the solver; each may be an event."""
         flags = self.fmu.capabilities["model-exchange"]
-        skip = flags.get("completedIntegratorStepNotNeeded") in ("true", "1")  # FMI 2
-        needed = flags.get("needsCompletedIntegratorStep", "true" if self.fmu.major == 2 else "false") in ("true", "1")
-        if skip or not needed:
+        if self.fmu.major == 2:
+            return flags.get("completedIntegratorStepNotNeeded") not in ("true", "1")
+        return flags.get("needsCompletedIntegratorStep") in ("true", "1")
+
+    def _step_completed(self) -> bool:
+        if not self._wants_steps:
             return False
         event, ended = self.call("completing an integrator step", self.raw.completedIntegratorStep)
         if ended:
@@ -147,7 +173,18 @@ class ModelExchange(Instance):
     def _leave_event_mode(self, t: float) -> None:
         self._update_discrete_states()
         self.call("entering continuous-time mode", self.raw.enterContinuousTimeMode)
+        self._reset_solver(t)
+
+    def _reset_solver(self, t: float) -> None:
+        self.time = t
         self._solver.reset(t)
+        self._limit_solver()
+
+    def _limit_solver(self) -> None:
+        """Ask for no rates beyond the stop time, which FMI forbids, nor beyond the next event."""
+        limits = [limit for limit in (self._stop, self._next_event) if limit is not None and limit > self.time]
+        if self.solver_name == "CVode" and limits:
+            self._solver.stop_at(min(limits))
 
     def _update_discrete_states(self) -> None:
         update = self.raw.newDiscreteStates if self.fmu.major == 2 else self.raw.updateDiscreteStates
@@ -169,7 +206,7 @@ class ModelExchange(Instance):
             "set_x": raw.setContinuousStates,
             "get_dx": raw.getDerivatives if self.fmu.major == 2 else raw.getContinuousStateDerivatives,
             "get_z": raw.getEventIndicators,
-            "input": _Held(),
+            "input": self._inputs,
         }
         if self.solver_name == "Euler":
             return ForwardEuler(**arguments)
@@ -181,16 +218,20 @@ class ModelExchange(Instance):
             startTime=self.time,
             maxStep=self.t_span / 50,
             relativeTolerance=self.tolerance,
-            maxNumSteps=20_000,
+            singly=self._wants_steps,
             **arguments,
         )
 
 
-class _Held:
-    """Inputs that stay as they are over a step, in the form that fmpy's solvers expect."""
+class Inputs:
+    """Inputs between communication points, in the form that fmpy's solvers expect: they stay, or follow something."""
+
+    follow: Callable[[float], None] | None = None
 
     def apply(self, time: float) -> None:
-        """Change nothing."""
+        """Give them their values at a time."""
+        if self.follow is not None:
+            self.follow(time)
 
 
 def _pointer(values: FloatArray) -> Any:
@@ -202,5 +243,5 @@ def make_instance(
 ) -> Instance:
     """Return an instance for the interface that ``fmu`` is used by; solver, restart and t_span are for model exchange."""
     if fmu.interface == "co-simulation":
-        return CoSimulation(fmu, folder, **options)
+        return (CoSimulation1 if fmu.major == 1 else CoSimulation)(fmu, folder, **options)
     return ModelExchange(fmu, folder, solver=solver, restart=restart, t_span=t_span, **options)

@@ -191,8 +191,9 @@ def _units(interface: Interface) -> Iterable[str]:
             yield f"    {_tag('Unit', name=unit.name)}"
             continue
         exponents = {base: str(exponent) for base, exponent in unit.exponents.items()}
-        factor = {} if unit.factor == 1.0 else {"factor": repr(unit.factor)}
-        yield f"    {_opened('Unit', name=unit.name)}{_tag('BaseUnit', **exponents, **factor)}</Unit>"
+        scale = {} if unit.factor == 1.0 else {"factor": repr(unit.factor)}
+        scale |= {"offset": repr(unit.offset)} if unit.offset else {}
+        yield f"    {_opened('Unit', name=unit.name)}{_tag('BaseUnit', **exponents, **scale)}</Unit>"
     yield "  </UnitDefinitions>"
 
 

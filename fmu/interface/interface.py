@@ -19,7 +19,7 @@ import numpy as np
 from kingpost.base.channels import Channel
 from kingpost.base.errors import ExportError, closest, listed
 from kingpost.base.formulas import Expression, evaluate
-from kingpost.fmu.interface.units import Unit, parse_unit
+from kingpost.base.units import Unit, parse_unit
 from kingpost.kernel.kernel import Evaluator
 from kingpost.simulation.export_model import ExportModel
 from kingpost.simulation.exporter import ExportSelection

@@ -18,9 +18,9 @@ from xml.sax.saxutils import quoteattr
 
 from kingpost.base.errors import FileError
 from kingpost.base.files import write_whole
+from kingpost.base.units import parse_unit
 from kingpost.fmu.file.archive_limits import check_limits
 from kingpost.fmu.interface.ports import port_members
-from kingpost.fmu.interface.units import parse_unit
 
 NAMESPACE = "https://open-simulation-platform.com/OspModelDescription/1.0.0"
 #: Kinds of groups by the unit of their variables.
@@ -142,7 +142,8 @@ def _lines(units: Mapping[str, str], ports: Sequence[OspPort], groups: Sequence[
     for name in sorted({units[variable] for group in shown for variable in group.variables}):
         unit = parse_unit(name)
         exponents = "".join(f' {base}="{exponent}"' for base, exponent in unit.exponents.items())
-        yield f'    <Unit name={quoteattr(name)}><BaseUnit{exponents} factor="{unit.factor!r}" offset="0.0"/></Unit>'
+        scale = f'factor="{unit.factor!r}" offset="{unit.offset!r}"'
+        yield f"    <Unit name={quoteattr(name)}><BaseUnit{exponents} {scale}/></Unit>"
     yield "  </UnitDefinitions>"
     yield "  <VariableGroups>"
     for port in ports:
@@ -176,7 +177,7 @@ def _read(fmu: Path) -> tuple[dict[str, str], dict[str, Any]]:
     except (OSError, KeyError, ValueError, zipfile.BadZipFile, ElementTree.ParseError) as error:
         raise FileError(f"'{fmu}' is no FMU that Kingpost exported ({error})") from None
     units = {}
-    for element in tree.find("ModelVariables") or ():
+    for element in tree.iterfind("ModelVariables/*"):
         if element.get("causality") in ("input", "output"):
             real = element.find("Real")
             units[str(element.get("name"))] = str((element if real is None else real).get("unit"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -13,12 +14,46 @@ from kingpost.base.files import write_whole
 NAMESPACE = "http://opensimulationplatform.com/MSMI/OSPSystemStructure"
 
 
+@dataclass(frozen=True)
+class OspFunction:
+    """A function between outputs and an input: one output times a factor plus an offset, or the sum of several."""
+
+    name: str
+    sources: tuple[str, ...]
+    target: str
+    factor: float = 1.0
+    offset: float = 0.0
+
+    def inputs(self) -> list[str]:
+        """Return the names of its inputs."""
+        return ["in"] if len(self.sources) == 1 else [f"in[{i}]" for i in range(len(self.sources))]
+
+    def declared(self) -> str:
+        """Return the element that declares it."""
+        if len(self.sources) == 1:
+            return f'<LinearTransformation name={quoteattr(self.name)} factor="{self.factor!r}" offset="{self.offset!r}"/>'
+        return f'<Sum name={quoteattr(self.name)} inputCount="{len(self.sources)}"/>'
+
+
+def _value(value: float | int | bool | str) -> str:
+    if isinstance(value, bool):
+        return f'<Boolean value="{str(value).lower()}"/>'
+    if isinstance(value, str):
+        return f"<String value={quoteattr(value)}/>"
+    return f'<Integer value="{value}"/>' if isinstance(value, int) else f'<Real value="{float(value)!r}"/>'
+
+
 def write_osp_system(
     path: Path,
     step: float,
     simulators: Mapping[str, Path],
     connections: Sequence[tuple[str, str]],
-    initial: Mapping[str, float] | None = None,
+    initial: Mapping[str, float | int | bool | str] | None = None,
+    *,
+    functions: Sequence[OspFunction] = (),
+    steps: Mapping[str, float] | None = None,
+    t_start: float = 0.0,
+    t_end: float | None = None,
 ) -> None:
     """Write an OspSystemStructure.xml: simulators and their FMUs, connections and start values.
 
@@ -33,7 +68,13 @@ def write_osp_system(
     connections
         Pairs ``("crane.slew.angle.rate", "controller.measured")``: from an output to an input, simulator first.
     initial
-        Start values of variables, named in the same way.
+        Start values of variables, named in the same way; their types are those of the variables.
+    functions
+        What stands between outputs and inputs.
+    steps
+        Steps in s of simulators that step less often than the communication step.
+    t_start, t_end
+        When it begins and ends, in s.
 
     """
 
@@ -46,29 +87,43 @@ def write_osp_system(
     starts: dict[str, list[str]] = {name: [] for name in simulators}
     for name, value in (initial or {}).items():
         simulator, variable = endpoint(name)
-        starts[simulator].append(
-            f'        <InitialValue variable={quoteattr(variable)}><Real value="{float(value)!r}"/></InitialValue>'
-        )
+        starts[simulator].append(f"        <InitialValue variable={quoteattr(variable)}>{_value(value)}</InitialValue>")
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<OspSystemStructure xmlns="{NAMESPACE}" version="0.1">',
-        "  <StartTime>0.0</StartTime>",
+        f"  <StartTime>{float(t_start)!r}</StartTime>",
+        *([] if t_end is None else [f"  <EndTime>{float(t_end)!r}</EndTime>"]),
         f"  <BaseStepSize>{step!r}</BaseStepSize>",
         "  <Algorithm>fixedStep</Algorithm>",
         "  <Simulators>",
     ]
     for name, fmu in simulators.items():
         source = Path(os.path.relpath(fmu, path.parent)).as_posix()
-        lines.append(f"    <Simulator name={quoteattr(name)} source={quoteattr(source)}>")
+        own = f' stepSize="{(steps or {})[name]!r}"' if name in (steps or {}) else ""
+        lines.append(f"    <Simulator name={quoteattr(name)} source={quoteattr(source)}{own}>")
         if starts[name]:
             lines += ["      <InitialValues>", *starts[name], "      </InitialValues>"]
         lines.append("    </Simulator>")
-    lines += ["  </Simulators>", "  <Connections>"]
+    lines.append("  </Simulators>")
+    if functions:
+        # The schema wants them in this order.
+        ordered = sorted(functions, key=lambda function: len(function.sources) > 1)
+        lines += ["  <Functions>", *(f"    {function.declared()}" for function in ordered), "  </Functions>"]
+    lines.append("  <Connections>")
     for pair in connections:
         lines.append("    <VariableConnection>")
         for simulator, variable in map(endpoint, pair):
             lines.append(f"      <Variable simulator={quoteattr(simulator)} name={quoteattr(variable)}/>")
         lines.append("    </VariableConnection>")
+    for function in functions:
+        signals = [*zip(function.inputs(), function.sources, strict=True), ("out", function.target)]
+        for signal, place in signals:
+            simulator, variable = endpoint(place)
+            ends = [
+                f"      <Variable simulator={quoteattr(simulator)} name={quoteattr(variable)}/>",
+                f"      <Signal function={quoteattr(function.name)} name={quoteattr(signal)}/>",
+            ]
+            lines += ["    <SignalConnection>", *(ends[::-1] if signal == "out" else ends), "    </SignalConnection>"]
     lines += ["  </Connections>", "</OspSystemStructure>", ""]
 
     def write(beside: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +18,7 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.files import write_json
-from kingpost.fmu.file.opened import open_fmu
+from kingpost.fmu.file.opened import Fmu
 from kingpost.fmu.instance.log import Log, Message
 from kingpost.fmu.process.program import handed_over, leave
 from kingpost.fmu.process.trail import Trail
@@ -41,7 +42,7 @@ def main(place: Path) -> None:
         rows[k] = row
         count[0] = k + 1
 
-    fmu = open_fmu(request["fmu"], request["interface"])
+    fmu: Fmu = pickle.loads((place / "used").read_bytes())
     inputs = np.load(place / "inputs.npy")
     ending, instance = march(fmu, Path(request["folder"]), job, inputs, Log(take), keep, Trail(place / "trail"))
     left: dict[str, Any] = {**asdict(ending), "finish": ""}

@@ -11,6 +11,7 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import closest, listed
+from kingpost.base.units import parse_unit
 from kingpost.fmu.file.opened import FmuError
 from kingpost.fmu.file.variables import Variable
 from kingpost.results.history import History
@@ -99,5 +100,5 @@ def _check_unit(source: History, name: str, variable: Variable, where: str) -> N
     if "source" in source.provenance:
         return  # a foreign file, which knows nothing of units
     unit = source.unit(name)
-    if variable.unit and unit != variable.unit:
+    if variable.unit and unit != variable.unit and parse_unit(unit).to(parse_unit(variable.unit)) != (1.0, 0.0):
         raise FmuError(f"{where}: '{name}' is in {unit}, but the FMU takes it in {variable.unit}; convert it first")

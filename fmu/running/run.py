@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import tempfile
 import time
@@ -22,7 +23,7 @@ from kingpost.fmu.instance.solvers import SOLVERS, SolverName
 from kingpost.fmu.process.endings import describe_ending
 from kingpost.fmu.process.program import PRINTED, hand_over, last_printed, start_program
 from kingpost.fmu.process.trail import read_trail
-from kingpost.fmu.running.experiment import experiment
+from kingpost.fmu.running.experiment import check_size, experiment
 from kingpost.fmu.running.inputs import InputSource, InputTable, input_table
 from kingpost.fmu.running.job import Job
 from kingpost.fmu.running.record import make_history
@@ -117,7 +118,9 @@ class FmuRun:
         rows = np.memmap(place / "rows", dtype=float, mode="w+", shape=self._shape)
         count = np.memmap(place / "count", dtype=np.int64, mode="w+", shape=(1,))
         np.save(place / "inputs.npy", self.table.values)
-        request = {"fmu": str(self.fmu.path), "interface": self.fmu.interface, "folder": str(folder), "job": asdict(self.job)}
+        request = {"folder": str(folder), "job": asdict(self.job)}
+        used = self.fmu.reduced([*self.job.outputs, *self.job.inputs, *self.job.settings])
+        (place / "used").write_bytes(pickle.dumps(used))
         hand_over(request, place / "job.json")
         messages = place / "messages"
         messages.touch()
@@ -164,8 +167,10 @@ def prepare_fmu(
     if fmu.missing_binary():
         raise FmuError(fmu.missing_binary())
     times = experiment(fmu, t_end, step, t_start)
-    grid = fixed_step_grid(times.t_start, times.t_stop, times.step, times.step)
     variables = variables_of(fmu)
+    shown = recorded(variables, outputs)
+    check_size(fmu, times, sum(variable.elements for variable in shown), own=t_end is None or step is None)
+    grid = fixed_step_grid(times.t_start, times.t_stop, times.step, times.step)
     chosen = start_settings(variables, settings or {})
     table = input_table(variables, grid.times, inputs, chosen)
     job = Job(
@@ -173,7 +178,7 @@ def prepare_fmu(
         grid.step,
         grid.samples,
         chosen,
-        tuple(variable.name for variable in recorded(variables, outputs)),
+        tuple(variable.name for variable in shown),
         tuple(variable.name for variable in table.variables),
         solver,
         tolerance if tolerance is not None else fmu.default("tolerance"),
@@ -202,7 +207,7 @@ def run_fmu(
     Parameters
     ----------
     path
-        The FMU, of FMI 2 or 3.
+        The FMU, of FMI 2 or 3, or of FMI 1.0 for co-simulation.
     t_end, t_start, step
         Times and communication step in s; by default the FMU's own.
     settings

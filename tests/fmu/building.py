@@ -58,12 +58,30 @@ def oscillator(
     return _packed(path, description, library, f"binaries/{fmpy.platform}", extra)
 
 
+def relay(folder: Path, name: str = "relay", change: Mapping[str, str] | None = None) -> Path:
+    """Return an FMI 2 slave that passes on what it gets, in every type: y = k u + a, and copies; see sources/relay2.xml."""
+    description = (SOURCES / "relay2.xml").read_text(encoding="utf-8")
+    for old, new in (change or {}).items():
+        assert old in description
+        description = description.replace(old, new)
+    return _packed(folder / f"{name}.fmu", description, _library("relay2", (), folder), f"binaries/{fmpy.platform}", None)
+
+
 def oscillator3(folder: Path, *defects: str) -> Path:
     """Return the FMI 3 oscillator."""
     description = (SOURCES / "oscillator3.xml").read_text(encoding="utf-8")
     library = _library("oscillator3", tuple(sorted(defects)), folder)
     path = folder / f"{'-'.join(['oscillator3', *defects]).lower()}.fmu"
     return _packed(path, description, library, f"binaries/{fmpy.platform_tuple}", None)
+
+
+def oscillator1(folder: Path, change: Mapping[str, str] | None = None, name: str = "oscillator1") -> Path:
+    """Return the FMI 1.0 oscillator."""
+    description = (SOURCES / "oscillator1.xml").read_text(encoding="utf-8")
+    for old, new in (change or {}).items():
+        assert old in description
+        description = description.replace(old, new)
+    return _packed(folder / f"{name}.fmu", description, _library("oscillator1", (), folder), f"binaries/{fmpy.platform}", None)
 
 
 def _packed(path: Path, description: str, library: Path, binaries: str, extra: Mapping[str, str] | None) -> Path:

@@ -22,7 +22,7 @@ from kingpost.fmu.export.native.exporter import NativeFmu, NativeOptions
 from kingpost.kernel.compiler import find_compiler
 from kingpost.simulation.export_model import prepare_export
 from kingpost.simulation.exporter import ExportSelection
-from tests.fmu.building import COMPILER, oscillator
+from tests.fmu.building import COMPILER, oscillator, relay
 from tests.fmu.cosim.coupled import CONNECTIONS, left, right
 
 C_MASTER = Path(__file__).parent / "c_master"
@@ -157,6 +157,23 @@ def as_fmus(masses: Callable[[int], dict[str, Path]]) -> Callable[..., System]:
     def make(fmi: int = 2, isolate: bool | None = None, **options: Any) -> System:
         components = tuple(Component(name, fmu=path, isolate=isolate) for name, path in masses(fmi).items())
         return System("two masses", components, CONNECTIONS, **{"t_end": 2.0, **options})
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def relays(shared_folder: Path) -> Callable[..., Path]:
+    """The C relay, which passes on what it gets: ``relays("named", {'unit="rad"': 'unit="deg"'})``."""
+    if COMPILER is None:
+        pytest.skip("needs a C compiler")
+
+    def make(name: str = "relay", change: dict[str, str] | None = None) -> Path:
+        return once(shared_folder / f"{name}.fmu", lambda path: path.hardlink_to(relay(_own(path), name, change)))
+
+    def _own(path: Path) -> Path:
+        folder = path.parent / f"building-{path.stem}"
+        folder.mkdir(exist_ok=True)
+        return folder
 
     return make
 

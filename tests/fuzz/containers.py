@@ -17,7 +17,8 @@ import numpy as np
 
 from kingpost.fmu.checks import archive_and_xml
 from kingpost.fmu.cosim.components.fmu import open_component
-from kingpost.fmu.cosim.description.ssp import STRUCTURE, open_ssp
+from kingpost.fmu.cosim.description.opening import open_system
+from kingpost.fmu.cosim.description.ssp.package import STRUCTURE
 from kingpost.fmu.cosim.description.system import Component
 from kingpost.fmu.cosim.description.system_file import read_system_file
 from kingpost.fmu.cosim.plan import Plan
@@ -43,7 +44,8 @@ def zipped(members: Mapping[str, bytes]) -> bytes:
 
 def _description(version: int) -> bytes:
     text = (SOURCES / f"oscillator{version}.xml").read_text(encoding="utf-8")
-    return text.replace("<!-- interfaces -->", CO_SIMULATION + MODEL_EXCHANGE).encode()
+    # Without a unit, the force takes any output.
+    return text.replace("<!-- interfaces -->", CO_SIMULATION + MODEL_EXCHANGE).replace(' unit="N"', "").encode()
 
 
 #: A binary, of which nothing is run.
@@ -53,7 +55,7 @@ BINARIES = {
 FMUS = [{DESCRIPTION: _description(version), ANNOTATION: seeds("kingpost.json")[0], **BINARIES} for version in (2, 3)]
 SSP = {
     STRUCTURE: seeds("SystemStructure.ssd")[0],
-    "values.ssv": seeds("values.ssv")[0],
+    **{name: seeds(name)[0] for name in ("values.ssv", "names.ssm")},
     **{f"resources/{name}.fmu": zipped(FMUS[0]) for name in "ab"},
 }
 
@@ -124,12 +126,27 @@ def system(content: bytes, folder: Path) -> None:
         Plan.of(file.system, file.plugins)  # machines would be posed, which takes its time
 
 
-@reader(".ssp", [zipped(SSP)], often=100, long=6_000, damage=of_archives([SSP], (STRUCTURE, STRUCTURE, "values.ssv")))
+@reader(
+    ".ssp", [zipped(SSP)], often=100, long=6_000, damage=of_archives([SSP], (STRUCTURE, STRUCTURE, "values.ssv", "names.ssm"))
+)
 def ssp(content: bytes, folder: Path) -> None:
-    with open_ssp(placed(content, folder, "system.ssp")) as found:
+    planned(placed(content, folder, "system.ssp"))
+    shutil.rmtree(folder / "unpacked", ignore_errors=True)
+
+
+@reader(".xml", seeds("OspSystemStructure.xml"), often=100, long=5_000, form="xml")
+def osp(content: bytes, folder: Path) -> None:
+    for name in "ab":
+        placed(zipped(FMUS[0]), folder, f"{name}.fmu")
+    planned(placed(content, folder, "OspSystemStructure.xml"))
+
+
+def planned(path: Path) -> None:
+    """Open a system of another tool, as far as nothing of it runs."""
+    with open_system(path, plugins()) as file:
+        found = file.system
         assert math.isfinite(found.t_start) and math.isfinite(found.t_end) and math.isfinite(found.step)
         for component in found.components:
             for value in component.settings.values():
                 assert not isinstance(value, float) or math.isfinite(value)
         Plan.of(found, plugins())
-    shutil.rmtree(folder / "unpacked", ignore_errors=True)

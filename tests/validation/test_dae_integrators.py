@@ -34,7 +34,7 @@ def four_bar(rate=1.0):
     pin = tip + e * along + np.array([-e[1], e[0]]) * math.sqrt(coupler**2 - along**2)
     return Mechanism(
         "four-bar",
-        inputs=(Input("torque", "N m"),),
+        inputs=(Input("torque", "N.m"),),
         bodies=(rod("crank", crank, 1.0), rod("coupler", coupler, 3.0), rod("rocker", rocker, 2.0)),
         joints=(
             Joint("crank", "revolute", "world", "crank", axis=(0, 0, 1), start=angle, start_rate=rate),

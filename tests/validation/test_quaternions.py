@@ -143,7 +143,7 @@ def with_everything(mechanism):
             stiffness=(20.0, 3.0), damping=3.0,
         ),
     )  # fmt: skip
-    return dataclasses.replace(mechanism, inputs=(Input("u0", "N m"),), forces=(*mechanism.forces, *forces))
+    return dataclasses.replace(mechanism, inputs=(Input("u0", "N.m"),), forces=(*mechanism.forces, *forces))
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -6,13 +6,14 @@ Commands come through standard input, answers go to what was standard output; wh
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
 
 from kingpost.base.errors import KingpostError
 from kingpost.fmu.cosim.components.described import PartnerEnded, Places
-from kingpost.fmu.cosim.components.fmu import RunningFmu, open_component
+from kingpost.fmu.cosim.components.fmu import FmuComponent
 from kingpost.fmu.cosim.components.isolated import (
     ANSWER,
     BEGIN,
@@ -31,7 +32,6 @@ from kingpost.fmu.cosim.components.isolated import (
     TAKE,
     map_numbers,
 )
-from kingpost.fmu.cosim.description.system import Component
 from kingpost.fmu.process.program import handed_over, leave, own_input, own_output
 
 
@@ -55,10 +55,8 @@ def main(place: Path, commands: int, answers: int) -> None:
     slopes = flat.reshape(2, len(u))
     places = Places(job["inputs"], u, job["outputs"], y, job["recorded"], r, job["going_back"])
     try:
-        component = open_component(
-            Component(job["name"], fmu=job["fmu"], step=job["step"], settings=job["starts"], isolate=False)
-        )
-        fmu = RunningFmu(component, places, job["t_start"], job["t_end"])
+        component: FmuComponent = pickle.loads((place / "component").read_bytes())
+        fmu = component.start_here(places, job["t_start"], job["t_end"])
     except KingpostError as error:
         refuse(error)
         return

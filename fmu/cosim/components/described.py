@@ -10,8 +10,8 @@ from typing import Any, Literal
 from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError, SolverError
+from kingpost.base.units import Unit, parse_unit
 from kingpost.fmu.cosim.masters.interface import Partner
-from kingpost.fmu.interface.units import Unit, parse_unit
 
 #: Members of a port and the variables that they stand for.
 Port = Mapping[str, str]

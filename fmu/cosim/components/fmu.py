@@ -1,4 +1,4 @@
-"""An FMU as a component: FMI 2 and FMI 3 co-simulation, values passed in one call for each direction."""
+"""An FMU as a component: values passed in one call for each direction, steps taken by the FMU's own solver."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import ctypes
 import math
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,11 +26,13 @@ from kingpost.fmu.cosim.components.described import (
 )
 from kingpost.fmu.cosim.description.system import Component, CosimError
 from kingpost.fmu.file.opened import Fmu, FmuError, open_fmu
+from kingpost.fmu.file.units import declared_units
 from kingpost.fmu.file.variables import Variable, start_settings, variables_of
-from kingpost.fmu.instance.instance import C_TYPES, CoSimulation, FmiError, FmuEndedError
+from kingpost.fmu.instance.instance import C_TYPES, FmiError, FmuEndedError, Instance, Negation
 from kingpost.fmu.instance.log import Log, status_name
+from kingpost.fmu.instance.modelexchange import make_instance
+from kingpost.fmu.instance.solvers import SOLVERS, SolverName
 from kingpost.fmu.interface.ports import continuing_inputs, port_members, unfelt_inputs
-from kingpost.fmu.interface.units import BASE, Unit
 from kingpost.fmu.osp.ports import osp_ports
 from kingpost.fmu.running.record import channel_of
 
@@ -50,6 +52,9 @@ class FmuComponent(Described):
     #: The machine in it as plain data, if Kingpost made it.
     definition: Mapping[str, Any]
     step: float | None = None
+    #: For an FMU without a solver: which one it gets, and its relative tolerance.
+    solver: SolverName = "CVode"
+    tolerance: float | None = None
 
     def feedthrough(self, output: str) -> tuple[str, ...] | None:
         name = self.variable_of(output).name
@@ -71,7 +76,25 @@ class FmuComponent(Described):
     def start(self, places: Places, t_start: float, t_end: float) -> Running:
         from kingpost.fmu.cosim.components.isolated import IsolatedFmu
 
-        return IsolatedFmu(self, places, t_start, t_end) if self.facts["isolated"] else RunningFmu(self, places, t_start, t_end)
+        return IsolatedFmu(self, places, t_start, t_end) if self.facts["isolated"] else self.start_here(places, t_start, t_end)
+
+    def start_here(self, places: Places, t_start: float, t_end: float) -> Running:
+        """Start in this process, whatever is said about isolation."""
+        from kingpost.fmu.cosim.components.exchange import RunningExchange
+
+        cls = RunningFmu if self.fmu.interface == "co-simulation" else RunningExchange
+        return cls(self, places, t_start, t_end)
+
+    def reduced(self, labels: Iterable[str]) -> FmuComponent:
+        """Return the component with what a run with these signals needs, for a process that need not read the file."""
+        names = {self.variable_of(label).name for label in labels} | set(self.starts)
+        return replace(
+            self,
+            fmu=self.fmu.reduced(names),
+            variables={name: self.variables[name] for name in names},
+            signals={label: self.signals[label] for label in labels},
+            arrays={},
+        )
 
     def first_inputs(self, labels: Sequence[str]) -> list[float]:
         """Return the start values of inputs, zero for those that have none."""
@@ -86,7 +109,7 @@ class FmuComponent(Described):
 def open_component(component: Component) -> FmuComponent:
     """Read the FMU of a component, running nothing of it."""
     where = f"component '{component.name}'"
-    fmu = open_fmu(component.fmu, "co-simulation")
+    fmu = open_fmu(component.fmu, component.interface)
     if fmu.missing_binary():
         raise CosimError(f"{where}: {fmu.missing_binary()}")
     variables = variables_of(fmu)
@@ -94,7 +117,7 @@ def open_component(component: Component) -> FmuComponent:
         starts = start_settings(variables, component.settings)
     except FmuError as error:
         raise CosimError(f"{where}: {error}") from None
-    units = _units(fmu)
+    units = declared_units(fmu)
     signals, arrays = {}, {}
     for variable in variables.values():
         if not variable.numeric:
@@ -109,6 +132,14 @@ def open_component(component: Component) -> FmuComponent:
     own = bool(fmu.annotation)
     definition = _definition(fmu)
     isolated = not own if component.isolate is None else component.isolate
+    solver = component.solver or SOLVERS[0]
+    tolerance = component.tolerance or fmu.default("tolerance")
+    if fmu.interface == "co-simulation" and (component.solver or component.tolerance):
+        given = "solver" if component.solver else "tolerance"
+        raise CosimError(
+            f"{where}: '{given}' is for model exchange; '{fmu.path.name}' is used for co-simulation, with a solver of its own",
+            path=(given,),
+        )
     return FmuComponent(
         name=component.name,
         signals=signals,
@@ -117,11 +148,13 @@ def open_component(component: Component) -> FmuComponent:
         continuing=continuing_inputs(definition),
         definition=definition,
         can_go_back=fmu.can("canGetAndSetFMUstate"),
-        varies_steps=fmu.can("canHandleVariableCommunicationStepSize"),
+        varies_steps=fmu.interface == "model-exchange" or fmu.can("canHandleVariableCommunicationStepSize"),
         facts={
             "fmu": fmu.path.name,
             "sha256": fmu.sha256,
             "fmi": fmu.description.fmiVersion,
+            "interface": fmu.interface,
+            **({"solver": solver, "rtol": tolerance} if fmu.interface == "model-exchange" else {}),
             "model": fmu.name,
             "generation_tool": fmu.description.generationTool or "",
             "isolated": isolated,
@@ -138,6 +171,8 @@ def open_component(component: Component) -> FmuComponent:
         variables=variables,
         starts=starts,
         step=component.step,
+        solver=solver,
+        tolerance=tolerance,
     )
 
 
@@ -148,28 +183,15 @@ def _definition(fmu: Fmu) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) and "joints" in found else {"joints": []}
 
 
-def _units(fmu: Fmu) -> dict[str, Unit]:
-    """Return the units that the description defines; one with an offset, such as degC, cannot be converted by a factor."""
-    units = {}
-    for unit in fmu.description.unitDefinitions or ():
-        base = unit.baseUnit
-        if base is not None and not float(base.offset or 0):
-            exponents = {name: int(getattr(base, name, 0) or 0) for name in BASE}
-            factor = float(1.0 if base.factor is None else base.factor)
-            units[unit.name] = Unit(unit.name, factor, {name: power for name, power in exponents.items() if power})
-    return units
-
-
 class Row:
     """Signals of an FMU that are read or written together, straight from and into a row of numbers where they are doubles."""
 
-    def __init__(
-        self, component: FmuComponent, instance: CoSimulation, labels: Sequence[str], row: FloatArray, verb: str
-    ) -> None:
+    def __init__(self, component: FmuComponent, instance: Instance, labels: Sequence[str], row: FloatArray, verb: str) -> None:
         self._calls: list[tuple[Any, tuple[Any, ...], FloatArray | None, Any, str]] = []
         self._row, self._verb = row, verb
+        self._negated = Negation([component.variable_of(label) for label in labels], one_each=True)
         self.references: list[int] = [component.variable_of(label).reference for label in labels]
-        major, raw = instance.fmu.major, instance.raw
+        major = instance.fmu.major
         kinds = dict.fromkeys(component.variable_of(label).access for label in labels)
         for access in kinds:
             places = [i for i, label in enumerate(labels) if component.variable_of(label).access == access]
@@ -178,7 +200,8 @@ class Row:
             kind = C_TYPES.get(access, ctypes.c_int if major == 2 else ctypes.c_bool)
             elements = [label for variable in variables for label in variable.labels]
             straight = (
-                kind is ctypes.c_double and places == list(range(places[0], places[0] + len(elements)))
+                kind is ctypes.c_double and not self._negated.needed
+                and places == list(range(places[0], places[0] + len(elements)))
                 and elements == [labels[i] for i in places]
             )  # fmt: skip
             buffer: Any = None
@@ -194,8 +217,8 @@ class Row:
             if major == 3:
                 sizes = (*sizes, ctypes.c_size_t(len(elements)))
             # A function object of our own: fmpy's have argument types, whose checks take longer than the call.
-            function = raw.dll[f"fmi{major}{verb}{access}"]
-            self._calls.append((function, (_handle(raw), references, *sizes), buffer, order, f"fmi{major}{verb}{access}"))
+            function = instance.function(f"{verb}{access}")
+            self._calls.append((function, (instance.handle, references, *sizes), buffer, order, f"fmi{major}{verb}{access}"))
 
     def read(self) -> None:
         """Fill the row from the FMU."""
@@ -205,21 +228,18 @@ class Row:
                 raise FmiError(f"{name} ended with status '{status_name(status)}'", status)
             if buffer is not None:
                 self._row[order[0]] = buffer[order[1]]
+        if self._negated.needed:
+            self._row[:] = self._negated(self._row)
 
     def write(self) -> None:
         """Hand the row to the FMU."""
+        row = self._negated(self._row)
         for function, arguments, buffer, order, name in self._calls:
             if buffer is not None:
-                buffer[order[1]] = self._row[order[0]]
+                buffer[order[1]] = row[order[0]]
             status = function(*arguments)
             if status > 1:
                 raise FmiError(f"{name} ended with status '{status_name(status)}'", status)
-
-
-def _handle(raw: Any) -> ctypes.c_void_p:
-    """Return the instance as a pointer that ctypes passes without a look at it."""
-    component = raw.component
-    return ctypes.c_void_p(component if isinstance(component, int) else ctypes.cast(component, ctypes.c_void_p).value)
 
 
 def _starts(component: FmuComponent, variables: Sequence[Variable], verb: str) -> list[Any]:
@@ -246,11 +266,13 @@ class RunningFmu(Running):
         fmu = component.fmu
         try:
             fmu.unpack(self._folder)
-            self.instance = CoSimulation(fmu, self._folder, name=component.name, log=self._log)
+            self.instance: Any = self._make_instance(component, t_end - t_start)
             self.instance.may_go_back = places.going_back
             places.u[:] = component.first_inputs(places.inputs)
+            #: The inputs that an FMU of FMI 1.0 began with, as long as it is not too late for others.
+            self._started_from = places.u.copy() if fmu.major == 1 else None
             starts = {component.variables[name]: values for name, values in component.starts.items()}
-            self.instance.enter_initialization(t_start, t_end, fmu.default("tolerance"), starts)
+            self.instance.enter_initialization(t_start, t_end, component.tolerance, starts)
             self._input_row = Row(component, self.instance, places.inputs, places.u, "Set")
             self._output_row = Row(component, self.instance, places.outputs, places.y, "Get")
             self._recorded = Row(component, self.instance, places.recorded, places.r, "Get")
@@ -260,14 +282,18 @@ class RunningFmu(Running):
             raise self.explained(error) from None
         self._failed = False
 
+    def _make_instance(self, component: FmuComponent, span: float) -> Instance:
+        return make_instance(component.fmu, self._folder, name=component.name, log=self._log)
+
     def _prepare_steps(self, fmu: Fmu, component: FmuComponent, places: Places) -> None:
-        raw = self.instance.raw
-        handle = _handle(raw)
+        handle = self.instance.handle
         self._t, self._h = ctypes.c_double(), ctypes.c_double()
         forward = not places.going_back
-        self._do_step = raw.dll[f"fmi{fmu.major}DoStep"]
-        if fmu.major == 2:
-            self._arguments: tuple[Any, ...] = (handle, self._t, self._h, ctypes.c_int(forward))
+        self._do_step = self.instance.function("DoStep")
+        if fmu.major == 1:
+            self._arguments: tuple[Any, ...] = (handle, self._t, self._h, ctypes.c_char(1))
+        elif fmu.major == 2:
+            self._arguments = (handle, self._t, self._h, ctypes.c_int(forward))
         else:
             self._flags = [ctypes.c_bool() for _ in range(3)]
             self._last = ctypes.c_double()
@@ -275,24 +301,34 @@ class RunningFmu(Running):
             self._arguments = (handle, self._t, self._h, ctypes.c_bool(forward), *told)
         self._major = fmu.major
         reals = [component.signals[label].kind == "real" for label in places.inputs]
-        follows = fmu.major == 2 and fmu.can("canInterpolateInputs") and all(reals) and bool(reals)
-        self._follow = self._rates_function(raw, handle, places) if follows else None
+        follows = fmu.major < 3 and fmu.can("canInterpolateInputs") and all(reals) and bool(reals)
+        follows = follows and not any(component.variable_of(label).negated for label in places.inputs)
+        self._follow = self._rates_function(handle, places) if follows else None
 
-    def _rates_function(self, raw: Any, handle: ctypes.c_void_p, places: Places) -> tuple[Any, tuple[Any, ...], FloatArray]:
+    def _rates_function(self, handle: ctypes.c_void_p, places: Places) -> tuple[Any, tuple[Any, ...], FloatArray]:
         count = len(places.inputs)
         rates = np.zeros(count)
         references = (ctypes.c_uint * count)(*self._input_row.references)
         orders = (ctypes.c_int * count)(*([1] * count))
         arguments = (handle, references, ctypes.c_size_t(count), orders, ctypes.c_void_p(rates.ctypes.data))
-        return raw.dll["fmi2SetRealInputDerivatives"], arguments, rates
+        return self.instance.function("SetRealInputDerivatives"), arguments, rates
 
     def begin(self) -> None:
+        self._guarded(self._start_from_inputs)
         self._guarded(self.instance.exit_initialization)
+        self._started_from = None
+
+    def _start_from_inputs(self) -> None:
+        """Let an FMU of FMI 1.0, which has no initialisation mode, begin anew where its inputs are not those it began with."""
+        if self._started_from is not None and not np.array_equal(self.inputs, self._started_from):
+            self.instance.start_anew(self._input_row.write)
+            self._started_from = self.inputs.copy()
 
     def give(self) -> None:
         self._guarded(self._input_row.write)
 
     def take(self) -> None:
+        self._guarded(self._start_from_inputs)
         self._guarded(self._output_row.read)
 
     def record(self) -> None:
@@ -326,7 +362,9 @@ class RunningFmu(Running):
                     self._input_row.write()
                     status = function(*arguments)
                     if status > 1:
-                        raise FmiError(f"fmi2SetRealInputDerivatives ended with status '{status_name(status)}'", status)
+                        raise FmiError(
+                            f"fmi{self._major}SetRealInputDerivatives ended with status '{status_name(status)}'", status
+                        )
                 else:
                     self.inputs[:] = mean
                     self._input_row.write()
@@ -339,7 +377,7 @@ class RunningFmu(Running):
         self._t.value, self._h.value = t, h
         status = self._do_step(*self._arguments)
         if status > 1:
-            if status == 2 and self._major == 2 and self.instance._asked_to_end():
+            if status == 2 and self._major == 2 and self.instance.asked_to_end():
                 raise FmuEndedError(t)
             raise FmiError(f"fmi{self._major}DoStep ended with status '{status_name(status)}'", status)
         if self._major == 3 and self._flags[1].value:

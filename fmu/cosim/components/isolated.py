@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import pickle
 import shutil
 import struct
 import subprocess
@@ -62,8 +63,10 @@ class IsolatedFmu(Running):
             (self._place / name).write_bytes(bytes(8 * max(1, size)))
         self._maps = {name: map_numbers(self._place / name, size) for name, size in sizes.items()}
         self._u, self._y, self._r, self._slopes = (self._maps[name][1] for name in sizes)
+        (self._place / "component").write_bytes(
+            pickle.dumps(component.reduced([*places.inputs, *places.outputs, *places.recorded]))
+        )
         job = {
-            "fmu": str(component.fmu.path), "name": component.name, "step": component.step, "starts": dict(component.starts),
             "inputs": list(places.inputs), "outputs": list(places.outputs), "recorded": list(places.recorded),
             "going_back": places.going_back, "t_start": t_start, "t_end": t_end,
         }  # fmt: skip

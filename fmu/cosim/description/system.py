@@ -27,16 +27,19 @@ class Component:
     name
         What it is called in connections and results; without dots.
     fmu
-        An FMU file for co-simulation, of FMI 2 or 3.
+        An FMU file, of FMI 1.0 (co-simulation), 2 or 3.
     model
         A Kingpost model by name or file, a :class:`kingpost.Mechanism`, or a :class:`kingpost.fmu.blocks.Block`.
     settings
         Start values of parameters, inputs and states by name.
     step
         Of a model: the longest internal step in s. Of an FMU: the step it is advanced with, a whole part of the communication
-        step.
+        step or a whole number of them; then it takes part only at the beginning and the end of its step.
     integrator, formulation, loads, load_method, cut, start, close_loops, backend
         Of a model: as in :class:`kingpost.RunSettings`; they come before what a model file says under ``[run]``.
+    interface, solver, tolerance
+        Of an FMU: ``"co-simulation"`` or ``"model-exchange"``, the former by default where it offers both. For model exchange:
+        the solver that advances it, ``"CVode"`` or ``"Euler"`` (one step for each ``step``), and CVode's relative tolerance.
     isolate
         Of an FMU: whether it runs in a process of its own. By default only FMUs that Kingpost did not make do.
     ports
@@ -59,12 +62,15 @@ class Component:
     close_loops: bool | None = None
     backend: Literal["auto", "c", "vm"] | None = None
     isolate: bool | None = None
+    interface: Literal["co-simulation", "model-exchange"] | None = None
+    solver: Literal["CVode", "Euler"] | None = None
+    tolerance: float | None = None
     ports: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         convert_fields(self, f"component '{self.name}'")
-        if not self.name or "." in self.name:
-            raise CosimError(f"a component is called '{self.name}'; its name must not be empty and holds no dots")
+        if not self.name or "." in self.name or any(ord(letter) < 32 for letter in self.name):
+            raise CosimError(f"a component is called {self.name!r}; its name is one line, not empty, and holds no dots")
         if (self.fmu is None) == (self.model is None):
             what = "neither" if self.fmu is None else "both"
             raise CosimError(f"component '{self.name}' has {what} of 'fmu' and 'model'; give one of them")
@@ -72,6 +78,10 @@ class Component:
             object.__setattr__(self, "fmu", Path(self.fmu))
         if self.step is not None and not 0 < self.step < float("inf"):
             raise CosimError(f"component '{self.name}': its step is {self.step} s; it must be positive", path=("step",))
+        if self.tolerance is not None and not 0 < self.tolerance < 1:
+            raise CosimError(
+                f"component '{self.name}': its tolerance is {self.tolerance}; it must be between 0 and 1", path=("tolerance",)
+            )
 
 
 @dataclass(frozen=True)
@@ -80,7 +90,8 @@ class Connection:
 
     A port has members of both directions; each output feeds the input of the same member. ``convert`` says that units of one
     dimension may be converted; a ``factor`` that is given stands as it is, whatever the units. ``hold`` keeps the input as it
-    is over a step with masters that would extrapolate it.
+    is over a step with masters that would extrapolate it. ``add`` lets several connections feed an input, which gets their sum.
+    ``table`` holds pairs of whole numbers (or truth values): what the first is replaced by; other numbers stay as they are.
     """
 
     source: str
@@ -89,9 +100,17 @@ class Connection:
     offset: float = 0.0
     convert: bool = False
     hold: bool = False
+    add: bool = False
+    table: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
-        convert_fields(self, f"connection from '{self.source}' to '{self.target}'")
+        where = f"connection from '{self.source}' to '{self.target}'"
+        convert_fields(self, where)
+        replaced = [pair[0] for pair in self.table]
+        if len(set(replaced)) < len(replaced):
+            raise CosimError(f"{where}: its table replaces a number by two others; each stands there once")
+        if self.table and self.add:
+            raise CosimError(f"{where}: it has a table and is added to others; it can be one or the other")
         if self.factor == 0:
             raise CosimError(f"connection from '{self.source}' to '{self.target}': a factor of 0 connects nothing")
 
@@ -152,10 +171,14 @@ class System:
     loops: Literal["warn", "refuse"] = "warn"
     growth: float = 1.5
     description: str = ""
+    #: What its reader has to say of it.
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for key in ("components", "connections", "bonds", "order"):
+        for key in ("components", "connections", "bonds", "order", "notes"):
             object.__setattr__(self, key, tuple(getattr(self, key)))
+        if not isinstance(self.name, str) or not self.name.strip() or any(ord(letter) < 32 for letter in self.name):
+            raise CosimError(f"a system is called {self.name!r}; its name is a text of one line and not empty", path=("name",))
         if not self.components:
             raise CosimError(f"system '{self.name}' has no components")
         names = [component.name for component in self.components]

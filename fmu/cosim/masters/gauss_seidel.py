@@ -36,21 +36,11 @@ class GaussSeidel(Master):
 
     def begin(self, coupling: Coupling) -> Advance:
         places = dict(zip(coupling.partners, part_places(coupling), strict=True))
-        outputs, inputs = coupling.outputs, coupling.inputs
-        turns = []
-        for partner in coupling.order:
-            place = places[partner]
-            factors, offsets = coupling.factors[place], coupling.offsets[place]
-            plain = bool((factors == 1).all() and (offsets == 0).all())
-            turns.append((partner, coupling.sources[place], inputs[place], None if plain else (factors, offsets)))
+        turns = [(partner, coupling.transfer_to(places[partner])) for partner in coupling.order]
 
         def advance(t: float, h: float) -> float:
-            for partner, sources, own, change in turns:
-                if len(own):
-                    outputs.take(sources, out=own, mode="clip")
-                    if change is not None:
-                        own *= change[0]
-                        own += change[1]
+            for partner, transfer in turns:
+                transfer()
                 partner.send(t, h)
                 partner.receive()
             return h
@@ -79,8 +69,11 @@ class GaussSeidel(Master):
 
 
 def _known_early(coupling: Coupling) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Say for each input whether the component that feeds it steps before the one that takes it."""
+    """Say for each input whether all components that feed it step before the one that takes it."""
     turn = {partner: i for i, partner in enumerate(coupling.order)}
     giver = [partner for partner in coupling.partners for _ in range(len(partner.outputs))]
     taker = [partner for partner in coupling.partners for _ in range(len(partner.inputs))]
-    return np.array([turn[giver[source]] < turn[who] for source, who in zip(coupling.sources, taker, strict=True)], dtype=bool)
+    early = [turn[giver[source]] < turn[who] for source, who in zip(coupling.sources, taker, strict=True)]
+    for i, source, _ in coupling.further:
+        early[i] = early[i] and turn[giver[source]] < turn[taker[i]]
+    return np.array(early, dtype=bool)

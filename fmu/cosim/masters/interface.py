@@ -7,7 +7,7 @@ feeds which input. It decides who steps when and what the inputs are meanwhile; 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
@@ -90,7 +90,10 @@ class Bond:
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """Partners and how they are connected: input i gets ``factors[i] * outputs[sources[i]] + offsets[i]``."""
+    """Partners and how they are connected: input i gets ``factors[i] * outputs[sources[i]] + offsets[i]``.
+
+    An input that is a sum has its other summands in ``further``.
+    """
 
     partners: tuple[Partner, ...]
     inputs: FloatArray
@@ -105,20 +108,54 @@ class Coupling:
     bonds: tuple[Bond, ...] = ()
     #: Inputs that hold over a step, whatever others do.
     holds: NDArray[np.bool_] | None = None
-    #: Whether all inputs are outputs as they are.
-    plain: bool = field(init=False)
+    #: Summands beyond the first of each input: place of the input, place of the output, factor.
+    further: tuple[tuple[int, int, float], ...] = ()
+    #: For whole numbers and truth values: what some values of the output stand for, by the place of the input.
+    tables: Mapping[int, Mapping[float, float]] = field(default_factory=dict)
+    _change: Callable[[FloatArray], None] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "plain", bool((self.factors == 1).all() and (self.offsets == 0).all()))
+        object.__setattr__(self, "_change", self._changing(slice(0, len(self.inputs))))
 
     def transferred(self, out: FloatArray | None = None) -> FloatArray:
         """Return what all inputs get from the present outputs; the partners' inputs stay as they are."""
         # With the mode that checks, NumPy would fill a copy first.
         result = self.outputs.take(self.sources, out=out, mode="clip")
-        if not self.plain:
-            result *= self.factors
-            result += self.offsets
+        if self._change is not None:
+            self._change(result)
         return result
+
+    def transfer_to(self, place: slice) -> Callable[[], None]:
+        """Return what puts the newest outputs into some of the inputs."""
+        sources, own, outputs, change = self.sources[place], self.inputs[place], self.outputs, self._changing(place)
+
+        def transfer() -> None:
+            outputs.take(sources, out=own, mode="clip")
+            if change is not None:
+                change(own)
+
+        return transfer if len(own) else lambda: None
+
+    def _changing(self, place: slice) -> Callable[[FloatArray], None] | None:
+        """Return what makes inputs from the outputs at their places, or None if they are the same."""
+        factors, offsets, outputs = self.factors[place], self.offsets[place], self.outputs
+        there = range(len(self.inputs))[place]
+        tables = [(i - there.start, table) for i, table in self.tables.items() if i in there]
+        further = [(i - there.start, j, factor) for i, j, factor in self.further if i in there]
+        if not tables and not further and (factors == 1).all() and (offsets == 0).all():
+            return None
+        rows, columns = (np.array([entry[k] for entry in further], dtype=np.intp) for k in (0, 1))
+        weights = np.array([entry[2] for entry in further], dtype=float)
+
+        def change(values: FloatArray) -> None:
+            for i, table in tables:
+                values[i] = table.get(values[i], values[i])
+            values *= factors
+            values += offsets
+            if further:
+                np.add.at(values, rows, weights * outputs[columns])
+
+        return change
 
     def transfer(self) -> None:
         """Put what the outputs give into the inputs of all partners."""

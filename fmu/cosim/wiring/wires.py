@@ -8,6 +8,7 @@ from typing import Any
 
 from kingpost.base.errors import closest, listed
 from kingpost.fmu.cosim.components.described import Described, Port, Signal
+from kingpost.fmu.cosim.components.fmu import FmuComponent
 from kingpost.fmu.cosim.description.system import Component, Connection, CosimError, System, split_name
 
 #: More names than this help nobody in a message.
@@ -16,7 +17,10 @@ MANY = 20
 
 @dataclass(frozen=True)
 class Wire:
-    """One output of a component feeds one input of another: input = factor * output + offset."""
+    """One output of a component feeds one input of another: input = factor * output + offset.
+
+    Of wires to one input that ``add``, it gets the sum. ``table`` says which values of the output are replaced by others.
+    """
 
     source: str
     output: str
@@ -26,6 +30,8 @@ class Wire:
     offset: float = 0.0
     #: Whether the input holds over a step, whatever the master would let it do.
     hold: bool = False
+    add: bool = False
+    table: tuple[tuple[float, float], ...] = ()
 
     @property
     def names(self) -> tuple[str, str]:
@@ -77,7 +83,13 @@ def _matching(pattern: str, signals: Mapping[str, Signal], where: str) -> dict[s
 
 
 def unknown(variable: str, described: Described, causality: str = "") -> str:
-    """Return a sentence about a variable that is not there."""
+    """Return a sentence about a variable that is not there, or is no number."""
+    declared = described.variables.get(variable) if isinstance(described, FmuComponent) else None
+    if declared is not None:
+        return (
+            f"'{described.name}.{variable}' is a {declared.declared.type}; only numbers and truth values can be connected, "
+            "not texts, binary data or clocks"
+        )
     known = [name for name, signal in described.signals.items() if not causality or signal.causality == causality]
     what = f"{causality}s" if causality else "variables"
     more = f" and {len(known) - MANY} more" if len(known) > MANY else ""
@@ -98,17 +110,17 @@ def make_wires(system: System, components: Mapping[str, Described]) -> list[Wire
     """
     ports = {component.name: declared_ports(component, components[component.name]) for component in system.components}
     wires: list[Wire] = []
-    fed: dict[str, str] = {}
+    fed: dict[str, Wire] = {}
     for i, connection in enumerate(system.connections):
         try:
             for wire in _wires_of(connection, system, components, ports):
                 output, entry = wire.names
-                if entry in fed:
+                if entry in fed and not (wire.add and fed[entry].add):
                     raise CosimError(
-                        f"input '{entry}' is fed by '{fed[entry]}' and by '{output}'; an input has one source. Add the two in "
-                        "a component of their own (kingpost.fmu.blocks)"
+                        f"input '{entry}' is fed by '{fed[entry].names[0]}' and by '{output}'; an input has one source. If it "
+                        "is their sum, say add = true in each of these connections"
                     )
-                fed[entry] = output
+                fed[entry] = wire
                 wires.append(wire)
         except CosimError as error:
             raise CosimError(str(error), path=("connections", i, *error.path)) from None
@@ -130,6 +142,8 @@ def make_bonds(system: System, components: Mapping[str, Described], wires: Seque
                 f"connected to one input of the other; connected outputs: {listed(outputs)}",
                 path=("bonds", i),
             )
+        if any(wire.add for wire in pairs[0]):
+            raise CosimError(f"bond '{bond.name}': its connections cannot be summands (add = true)", path=("bonds", i))
         effort, flow = (components[wire.source].signals[wire.output] for wire in pairs[0])
         if effort.dimension is not None and flow.dimension is not None:
             exponents = {
@@ -221,23 +235,31 @@ def _wire(connection: Connection, a: Described, output: str, b: Described, entry
         raise CosimError(f"{where}: '{a.name}.{output}' is {source.kind}, but '{b.name}.{entry}' is {target.kind}")
     if target.kind != "real" and (connection.factor is not None or connection.offset):
         raise CosimError(f"{where}: '{b.name}.{entry}' is {target.kind}; factor and offset are for real numbers")
+    if connection.table and source.kind == "real":
+        raise CosimError(f"{where}: '{a.name}.{output}' is real; a table is for whole numbers and truth values")
+    if connection.add and target.kind == "boolean":
+        raise CosimError(f"{where}: '{b.name}.{entry}' is boolean, which is no sum")
     factor, offset = _conversion(connection, source, target, where)
-    return Wire(a.name, output, b.name, entry, factor, offset, connection.hold or entry in b.continuing)
+    hold = connection.hold or entry in b.continuing
+    return Wire(a.name, output, b.name, entry, factor, offset, hold, connection.add, connection.table)
 
 
 def _conversion(connection: Connection, source: Signal, target: Signal, where: str) -> tuple[float, float]:
     """Return factor and offset; without a factor that is given, units must be equal, or convertible if that is asked for."""
     if connection.factor is not None:
         return connection.factor, connection.offset
-    if not source.unit or not target.unit or source.unit == target.unit:
+    if not source.unit or not target.unit:
+        return 1.0, connection.offset
+    if source.unit == target.unit and (None in (source.dimension, target.dimension) or source.dimension == target.dimension):
         return 1.0, connection.offset
     said = f"{where}: '{source.name}' is in {source.unit}, '{target.name}' in {target.unit}"
-    one, other = source.dimension, target.dimension
-    if one is None or other is None or one.exponents != other.exponents:
+    change = source.dimension.to(target.dimension) if source.dimension is not None and target.dimension is not None else None
+    if change is None:
         raise CosimError(f"{said}, which do not fit; connect others, or give the factor between them")
-    factor = one.factor / other.factor
-    if abs(factor - 1) < 1e-12:
+    factor, offset = change
+    if change == (1.0, 0.0):
         return 1.0, connection.offset
     if not connection.convert:
-        raise CosimError(f"{said}; write convert = true to have it multiplied by {factor:.9g}, or give a factor")
-    return factor, connection.offset
+        added = f" and {offset:.9g} added" if offset else ""
+        raise CosimError(f"{said}; write convert = true to have it multiplied by {factor:.9g}{added}, or give a factor")
+    return factor, offset + connection.offset

@@ -103,6 +103,11 @@ def test_where_they_did_not_agree_one_answer_is_right(channel, in_pictures, in_r
     assert role_of(channel) == role
 
 
+@pytest.mark.parametrize(("unit", "role"), [("kn", "rates"), ("mm/s", "rates"), ("rpm", "rates"), ("km", "coordinates")])
+def test_units_count_by_their_dimension(unit, role):
+    assert role_of(Channel("winch.paid", unit)) == role
+
+
 def test_power_is_no_energy_and_no_rate():
     assert role_of(Channel("foot.power", "W")) == role_of(Channel("energy_rate", "W")) == "others"
 

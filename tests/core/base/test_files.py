@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from kingpost.base.errors import FileError
-from kingpost.base.files import json_file, write_json, write_together, write_whole
+from kingpost.base.files import LONGEST_NAME, json_file, safe_name, write_json, write_together, write_whole
 
 
 def text(words):
@@ -71,3 +71,32 @@ def test_what_json_cannot_hold_is_refused_before_anything_is_written(tmp_path):
     assert listing(tmp_path) == {"a.json": '{\n  "x": [\n    1.5,\n    null\n  ]\n}\n'}
     with pytest.raises(ValueError, match="JSON"):
         json_file({"x": float("nan")})
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("crane with controller", "crane with controller"),
+        ("vessel-crane_2.1 (calm)", "vessel-crane_2.1 (calm)"),
+        ("Kran Ångström", "Kran Ångström"),
+        ("../../x", "x"),
+        ("/etc/passwd", "etc-passwd"),
+        ("C:\\x", "C--x"),
+        ("a\0b\nc", "a-b-c"),
+        ("..", "unnamed"),
+        (".hidden", "hidden"),
+        ("", "unnamed"),
+        ("NUL", "_NUL"),
+        ("com1.txt", "_com1.txt"),
+        ("a\ud800", "a"),
+    ],
+)
+def test_names_of_things_become_names_of_files(name, expected):
+    assert safe_name(name) == expected
+
+
+def test_long_names_are_cut_and_stay_different(tmp_path):
+    one, other = (safe_name("å" * 300 + end) for end in "xy")
+    assert one != other
+    assert max(len(one.encode()), len(other.encode())) <= LONGEST_NAME
+    (tmp_path / one).mkdir()

@@ -45,3 +45,15 @@ def test_what_cannot_be_written_is_refused_before_the_run(plugins, tmp_path):
     with pytest.raises(PluginError, match="writer 'cvs'"):
         result_options(parse(), "crane", plugins, "cvs")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [("../../x", "results/x"), ("/tmp/x", "results/tmp-x"), ("a\0b", "results/a-b"), ("..", "results/unnamed")],
+)
+def test_a_name_does_not_decide_where_results_go(plugins, name, folder):
+    assert result_options(parse(), name, plugins, None).folder == Path(folder)
+
+
+def test_a_long_name_does_not_lose_the_run_at_its_end(plugins):
+    assert len(result_options(parse(), "n" * 300, plugins, None).folder.name) <= 120

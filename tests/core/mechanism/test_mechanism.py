@@ -71,6 +71,36 @@ def test_a_description_that_breaks_a_rule_is_refused(make, message):
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("unit", "formula", "message"),
+    [
+        ("t", "m", "body 'bob': mass = 'm' would take a number in t for one in SI units; write 'm * 1000', or give 'm' in SI"),
+        ("degC", "m", "write 'm + 273.15'"),
+        ("%", "m", "write 'm * 0.01'"),
+        ("t", "1000 * m", ""),
+        ("kg", "m", ""),
+    ],
+)
+def test_a_field_that_is_a_parameter_in_another_unit_is_refused(unit, formula, message, plugins):
+    """A formula can convert; a bare name would be off by the factor without a word."""
+
+    def make():
+        return machine(bodies=(body("bob", mass=formula),), parameters=(Parameter("m", 2.0, unit),))
+
+    if not message:
+        assert make().parameters[0].unit == unit
+        return
+    with pytest.raises(MechanismError) as caught:
+        make()
+    assert message in str(caught.value)
+
+
+def test_a_force_takes_no_parameter_in_another_unit_as_it_is(plugins):
+    force = ForceElement("gravity", acceleration=(0, 0, "g"))
+    with pytest.raises(MechanismError, match=r"acceleration = 'g' would take a number in km/s2 for one in SI units"):
+        simulate(machine(forces=(force,), parameters=(Parameter("g", 0.00981, "km/s2"),)), t_end=0.1, plugins=plugins)
+
+
 def test_plain_data_and_back_is_the_same_mechanism():
     mechanism = random_tree(3)
     again = mechanism_from_dict(mechanism.to_dict())

@@ -43,6 +43,18 @@ def test_a_file_and_python_say_the_same(tmp_path, plugins):
         ("t_end = 2", 't_end = "soon"', 29, "[run]: t_end: expected a number"),
         ('unit = "m"', 'units = "m"', 4, "parameter 'length' has no 'units'; did you mean 'unit'?"),
         (', unit = "m"', "", 4, "parameter 'length' lacks 'unit'"),
+        (
+            'unit = "m"',
+            'unit = "meters"',
+            4,
+            "parameter 'length' is in 'meters', which is no unit that is known here; did you mean 'm'?",
+        ),
+        (
+            'unit = "m"',
+            'unit = "mm"',
+            9,
+            "com = '-length' would take a number in mm for one in SI units; write '-(length * 0.001)'",
+        ),
         ("start = 0.3", 'start = "0.3 +"', 22, "'0.3 +' is not a formula"),
     ],
 )

@@ -293,3 +293,18 @@ def test_times_that_are_none_are_refused(tmp_path, times, message):
     with pytest.raises(FileError) as error:
         read_history(tmp_path / "x.csv")
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a\0b.csv", "gone/x.csv"], ids=["long", "NUL", "gone"])
+def test_names_that_no_file_has_are_refused(tmp_path, name):
+    with pytest.raises(FileError, match="there is no file or folder"):
+        read_history(tmp_path / name)
+
+
+def test_a_record_names_files_beside_it_and_nowhere_else(tmp_path):
+    (tmp_path / "elsewhere.csv").write_text("time,a\n0,1\n")
+    (tmp_path / "run").mkdir()
+    for name in ("../elsewhere.csv", "b" * 300 + ".csv", "b\0.csv"):
+        (tmp_path / "run" / "run.json").write_text(json.dumps({"files": [name]}))
+        with pytest.raises(FileError, match="lists no 'files'"):
+            read_history(tmp_path / "run")

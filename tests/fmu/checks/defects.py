@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+#: What weighs less than an error.
+WEIGHTS = {
+    "UNKNOWN_OK": "warning",
+    "PASS_NAN": "warning",
+    "LEFT_OPEN": "note",
+    "SIGNALS": "warning",
+    "SET_ENVIRONMENT": "warning",
+}
+#: What only one kind of processor, or of system, has.
+X86 = {"TRAP", "FLUSH"}
+LINUX = {"OVERRUN", "CLOSE_FILES", "LEFT_OPEN"}
 #: For each defect of the C oscillator: the checks that must find it, and what the first of them must say.
 DEFECTS = {
     "CRASH_ON_UNKNOWN": (("unknown-references",), "killed by SIGSEGV while calling getReal(1007)"),
@@ -27,4 +38,18 @@ DEFECTS = {
     "REFUSE_INPUT": (("set-values", "derivatives"), "input 'force' cannot be set after initialisation"),
     "IGNORE_PARAMETER": (("set-values",), "'stiffness' was set to 50.00000005 and reads [50.0]"),
     "BAD_TEXT": (("logging",), "messages are not valid UTF-8"),
+    "OVERRUN": (("heap",), "was killed by SIGABRT while freeing the instance"),
+    "WRITE_VALUES": (("const-arrays",), "fmi2SetReal writes into the values that it is given, which are const"),
+    "WRITE_REFERENCES": (("const-arrays",), "fmi2SetReal writes into the references that it is given"),
+    "GET_TOO_MUCH": (("const-arrays",), "fmi2GetReal writes beyond the 4 value(s) that it is asked for"),
+    "ROUND_UP": (("arithmetic", "first-outputs", "reset"), "after step 1, rounding was to nearest and is upwards"),
+    "TRAP": (("arithmetic",), "after step 1, control word of the x87 was 0x37f"),
+    "FLUSH": (("arithmetic",), "after step 1, numbers below 2.2e-308 was kept and is flushed to zero"),
+    "SET_LOCALE": (("locale",), "after step 1, LC_COLLATE was C and is C.UTF-8"),
+    "CHANGE_FOLDER": (("working-folder",), " and is /"),
+    "UMASK": (("working-folder",), "after step 1, the mask for new files was"),
+    "CLOSE_FILES": (("process",), "after step 1, file descriptor"),
+    "LEFT_OPEN": (("process",), "was not there and is /dev/null"),
+    "SIGNALS": (("process",), "after step 1, what SIGUSR1 does was the default and is nothing"),
+    "SET_ENVIRONMENT": (("process",), "after step 1, the variable OSCILLATOR was not there and is 'on'"),
 }

@@ -1,7 +1,9 @@
 """Checks of FMUs: every defect is found by the check that is there for it, and nothing in a clean FMU."""
 
 import os
+import platform
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -13,7 +15,7 @@ import pytest
 from kingpost.fmu.checks import CHECKS, Check, CheckOptions, Nursery, check_fmu
 from kingpost.fmu.checks.runner import UnknownCheckError
 from tests.fmu.building import CO_SIMULATION, MODEL_EXCHANGE, first_order, needs_compiler, oscillator, oscillator3
-from tests.fmu.checks.defects import DEFECTS
+from tests.fmu.checks.defects import DEFECTS, LINUX, WEIGHTS, X86
 
 # One process for all, so that FMUs and the nursery are made once.
 pytestmark = pytest.mark.xdist_group("fmu-check")
@@ -53,24 +55,100 @@ def test_nothing_is_found_in_a_clean_fmu(folder, check, kind):
         assert report.fmu["interface"] == kind
     assert list(outcomes(report)) == NAMES
     assert not report.findings and not report.faults, [(r.name, r.summary, r.details) for r in report.findings]
-    expected = {"step-size", "odd-steps"} if kind == "model-exchange" else set()
+    expected = {"step-size", "odd-steps", "interpolation"} if kind == "model-exchange" else {"interpolation"}
     assert {name for name, outcome in outcomes(report).items() if outcome == "not applicable"} == expected
 
 
 @needs_compiler
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_every_defect_is_found(folder, check, defect):
+    _skip_elsewhere(defect)
     names, said = DEFECTS[defect]
     report = check(oscillator(folder, defect), *names, timeout=2.0 if defect == "HANG" else 20.0)
     assert {result.name for result in report.findings} == set(names)
     first = report[names[0]]
     assert said in first.summary
+    assert first.severity == WEIGHTS.get(defect, "error")
+
+
+def _skip_elsewhere(defect):
+    if defect in X86 and platform.machine() != "x86_64":
+        pytest.skip("only x86 processors have this")
+    if defect in LINUX and sys.platform != "linux":
+        pytest.skip("only Linux shows this")
+
+
+INTERPOLATES = {'providesDirectionalDerivative="true"': 'providesDirectionalDerivative="true" canInterpolateInputs="true"'}
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("defects", "severity", "said"),
+    [
+        (("FOLLOW",), None, "inputs that rise during a step are followed: 1.0"),
+        ((), "error", "(canInterpolateInputs), but fmi2SetRealInputDerivatives ends with status 'error'"),
+        (("IGNORE_SLOPE",), "warning", "(canInterpolateInputs), and takes their derivatives without an effect"),
+    ],
+)
+def test_a_claim_to_interpolate_inputs_is_tried(folder, check, defects, severity, said):
+    path = oscillator(folder, *defects, change=INTERPOLATES, name=f"claims{len(defects)}{''.join(defects)}")
+    result = check(path, "interpolation")["interpolation"]
+    assert result.severity == severity and said in result.summary
+
+
+@needs_compiler
+def test_a_claim_to_give_derivatives_of_outputs_is_tried(folder, check):
+    claim = {'providesDirectionalDerivative="true"': 'maxOutputDerivativeOrder="2"'}
+    result = check(oscillator(folder, change=claim, name="derived"), "interpolation")["interpolation"]
+    assert result.severity == "error" and "fmi2GetRealOutputDerivatives of order 1 ends with status 'error'" in result.summary
+
+
+@needs_compiler
+def test_an_instance_is_asked_nothing_after_an_error(folder, check):
+    """FMI ends an instance by an error: this one dies if anything but its end is asked of it then, or beyond its stop time."""
+    report = check(oscillator(folder, "STRICT_ERROR"), "unknown-references", "after-error")
+    assert report["unknown-references"].outcome == "pass"
+    result = report["after-error"]
+    # Masters terminate all the same, which is worth a warning.
+    assert result.severity == "warning" and "was killed by SIGABRT while terminating" in result.summary
+
+
+@needs_compiler
+def test_an_archive_that_cannot_be_unpacked_is_an_error(folder, check):
+    path = oscillator(folder, name="linked")
+    link = zipfile.ZipInfo("resources")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(link, "/etc")
+    report = check(path)
+    assert {result.name for result in report.errors} >= {"archive", "start"}
+    assert any("'resources' is a symbolic link" in line for line in (report["archive"].summary, *report["archive"].details))
+    assert "cannot be unpacked" in report["start"].summary
+
+
+@needs_compiler
+def test_equal_members_of_one_name_are_no_error(folder, check):
+    path = oscillator(folder, name="twice")
+    with pytest.warns(UserWarning, match="Duplicate name"), zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("resources/note.txt", "nothing is needed here\n")
+    assert check(path, "archive")["archive"].severity == "warning"
+    with pytest.warns(UserWarning, match="Duplicate name"), zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("resources/note.txt", "another\n")
+    result = check(path, "archive")["archive"]
+    assert result.severity == "error" and "3 different members are called 'resources/note.txt'" in result.summary
+
+
+@needs_compiler
+def test_derivatives_that_are_rough_weigh_less(folder, check):
+    result = check(oscillator(folder, "ROUGH_DERIVATIVE"), "derivatives")["derivatives"]
+    assert result.severity == "warning" and "is said to be 0.505, differences give 0.5" in result.summary
 
 
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_a_defect_is_found_by_its_own_checks_only(folder, check, defect):
+    _skip_elsewhere(defect)
     report = check(oscillator(folder, defect), timeout=2.0 if defect == "HANG" else 20.0)
     assert {result.name for result in report.findings} == set(DEFECTS[defect][0])
     assert not report.faults
@@ -82,7 +160,7 @@ def test_an_fmu_that_allows_one_instance_only_is_not_asked_for_more(folder, chec
     report = check(oscillator(folder, "ONE_INSTANCE", change=claim, name="alone"))
     assert not report.findings, [(r.name, r.summary) for r in report.findings]
     left_out = {name for name, outcome in outcomes(report).items() if outcome == "not applicable"}
-    assert left_out == {"two-instances", "two-loads", "derivatives"}
+    assert left_out == {"two-instances", "two-loads", "derivatives", "interpolation"}
     assert "only one at once is promised" in report["many-instances"].summary
 
 
@@ -201,7 +279,7 @@ def test_a_damaged_or_oddly_packed_archive_is_found(folder, check):
         archive.writestr("resources/data.txt", "plain and stored", zipfile.ZIP_STORED)
     path.write_bytes(path.read_bytes().replace(b"plain and stored", b"plain and spoilt", 1))
     report = check(path, "archive", "units", "rollback")
-    assert outcomes(report) == {"archive": "finding", "units": "pass", "rollback": "not applicable"}
+    assert outcomes(report) == {"start": "finding", "archive": "finding", "units": "pass", "rollback": "not applicable"}
     assert "cannot be unpacked" in report["rollback"].summary
     result = report["archive"]
     assert "'resources/odd.txt' is packed by method 12" in result.summary

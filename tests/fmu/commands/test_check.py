@@ -28,6 +28,7 @@ def command(run_verb):
         ({"readme.txt": "hello"}, "holds no modelDescription.xml"),
         ({"modelDescription.xml": "<broken"}, "modelDescription.xml is not XML"),
         ({"modelDescription.xml": '<fmiModelDescription fmiVersion="1.0"/>'}, "FMU of version '1.0'"),
+        ({"modelDescription.xml": '<fmiModelDescription fmiVersion="4.0"/>'}, "FMU of version '4.0'"),
         ({"modelDescription.xml": '<fmiModelDescription fmiVersion="2.0"/>'}, "neither co-simulation nor model exchange"),
         (
             {"modelDescription.xml": '<fmiModelDescription fmiVersion="2.0"><CoSimulation/></fmiModelDescription>'},
@@ -57,12 +58,14 @@ def test_the_command_prints_a_line_for_each_check_and_details_of_findings(folder
     assert lines[0].startswith("pass    archive             3 members")
     assert (
         lines[-1]
-        == "oscillator (FMI 2.0 co-simulation, made by a text editor): 23 checks, 23 passed, 0 findings, 0 not applicable"
+        == "oscillator (FMI 2.0 co-simulation, made by a text editor): 30 checks, 29 passed, 0 errors, 0 warnings, 0 notes, "
+        "1 not applicable"
     )
     status, out, _ = command(oscillator(folder, "PASS_NAN"), "--only", "nan-input")
-    assert status == FINDINGS == 8
+    assert status == 0  # a warning
+    assert command(oscillator(folder, "PASS_NAN"), "--only", "nan-input", "--strict")[0] == FINDINGS == 8
     first, second, *_ = out.splitlines()
-    assert first.startswith("FINDING nan-input           'force' = nan: passed on")
+    assert first.startswith("warning nan-input           'force' = nan: passed on")
     assert second.startswith(" " * 28 + "'force' = inf: passed on")
 
 
@@ -70,7 +73,8 @@ def test_the_command_prints_a_line_for_each_check_and_details_of_findings(folder
 def test_the_command_speaks_json_and_lists(folder, command):
     status, out, _ = command(oscillator(folder, "HIDDEN_STATE"), "--json", "--only", "rollback,units", "--step", 0.005)
     data = json.loads(out)
-    assert (status, data["findings"]) == (8, 1)
+    assert (status, data["findings"], data["errors"], data["warnings"], data["notes"]) == (8, 1, 1, 0, 0)
+    assert [check["severity"] for check in data["checks"]] == [None, "error"]
     assert data["fmu"]["experiment"] == {"t_start": 0.0, "t_stop": 1.0, "step": 0.005}
     assert [check["outcome"] for check in data["checks"]] == ["pass", "finding"]
     status, out, _ = command("--list")

@@ -1,6 +1,7 @@
 """``kingpost cosim`` as a user meets it."""
 
 import json
+import zipfile
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from kingpost import read_history
 from kingpost.fmu.cosim import (
     cosimulate,
+    read_system,
 )
 from tests.fmu.building import needs_compiler
 
@@ -51,6 +53,53 @@ def test_a_run(system_file, kingpost_cli, tmp_path, as_fmus, plugins):
     picture = (tmp_path / "system.svg").read_text()
     assert picture.count("<!-- ") >= 4
     assert "<!-- position → other -->" in picture
+
+
+def test_systems_of_other_tools(kingpost_cli, tmp_path, masses, as_fmus, plugins):
+    """An SSP archive, the .ssd in it, and an OspSystemStructure.xml: the same numbers."""
+    system = as_fmus(step=0.02, t_end=0.4)
+    expected = cosimulate(system, plugins=plugins)
+    with zipfile.ZipFile(system.write_ssp(tmp_path / "masses.ssp", plugins)) as archive:
+        archive.extractall(tmp_path / "unpacked")
+    structure = system.write_osp(tmp_path / "osp", plugins)
+    for path in (tmp_path / "masses.ssp", tmp_path / "unpacked" / "SystemStructure.ssd", structure, structure.parent):
+        outcome = kingpost_cli("cosim", path, "--out", "out", "--write", "npz")
+        assert outcome.status == 0, outcome.err
+        np.testing.assert_array_equal(read_history(tmp_path / "out" / "history.npz").values, expected.values)
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"), [("../escaped", "escaped"), ("{folder}/absolute", ""), ("n" * 300, ""), ("a/../../b", "a-..-..-b")]
+)
+@pytest.mark.parametrize("kind", ["toml", "ssp"])
+def test_the_name_of_a_system_does_not_decide_where_results_go(
+    system_file, kingpost_cli, tmp_path, monkeypatch, plugins, name, folder, kind
+):
+    """Everything is below results/, and nothing else is written."""
+    work = tmp_path / "work"
+    (work / "results").mkdir(parents=True)
+    name = name.format(folder=tmp_path)
+    text = system_file.read_text().replace('"masses"', json.dumps(name)).replace("t_end = 0.4", "t_end = 0.02")
+    path = work / "s.toml"
+    path.write_text(text)
+    if kind == "ssp":
+        path = read_system(path).write_ssp(work / "s.ssp", plugins)
+    before = {entry.name for entry in tmp_path.iterdir()}
+    monkeypatch.chdir(work)
+    outcome = kingpost_cli("cosim", path, "--write", "csv")
+    assert outcome.status == 0, outcome.err
+    (made,) = (work / "results").iterdir()
+    assert made.name == folder or not folder
+    assert (made / "history.csv").is_file()
+    assert {entry.name for entry in tmp_path.iterdir()} == before
+    assert json.loads((made / "run.json").read_text())["model"]["name"] == name
+
+
+def test_a_name_that_is_none_is_refused_before_the_run(system_file, kingpost_cli):
+    system_file.write_text(system_file.read_text().replace('"masses"', '"a\\u0000b"'))
+    outcome = kingpost_cli("cosim", system_file)
+    assert outcome.status == 3
+    assert f"{system_file}:2: a system is called 'a\\x00b'; its name is a text of one line" in outcome.err
 
 
 def test_a_look_without_a_run(system_file, kingpost_cli, tmp_path):

@@ -10,7 +10,7 @@ import fmpy
 import pytest
 from fmpy.validation import validate_fmu
 
-from kingpost import Mechanism, PluginSet
+from kingpost import Input, Mechanism, PluginSet
 from kingpost.fmu.interface.description import model_identifier
 from kingpost.simulation.export_model import prepare_export
 from tests.fmu.hosting import Hosted
@@ -143,3 +143,19 @@ def test_a_mechanism_without_anything_to_set(tmp_path):
     for fmi in (2, 3):
         for kind in ("cs", "me"):
             assert validate_fmu(str(written(tmp_path, described(bare, fmi, kind)))) == []
+
+
+def test_units_in_the_description(machine, tmp_path):
+    text = described(machine("vessel-crane"), loads="all")
+    units = {unit.get("name"): unit for unit in ElementTree.fromstring(text).iter("Unit")}
+    assert units["N.m/rad3"].find("BaseUnit").attrib == {"kg": "1", "m": "2", "s": "-2", "rad": "-3"}
+    assert units["1"].find("BaseUnit").attrib == {}
+    inputs = (Input("torque", "N.m"), Input("warmth", "degC"), Input("turn", "deg"))
+    odd = dataclasses.replace(rig(), inputs=inputs)
+    for fmi in (2, 3):
+        text = described(odd, fmi)
+        assert validate_fmu(str(written(tmp_path, text))) == []
+        units = {unit.get("name"): unit for unit in ElementTree.fromstring(text).iter("Unit")}
+        assert units["degC"].find("BaseUnit").attrib == {"K": "1", "offset": "273.15"}
+        # Printed with all its digits.
+        assert float(units["deg"].find("BaseUnit").get("factor")) == pytest.approx(0.017453292519943295, rel=1e-15)

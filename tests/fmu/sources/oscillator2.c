@@ -1,11 +1,21 @@
 /* A damped oscillator, m a = F - c v - k x, as FMI 2 co-simulation and model exchange. Macros give it one defect each. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <fenv.h>
+#include <locale.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 #include "fmi2Functions.h"
+#ifdef __x86_64__
+#include <xmmintrin.h>
+#endif
 
 #ifndef GUID
 #define GUID "{oscillator}"
@@ -19,7 +29,7 @@ typedef struct {
     int locked;
     double time, stop;
     int stop_defined, stepping, stepped;
-    double hidden;
+    double hidden, slope;
 } State;
 
 typedef struct {
@@ -94,6 +104,9 @@ static void rk4(State *s, double h) {
 static int known(Model *m, fmi2ValueReference vr, fmi2ValueReference count) {
     if (vr < count) return 1;
     say(m, fmi2Error, "there is no variable with value reference %u", vr);
+#ifdef STRICT_ERROR
+    STATE(m).hidden = 1.0;
+#endif
 #ifdef CRASH_ON_UNKNOWN
     *(volatile int *)0 = 1;
 #endif
@@ -156,6 +169,9 @@ fmi2Status fmi2ExitInitializationMode(fmi2Component c) {
     return fmi2OK;
 }
 fmi2Status fmi2Terminate(fmi2Component c) {
+#ifdef STRICT_ERROR
+    if (STATE((Model *)c).hidden) abort();
+#endif
 #ifdef TERMINATE_FAILS
     say(c, fmi2Error, "cannot terminate");
     return fmi2Error;
@@ -173,10 +189,16 @@ fmi2Status fmi2Reset(fmi2Component c) {
 
 fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n, fmi2Real value[]) {
     Model *m = c;
+#ifdef STRICT_ERROR
+    if (STATE(m).hidden) abort();
+#endif
     outputs(&STATE(m));
     for (size_t i = 0; i < n; ++i) {
         if (!known(m, vr[i], REALS)) return UNKNOWN;
         value[i] = STATE(m).real[vr[i]];
+#ifdef GET_TOO_MUCH
+        if (i == n - 1) value[n] = 0.0;
+#endif
     }
     return fmi2OK;
 }
@@ -197,6 +219,12 @@ fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n,
         if (vr[i] == STIFFNESS) continue;
 #endif
         STATE(m).real[vr[i]] = value[i];
+#ifdef WRITE_VALUES
+        if (vr[i] == FORCE) ((double *)value)[i] += 1.0;
+#endif
+#ifdef WRITE_REFERENCES
+        ((fmi2ValueReference *)vr)[i] = 0;
+#endif
     }
     return fmi2OK;
 }
@@ -299,6 +327,9 @@ fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReferenc
     for (size_t i = 0; i < nu; ++i) {
         if (!known(m, unknown[i], REALS)) return fmi2Error;
         du[i] = with.real[unknown[i]] - without.real[unknown[i]];
+#ifdef ROUGH_DERIVATIVE
+        du[i] *= 1.01;
+#endif
 #ifdef WRONG_DERIVATIVE
         du[i] *= 1.5;
 #endif
@@ -310,6 +341,9 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean no_se
     Model *m = c;
     State *s = &STATE(m);
     const double end = t + h;
+#ifdef STRICT_ERROR
+    if (s->hidden || (s->stop_defined && end > s->stop + 1e-9)) abort();
+#endif
     if (h < 0.0) {
         say(m, fmi2Error, "the step is %g s", h);
         return fmi2Error;
@@ -343,6 +377,39 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean no_se
 #ifdef NAN_LATER
     if (end > 0.0305) s->real[VELOCITY] = NAN;
 #endif
+#ifdef OVERRUN
+    ((volatile char *)m)[sizeof *m] = 0x41;
+#endif
+#ifdef CLOSE_FILES
+    for (int i = 3; i < 64; ++i) close(i);
+#endif
+#ifdef LEFT_OPEN
+    if (t == 0.0) open("/dev/null", O_RDONLY);
+#endif
+#ifdef ROUND_UP
+    fesetround(FE_UPWARD);
+#endif
+#ifdef TRAP
+    feenableexcept(FE_OVERFLOW);
+#endif
+#ifdef FLUSH
+    _mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
+#ifdef SET_LOCALE
+    setlocale(LC_ALL, "C.UTF-8");
+#endif
+#ifdef CHANGE_FOLDER
+    chdir("/");
+#endif
+#ifdef UMASK
+    umask(0);
+#endif
+#ifdef SIGNALS
+    signal(SIGUSR1, SIG_IGN);
+#endif
+#ifdef SET_ENVIRONMENT
+    setenv("OSCILLATOR", "on", 1);
+#endif
 #ifdef LEAK
     volatile char *lost = malloc(4096);
     for (int i = 0; i < 4096; i += 64) lost[i] = 1;
@@ -351,7 +418,12 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean no_se
     rk4(s, 1e-3);
 #else
     const int count = h > 0.0 ? (int)ceil(h / 1e-3 - 1e-9) : 0;
-    for (int i = 0; i < count; ++i) rk4(s, h / count);
+    for (int i = 0; i < count; ++i) {
+        s->real[FORCE] += s->slope * h / count / 2;
+        rk4(s, h / count);
+        s->real[FORCE] += s->slope * h / count / 2;
+    }
+    s->slope = 0.0;
 #endif
 #ifdef HIDDEN_STATE
     s->hidden += h;
@@ -366,7 +438,14 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean no_se
     return fmi2OK;
 }
 fmi2Status fmi2CancelStep(fmi2Component c) { return fmi2Error; }
-fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2Integer o[], const fmi2Real v[]) { return fmi2Error; }
+fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2Integer o[], const fmi2Real v[]) {
+#ifdef FOLLOW
+    STATE((Model *)c).slope = v[0];
+#elif !defined IGNORE_SLOPE
+    return fmi2Error;
+#endif
+    return fmi2OK;
+}
 fmi2Status fmi2GetRealOutputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2Integer o[], fmi2Real v[]) { return fmi2Error; }
 #ifndef INCOMPLETE
 fmi2Status fmi2GetStatus(fmi2Component c, const fmi2StatusKind k, fmi2Status *v) { return fmi2Discard; }
@@ -387,6 +466,19 @@ fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info) {
         info->valuesOfContinuousStatesChanged = fmi2True;
     }
 #endif
+#ifdef SHRINK
+    if (s->time > 0.255 - 1e-12 && s->hidden == 0.0) {
+        s->hidden = 1.0;
+        s->real[POSITION] *= 1e-6;
+        s->real[VELOCITY] *= 1e-6;
+        info->valuesOfContinuousStatesChanged = info->nominalsOfContinuousStatesChanged = fmi2True;
+    }
+    info->nextEventTimeDefined = s->hidden == 0.0;
+    info->nextEventTime = 0.255;
+#endif
+#ifdef STEP_EVENT
+    if (s->hidden == 1.0) s->real[FORCE] = 10.0;
+#endif
 #ifdef KICK
     if (s->time > 0.255 - 1e-12) s->real[FORCE] = 10.0;
     else info->nextEventTimeDefined = fmi2True;
@@ -397,9 +489,19 @@ fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info) {
 fmi2Status fmi2EnterContinuousTimeMode(fmi2Component c) { return fmi2OK; }
 fmi2Status fmi2CompletedIntegratorStep(fmi2Component c, fmi2Boolean n, fmi2Boolean *event, fmi2Boolean *terminate) {
     *event = *terminate = fmi2False;
+#ifdef STEP_EVENT
+    State *s = &STATE((Model *)c);
+    if (s->hidden == 0.0 && s->real[POSITION] < 0.0) *event = s->hidden = 1.0;
+#endif
     return fmi2OK;
 }
 fmi2Status fmi2SetTime(fmi2Component c, fmi2Real time) {
+#ifdef STRICT_TIME
+    if (STATE((Model *)c).stop_defined && time > STATE((Model *)c).stop) {
+        say(c, fmi2Error, "%g s is beyond the stop time", time);
+        return fmi2Error;
+    }
+#endif
     STATE((Model *)c).time = time;
     return fmi2OK;
 }
@@ -421,5 +523,8 @@ fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real z[], size_t n) {
 }
 fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component c, fmi2Real x[], size_t n) {
     x[0] = x[1] = 1.0;
+#ifdef SHRINK
+    if (STATE((Model *)c).hidden) x[0] = x[1] = 1e-6;
+#endif
     return fmi2OK;
 }

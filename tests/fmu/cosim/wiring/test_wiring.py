@@ -44,6 +44,55 @@ def test_an_input_has_one_source(plugins):
         prepare_cosimulation(pair(Connection("one.y1", "two.u1"), Connection("two.y1", "two.u1")), plugins)
 
 
+@pytest.mark.parametrize(
+    "master", ["jacobi", "gauss-seidel", "jacobi:extrapolation=1", "gauss-seidel:extrapolation=2", "iterated"]
+)
+def test_an_input_can_be_a_sum(master, plugins):
+    """two.u1 = 3 * 0.5 + 1 + 0.5 + 2: factors and offsets of all summands count."""
+    connections = (
+        Connection("one.y1", "two.u1", factor=3.0, offset=1.0, add=True),
+        Connection("three.y1", "two.u1", offset=2.0, add=True),
+    )
+    system = pair(*connections, t_end=0.03, master=master)
+    system = system.with_changes(components=(*system.components, Component("three", model=gain("three"))))
+    # Exact in binary.
+    assert cosimulate(system, plugins=plugins)["two.y1"][-1] == 5.0
+
+
+def test_sums_are_said_by_all_that_take_part(plugins):
+    twice = Connection("one.y1", "two.u1", add=True), Connection("two.y1", "two.u1")
+    with pytest.raises(CosimError, match="If it is their sum, say add = true in each of these connections"):
+        prepare_cosimulation(pair(*twice), plugins)
+
+
+@needs_compiler
+def test_tables_are_for_whole_numbers(relays, plugins):
+    def system(source, target):
+        parts = tuple(Component(name, fmu=relays(), isolate=False, settings={"n": 2}) for name in "ab")
+        return System("s", parts, (Connection(f"a.{source}", f"b.{target}", table=((2, 5),)),), t_end=0.01)
+
+    assert cosimulate(system("n_out", "n"), plugins=plugins)["b.n_out"][-1] == 5.0
+    with pytest.raises(CosimError, match="'a.y' is real; a table is for whole numbers and truth values"):
+        prepare_cosimulation(system("y", "u"), plugins)
+
+
+@needs_compiler
+@pytest.mark.parametrize(("source", "target"), [("a.msg", "b.word"), ("a.y", "b.word"), ("a.msg", "b.u")])
+def test_texts_cannot_be_connected_and_that_is_said(relays, source, target, plugins):
+    system = System("s", tuple(Component(name, fmu=relays()) for name in "ab"), (Connection(source, target),))
+    with pytest.raises(CosimError, match="' is a String; only numbers and truth values can be connected, not texts"):
+        prepare_cosimulation(system, plugins)
+
+
+def test_units_with_another_zero_are_converted(plugins):
+    """20 degC are 293.15 K."""
+    a, b = gain("one", "degC", factor=40.0), gain("two", "K")
+    with pytest.raises(CosimError, match="multiplied by 1 and 273.15 added"):
+        prepare_cosimulation(pair(Connection("one.y1", "two.u1"), a=a, b=b), plugins)
+    history = cosimulate(pair(Connection("one.y1", "two.u1", convert=True), a=a, b=b, t_end=0.01), plugins=plugins)
+    assert history["two.y1"][-1] == pytest.approx(293.15, rel=1e-15)
+
+
 def test_units_must_fit(plugins):
     a, b = gain("one", "deg"), gain("two", "rad")
     with pytest.raises(

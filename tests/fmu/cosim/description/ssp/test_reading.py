@@ -17,7 +17,7 @@ from kingpost.fmu.cosim import (
     cosimulate,
     open_ssp,
 )
-from kingpost.fmu.cosim.description.ssp import STRUCTURE
+from kingpost.fmu.cosim.description.ssp.package import STRUCTURE
 from tests.fmu.cosim.coupled import CONNECTIONS
 
 

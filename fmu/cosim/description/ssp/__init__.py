@@ -1,0 +1,1 @@
+"""System structures of SSP, version 1.0 and what equals it in 2.0."""
