@@ -37,8 +37,8 @@ exit status:
   0 done    1 fault in kingpost itself    2 wrong command line    {MechanismError.exit_code} model refused
   {PluginError.exit_code} plugin missing or broken    {SolverError.exit_code} integration failed    \
 {FileError.exit_code} file problem    {ExportError.exit_code} export refused    8 findings in an FMU
-  {KingpostError.exit_code} what was asked for cannot be had    {PluginRaisedError.exit_code} a plugin raised    \
-{INTERRUPTED} interrupted
+  {KingpostError.exit_code} what was asked for cannot be had    {PluginRaisedError.exit_code} a plugin raised
+  11 steps too long, files whole    {INTERRUPTED} interrupted
 """
 
 

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from kingpost.simulation.run import Simulation
 
 
+#: Exit status of a run whose steps are too long for its motion; its files are kept.
+DIVERGES = 11
+
+
 class Run(Command):
     """Simulate a machine and write its history.
 
@@ -63,7 +67,7 @@ class Run(Command):
         history, files = carried_out(run, simulation.mechanism.name, results)
         warn_of_fitted_start(simulation.problem)
         tell(history, results, lambda: _summary(simulation, history, files))
-        return 0
+        return DIVERGES if history.provenance["diverges"] else 0
 
 
 def _summary(simulation: Simulation, history: History, files: list[Path]) -> list[tuple[str, str]]:

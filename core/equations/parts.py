@@ -29,14 +29,19 @@ class Coordinates:
     initial: ca.Function | None = None
     #: The function (q, v, vdot, p) -> joint coordinates, joint speeds and their rates.
     joint_state: ca.Function | None = None
-    #: The function (q, p) -> coordinates at the end of q that only say which of the angles that fit the others is meant, as the
-    #: others give them nearest to what they are: nothing else changes with them.
+    #: The function (q, p) -> coordinates at the end of q that only say which of the angles (up to full turns) and quaternions
+    #: (up to their sign) that fit the others is meant, as the others give them nearest to what they are: nothing else changes
+    #: with them.
     follow: ca.Function | None = None
 
     @property
     def followers(self) -> int:
         """The number of coordinates that :attr:`follow` gives."""
         return 0 if self.follow is None else int(self.follow.numel_out(0))
+
+    def followed(self, q: Any, p: Any) -> Any:
+        """Return q with the coordinates that :attr:`follow` gives set to it, so that their errors never add up."""
+        return q if self.follow is None else ca.vertcat(q[: q.numel() - self.followers, :], self.follow(q, p))
 
 
 @dataclass(frozen=True, eq=False)

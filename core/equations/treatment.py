@@ -48,6 +48,7 @@ class Treatment:
         for _ in range(iterations):
             q = q + equations.corrections(t, q, v, p)[0]
         v = v + equations.corrections(t, q, v, p)[1]
+        q = equations.coordinates.followed(q, p)
         return ca.vertcat(q, v, equations.states_of(x))
 
     def settled(self, equations: Equations, t: float, q: FloatArray, p: FloatArray) -> Treatment:

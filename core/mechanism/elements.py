@@ -7,8 +7,9 @@ Everything here is frozen and compares by value. Any number may be a formula in 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
@@ -276,12 +277,15 @@ class ForceElement:
     kind: str
     name: str
     options: Mapping[str, Any]
+    #: Whether its name was given; else it is that of its kind, with a number behind it for the second and further ones.
+    named: bool
 
     def __init__(self, kind: str, /, name: str = "", **options: Any) -> None:
         check_name("force kind", kind)
         check_name("force", name or kind)
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "name", name or kind)
+        object.__setattr__(self, "named", bool(name))
         object.__setattr__(self, "options", MappingProxyType({key: _frozen(value) for key, value in options.items()}))
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -299,6 +303,18 @@ class ForceElement:
     def __repr__(self) -> str:
         options = "".join(f", {key}={value!r}" for key, value in self.options.items())
         return f"ForceElement({self.kind!r}, name={self.name!r}{options})"
+
+
+def numbered(forces: Iterable[ForceElement]) -> tuple[ForceElement, ...]:
+    """Return forces of which those without a name of their own, but for the first of a kind, have a number: gravity-2."""
+    every = list(forces)
+    taken = {force.name for force in every if force.named}
+    for i, force in enumerate(every):
+        if not force.named and force.name in taken:
+            number = next(n for n in itertools.count(2) if f"{force.kind}-{n}" not in taken)
+            every[i] = ForceElement(force.kind, f"{force.kind}-{number}", **force.options)
+        taken.add(every[i].name)
+    return tuple(every)
 
 
 @dataclass(frozen=True)

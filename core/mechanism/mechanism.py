@@ -19,7 +19,19 @@ from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.formulas import Expression
 from kingpost.base.units import Unit, parse_unit
 from kingpost.mechanism.closures import Closure
-from kingpost.mechanism.elements import TIME, WORLD, Body, ForceElement, Input, Joint, Output, Parameter, Port, check_name
+from kingpost.mechanism.elements import (
+    TIME,
+    WORLD,
+    Body,
+    ForceElement,
+    Input,
+    Joint,
+    Output,
+    Parameter,
+    Port,
+    check_name,
+    numbered,
+)
 from kingpost.mechanism.shapes import Shape
 from kingpost.mechanism.trajectories import Trajectory
 from kingpost.symbols.joints import JOINT_KINDS
@@ -51,6 +63,7 @@ class Mechanism:
                 if not isinstance(entry, cls):
                     raise MechanismError(f"{name}[{i}] is {entry!r}, expected a {cls.__name__}", path=(name, i))
             object.__setattr__(self, name, entries)
+        object.__setattr__(self, "forces", numbered(self.forces))
         self._check_unique_names()
         self._check_references()
         object.__setattr__(self, "_tree", tuple(self._base_to_tip()))

@@ -35,6 +35,8 @@ class Constraints:
     reactions: Mapping[str, Symbolic] = field(default_factory=dict)
     #: Owners of rows that follow from others and were left out.
     redundant: tuple[str, ...] = ()
+    #: Closures that the coordinates keep by themselves, whatever they are, so that they need no rows.
+    kept: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:

@@ -11,10 +11,16 @@ from kingpost.base.load_frames import COMPONENTS, UNITS
 from kingpost.equations.equations import ENERGIES, Equations
 from kingpost.kernel.kernel import Evaluator
 from kingpost.simulation.problem import Problem
+from kingpost.symbols.externals import python_forces_named
 
 
 def evaluation(problem: Problem) -> dict[str, Any]:
     """Return what a machine is at the start of a problem, as plain data."""
+    with python_forces_named(problem.equations.all_externals):
+        return _evaluated(problem)
+
+
+def _evaluated(problem: Problem) -> dict[str, Any]:
     equations, mechanism = problem.equations, problem.mechanism
     t, x, u, p = problem.t_start, problem.x0, problem.u0, problem.p
     q, v = equations.split(x)

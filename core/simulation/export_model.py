@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.base.errors import ExportError
+from kingpost.base.errors import ExportError, SolverError
 from kingpost.equations.equations import Equations
 from kingpost.equations.integrator import Integrator
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.values import Values
 from kingpost.multibody.drawn import machine_geometry
 from kingpost.registry.pluginset import PluginSet
+from kingpost.simulation.grid import check_times
 from kingpost.simulation.problem import Problem, pose
 from kingpost.simulation.settings import RunChoices, RunSettings
 
@@ -119,7 +120,13 @@ def export_model(problem: Problem, communication_step: float | None = None) -> E
     """Return a problem with what it suggests to the user of the exported model."""
     how = problem.how
     suggested = next((step for step in (communication_step, how.output_step) if step), SUGGESTED_STEPS * problem.step)
-    return ExportModel(problem, SUGGESTED_END if how.t_end is None else how.t_end, suggested)
+    end = SUGGESTED_END if how.t_end is None else how.t_end
+    own = {"step": problem.step} if problem.stepper.fixed else {}
+    try:
+        check_times(problem.t_start, max(end, problem.t_start + suggested), **own, communication_step=suggested)
+    except SolverError as error:
+        raise ExportError(str(error)) from None
+    return ExportModel(problem, end, suggested)
 
 
 def with_numbers(model: ExportModel, x0: FloatArray, u0: FloatArray, p: FloatArray) -> ExportModel:

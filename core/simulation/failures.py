@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.base.errors import PluginRaisedError, SolverError
-from kingpost.base.raised import in_words, path_of
+from kingpost.base.errors import SolverError
 from kingpost.equations.newton import ImplicitStepMap, repeat_newton
 from kingpost.simulation.problem import Problem
-from kingpost.symbols.externals import python_error
+from kingpost.symbols.externals import force_failure, python_error
 
 
 class Failures:
@@ -23,13 +22,7 @@ class Failures:
     def explained(self, error: SolverError) -> SolverError:
         """Return the error, or, if a force written in Python raised, what it raised and where; pass an interrupt on."""
         raised = self.python_error()
-        if raised is None:
-            return error
-        if isinstance(raised[1], KeyboardInterrupt):
-            raise raised[1]
-        # The first line is our call of its function.
-        where = "".join(f" ({place})" for place, _ in path_of(raised[1])[1:][-1:])
-        return PluginRaisedError(f"force '{raised[0]}' raised {in_words(raised[1])}{where}")
+        return error if raised is None else force_failure(*raised)
 
     def python_error(self) -> tuple[str, BaseException] | None:
         """Return which force's Python function raised, and what, and forget it."""

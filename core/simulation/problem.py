@@ -16,7 +16,7 @@ from kingpost.base.formulas import Scalar, evaluate
 from kingpost.equations.augmentation import check_motions
 from kingpost.equations.consistency import consistent_start
 from kingpost.equations.equations import Equations
-from kingpost.equations.formulation import Formulation
+from kingpost.equations.formulation import Formulation, check_closures_are_held
 from kingpost.equations.guard import SINGULAR_JOINT, guarded_joints
 from kingpost.equations.integrator import Integrator, StepMap
 from kingpost.equations.redundancy import without_redundant_rows
@@ -29,12 +29,10 @@ from kingpost.mechanism.values import Values, resolve_values
 from kingpost.multibody.assembly import Assembly, assemble
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection, select
+from kingpost.simulation.default_formulation import default_formulation
 from kingpost.simulation.settings import DEFAULT_STEP, RunSettings
 from kingpost.simulation.stepper import Stepper
 from kingpost.statics.equilibrium import find_equilibrium
-
-#: Degrees of freedom from which on the recursive formulation is the better default (benchmarks/scaling.py).
-LARGE = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,14 +169,16 @@ def with_loads(
 
 
 def derive(assembly: Assembly, formulation: Selection[Formulation] | Any, plugins: PluginSet) -> Equations:
-    """Return the equations of motion of an assembly, with the rates of its states; None chooses a formulation by size."""
-    chosen = default_formulation(assembly.mechanism) if formulation is None else formulation
-    return with_states(assembly, select(plugins.formulations, chosen).derive(assembly))
-
-
-def default_formulation(mechanism: Mechanism) -> str:
-    """Return ``kane``, or ``recursive`` for machines so large that its O(n) pays off in speed and in build time."""
-    return "kane" if len(mechanism.speeds) <= LARGE else "recursive"
+    """Return the equations of motion of an assembly, with the rates of its states; None chooses a formulation by estimate."""
+    mechanism = assembly.mechanism
+    way = select(plugins.formulations, default_formulation(mechanism) if formulation is None else formulation)
+    refusal = way.refusal(mechanism)
+    if refusal:
+        able = [cls.name for cls, _ in plugins.formulations.entries() if not cls().refusal(mechanism)]
+        raise MechanismError(f"{refusal}. Formulations that take '{mechanism.name}': {listed(able)}")
+    equations = way.derive(assembly)
+    check_closures_are_held(equations)
+    return with_states(assembly, equations)
 
 
 def checked_step(integrator: Integrator, step: float | None) -> float:

@@ -81,7 +81,7 @@ class Simulation:
         """Carry the run out; see :func:`simulate`."""
         started = time.perf_counter()
         statistics: dict[str, Any] = {}
-        y = np.empty((self.grid.samples + 1, len(self.equations.channels)))
+        y = self._room()
         first = self.grid.times[:1], self.x0[None, :], self.inputs[:1]
         try:
             y[:1] = self.kernel.sample(*first, self.p)
@@ -102,7 +102,9 @@ class Simulation:
                 statistics.update(self._newton_iterations(y))
             provenance = run_record(self, outcome, seconds, statistics)
             if outcome != "interrupted":
-                provenance["warnings"] = self._step_warnings(self.grid.times[rows], y[rows, : self.states])
+                warnings = self._step_warnings(self.grid.times[rows], y[rows, : self.states])
+                provenance["warnings"] = warnings
+                provenance["diverges"] = bool(warnings)
             return History(self.grid.times[rows], self.equations.channels, y[rows], provenance)
 
         try:
@@ -122,6 +124,17 @@ class Simulation:
             message = " ".join([explanation, *(f"Note: {note}." for note in history.provenance["warnings"])])
             raise type(error)(message, history=history) from None
         return so_far("complete")
+
+    def _room(self) -> FloatArray:
+        """Return room for all samples."""
+        samples, channels = self.grid.samples + 1, len(self.equations.channels)
+        try:
+            return np.empty((samples, channels))
+        except MemoryError:
+            raise SolverError(
+                f"there is no memory for {samples} samples of {channels} channels ({8 * samples * channels:.3g} bytes); keep "
+                "samples less often, or end earlier"
+            ) from None
 
     def _newton_iterations(self, y: FloatArray) -> dict[str, Any]:
         """Return how many Newton iterations the steps take, from some that are repeated."""

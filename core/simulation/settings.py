@@ -58,8 +58,8 @@ class RunSettings:
         Time between samples in s (default: about 0.01, at least one step); of an FMU, the communication step it suggests.
     formulation, integrator, load_method
         A name, a name with options (``"radau:rtol=1e-8"``), a table with ``name`` and options, a plugin class or an instance.
-        By default ``kane``, or ``recursive`` above 10 degrees of freedom; ``rk4``; ``auxiliary-speeds`` with ``kane``, else
-        ``recursive``.
+        By default ``kane``, or ``recursive`` where that has fewer operations, in chains of more than ten links; ``rk4``;
+        ``auxiliary-speeds`` with ``kane``, else ``recursive``.
     backend
         ``"c"``, ``"vm"`` or ``"auto"``.
     start

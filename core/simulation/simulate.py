@@ -17,7 +17,7 @@ from kingpost.mechanism.values import Values
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import select
 from kingpost.results.history import History
-from kingpost.simulation.grid import Grid, fixed_step_grid, output_grid
+from kingpost.simulation.grid import Grid, check_memory, fixed_step_grid, output_grid
 from kingpost.simulation.monitors import monitored_run
 from kingpost.simulation.problem import checked_step, pose
 from kingpost.simulation.run import Progress, Simulation
@@ -99,6 +99,7 @@ def prepare(
         return rows[0]
 
     problem = pose(mechanism, how, values=settings, plugins=plugins, inputs_at_start=at_start)
+    check_memory(grid, 1 + len(mechanism.inputs) + len(problem.equations.channels))
     kernel = Kernel(problem.stepper.running, how.backend or "auto", problem.equations.python_forces)
     return Simulation(problem, kernel, grid, rows)
 

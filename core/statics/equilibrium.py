@@ -15,6 +15,7 @@ from kingpost.equations.consistency import OPEN, consistent_start
 from kingpost.equations.equations import Equations
 from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.statics.linearize import Linearisation, linearize, refuse_other_coordinates, tangent_basis
+from kingpost.symbols.externals import python_forces_named
 
 #: A step of Newton's method moves no coordinate by more than this (rad or m).
 LONGEST_MOVE = 0.2
@@ -68,7 +69,12 @@ def find_equilibrium(
     with the coordinates.
     """
     refuse_other_coordinates(equations, "an equilibrium")
-    equations = without_redundant_rows(equations, t, x, p)
+    with python_forces_named(equations.all_externals):
+        return _found(without_redundant_rows(equations, t, x, p), x, u, p, t, stable)
+
+
+def _found(equations: Equations, x: FloatArray, u: FloatArray, p: FloatArray, t: float, stable: bool) -> Equilibrium:
+    """Return an equilibrium of equations without redundant rows."""
     at_rest = np.concatenate([equations.split(x)[0], np.zeros(equations.nv), equations.states_of(x)])
     x = consistent_start(equations, t, at_rest, p, far=True).x
     search = _Search(equations, t, u, p)

@@ -16,6 +16,7 @@ from kingpost.base.errors import SolverError
 from kingpost.equations.consistency import OPEN
 from kingpost.equations.equations import Equations
 from kingpost.equations.redundancy import without_redundant_rows
+from kingpost.symbols.externals import python_forces_named
 
 #: A coordinate is taken as an independent one if it shares in the motions that are left by at least this part of the one that
 #: shares most: so the first coordinates of a model describe it wherever they can.
@@ -104,7 +105,12 @@ def linearize(equations: Equations, t: float, x: FloatArray, u: FloatArray, p: F
     same for any choice of them.
     """
     refuse_other_coordinates(equations, "a linear system")
-    equations = without_redundant_rows(equations, t, x, p)
+    with python_forces_named(equations.all_externals):
+        return _linearised(without_redundant_rows(equations, t, x, p), t, x, u, p)
+
+
+def _linearised(equations: Equations, t: float, x: FloatArray, u: FloatArray, p: FloatArray) -> Linearisation:
+    """Return the linear system of equations without redundant rows."""
     _refuse_open_state(equations, t, x, p)
     q, v = equations.split(x)
     derivatives = _derivatives(equations)(t, q, v, equations.acting(u, x), p)

@@ -7,14 +7,16 @@ the run says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from kingpost.base.errors import PluginError
+from kingpost.base.errors import PluginError, PluginRaisedError
+from kingpost.base.raised import in_words, path_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +137,34 @@ def python_error(externals: Sequence[External]) -> tuple[str, BaseException] | N
             error, external.function.error = external.function.error, None
             return external.owner, error
     return None
+
+
+@contextmanager
+def python_forces_named(externals: Sequence[External]) -> Iterator[None]:
+    """Say which force's Python function raised, what, and in which line, whatever became of it outside; pass interrupts on."""
+    python_error(externals)
+    try:
+        yield
+    except Exception:
+        _refuse_raised(externals)
+        raise
+    _refuse_raised(externals)
+
+
+def _refuse_raised(externals: Sequence[External]) -> None:
+    raised = python_error(externals)
+    if raised is None:
+        return
+    raise force_failure(*raised) from None
+
+
+def force_failure(owner: str, error: BaseException) -> PluginRaisedError:
+    """Return what is to be said of a force whose Python function raised; pass an interrupt on."""
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    # The first line is our call of the function.
+    where = "".join(f"\n  in {place}" for place, _ in path_of(error)[1:][-1:])
+    return PluginRaisedError(f"force '{owner}' raised {in_words(error)}{where}")
 
 
 def _identifier(name: str) -> str:

@@ -1,21 +1,32 @@
-"""What every formulation must do, checked at random states of random trees."""
+"""What every formulation must do, checked at random states of random trees, and in closed loops."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import KingpostError, listed
 from kingpost.equations.equations import Equations
 from kingpost.equations.formulation import Formulation
+from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.multibody.assembly import Assembly, assemble
 from kingpost.multibody.tree import TreeKinematics
 from kingpost.registry.pluginset import PluginSet
-from kingpost.registry.selection import make, select
-from kingpost.testing.problems import random_tree, welded
+from kingpost.registry.selection import select
+from kingpost.simulation.problem import derive
+from kingpost.simulation.simulate import simulate
+from kingpost.testing.problems import (
+    FREE_KINDS,
+    LOOP_CLOSURES,
+    parallelogram,
+    parallelogram_solution,
+    random_tree,
+    welded,
+)
 
 #: Relative rounding allowed: some 1e3 operations per entry, and mass matrices with condition numbers up to 1e4.
 TOLERANCE = 1e-10
@@ -33,13 +44,36 @@ class Subject:
     def assemble(self, mechanism: Mechanism) -> Assembly:
         return assemble(mechanism, self.plugins)
 
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of joints with coordinates of their own, or none, that it says it takes."""
+        return [kind for kind in FREE_KINDS if kind in self.cls.joint_kinds]
+
+    @property
+    def loops(self) -> list[str]:
+        """The kinds of closures that it says it takes and that close a loop with a closed form."""
+        return [kind for kind in LOOP_CLOSURES if kind in self.cls.closure_kinds and "revolute" in self.cls.joint_kinds]
+
     def derive(self, mechanism: Mechanism) -> Equations:
-        return make(self.cls, {}).derive(self.assemble(mechanism))
+        """Return equations; what is raised instead is a fault, since nothing is asked for that it says it refuses."""
+        try:
+            return derive(self.assemble(mechanism), self.cls, self.plugins)
+        except Exception as error:
+            kinds = dict.fromkeys(
+                [
+                    *(f"{joint.kind} joint" for joint in mechanism.joints),
+                    *(f"{closure.kind} closure" for closure in mechanism.closures),
+                ]
+            )
+            raise AssertionError(
+                f"{self.cls.name}, {mechanism.name}: {type(error).__name__} instead of equations ({str(error).strip()}). It "
+                f"has {listed(kinds)}; what the formulation does not take is left out of its joint_kinds or closure_kinds"
+            ) from error
 
     def trees(self) -> Iterator[tuple[Equations, Assembly, list[tuple[FloatArray, FloatArray]]]]:
         """Yield random trees with a few random states each."""
         for seed in SEEDS:
-            mechanism = random_tree(seed, bodies=2 + seed % 6)
+            mechanism = random_tree(seed, bodies=2 + seed % 6, kinds=self.kinds)
             equations = self.derive(mechanism)
             rng = np.random.default_rng(seed)
             sizes = len(mechanism.coordinates), len(mechanism.speeds)
@@ -47,11 +81,15 @@ class Subject:
             yield equations, self.assemble(mechanism), [_state(equations, *state) for state in joints]
 
 
-def check_formulation(cls: type[Formulation], plugins: PluginSet | None = None) -> None:
-    """Run every check on a formulation class; raise ``AssertionError`` at the first that fails."""
+def check_formulation(cls: type[Formulation], plugins: PluginSet | None = None) -> str:
+    """Run every check on a formulation class; raise ``AssertionError`` at the first that fails.
+
+    Only joints and closures are tried that it says it takes; returned is the sentence that says which it refuses.
+    """
     subject = Subject(cls, plugins)
     for check in FORMULATION_CHECKS:
         check(subject)
+    return cls.limits()
 
 
 def check_mass_matrix(subject: Subject) -> None:
@@ -119,6 +157,8 @@ def check_parameters(subject: Subject) -> None:
 
 def check_no_degrees_of_freedom(subject: Subject) -> None:
     """A machine that cannot move has empty equations, or as many constraints as speeds."""
+    if "weld" not in subject.cls.joint_kinds:
+        return
     equations = subject.derive(welded())
     if equations.coordinates.joint_state is not None:
         left = equations.nv - equations.constraints.count
@@ -128,6 +168,50 @@ def check_no_degrees_of_freedom(subject: Subject) -> None:
     assert equations.rhs(0, [], [], []).numel() == 0, f"{subject.cls.name}: a welded body has accelerations"
 
 
+def check_closed_loops(subject: Subject) -> None:
+    """In a closed loop, rows belong to the closure, and accelerations agree with those differentiated from positions alone."""
+    for kind in subject.loops:
+        mechanism = parallelogram(kind)
+        equations = subject.derive(mechanism)
+        assembly = subject.assemble(mechanism)
+        oracle = loop_from_positions(assembly)
+        rng = np.random.default_rng(0)
+        for _ in range(3):
+            angle, rate = rng.uniform(-1.2, 1.2), rng.uniform(-2.0, 2.0)
+            # The coupler stays as it is: its joint turns back by the angle of the crank.
+            turned = np.array([1.0, 1.0, -1.0])[: len(mechanism.coordinates)]
+            joints = angle * turned, rate * turned
+            q, v = _state(equations, *joints, parameters=[])
+            what = f"{subject.cls.name}, {mechanism.name}"
+            for error in equations.constraint_residuals(0, q, v, []):
+                _assert_close(np.asarray(error), 0.0, f"{what}: constraints in a position where the loop is closed")
+            if "c" not in equations.constraints.kept:
+                away = _state(equations, joints[0] + 0.1 * np.eye(len(turned))[0], joints[1], parameters=[])[0]
+                phi = np.abs(np.asarray(equations.constraint_residuals(0, away, v, [])[0])).max(initial=0.0)
+                assert phi > 1e-3, f"{what}: constraints do not notice a crank that leaves the loop open by 0.1 rad"
+            reduced = without_redundant_rows(equations, 0.0, np.concatenate([q, v]), np.zeros(0))
+            vdot = reduced.accelerations(0, q, v, [], [])
+            if reduced.coordinates.joint_state is not None:
+                vdot = reduced.coordinates.joint_state(q, v, vdot, [])[2]
+            _assert_close(np.asarray(vdot).ravel(), oracle(*joints), f"{what}: accelerations against positions")
+
+
+def check_motion_of_a_loop(subject: Subject) -> None:
+    """A four-bar linkage swings by its closed form."""
+    for kind in subject.loops:
+        mechanism = parallelogram(kind)
+        what = f"{subject.cls.name}, {mechanism.name}"
+        try:
+            history = simulate(mechanism, 1.0, formulation=subject.cls, step=0.005, backend="vm", plugins=subject.plugins)
+        except KingpostError as error:
+            raise AssertionError(f"{what}: no motion ({error})") from error
+        exact = parallelogram_solution(history.time)[:, 0]
+        for name in ("a.angle", "d.angle"):
+            off = float(np.abs(history[name] - exact).max())
+            # rk4 has errors of some (h w)^4 = 1e-8 here, w = 2 rad/s, and less after projection.
+            assert off < 1e-7, f"{what}: {name} is off by {off:.2e} rad from the closed form of the swinging loop"
+
+
 FORMULATION_CHECKS: tuple[Callable[[Subject], None], ...] = (
     check_mass_matrix,
     check_against_positions,
@@ -135,6 +219,8 @@ FORMULATION_CHECKS: tuple[Callable[[Subject], None], ...] = (
     check_outputs,
     check_parameters,
     check_no_degrees_of_freedom,
+    check_closed_loops,
+    check_motion_of_a_loop,
 )
 
 
@@ -162,11 +248,43 @@ def from_positions(assembly: Assembly) -> ca.Function:
     return ca.Function("from_positions", [q, v, assembly.p], [M, ca.solve(M, f)])
 
 
-def _state(equations: Equations, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+def loop_from_positions(assembly: Assembly) -> Callable[[FloatArray, FloatArray], FloatArray]:
+    """Return (q, v) -> vdot of a machine whose closures hold points, or their distance, with nothing but poses.
+
+    The points of :func:`parallelogram` move in a plane, so that what a closure holds beyond them holds anyway.
+    """
+    kinematics = TreeKinematics(assembly)
+    q, v = kinematics.q, kinematics.v
+    rows = []
+    for closure in assembly.mechanism.closures:
+        ends = ((closure.parent, closure.position), (closure.child, closure.child_position))
+        first, second = (kinematics.pose(body).R @ assembly.vector(at) + kinematics.pose(body).p for body, at in ends)
+        apart = second - first
+        length = None if closure.length is None else assembly.value(closure.length)
+        rows += [apart[0], apart[2]] if length is None else [ca.dot(apart, apart) - length**2]
+    phi = ca.vertcat(*rows)
+    G = ca.jacobian(phi, q)
+    parts = ca.Function("loop", [q, v], [G, ca.jtimes(G @ v, q, v)])
+    open_loop = from_positions(assembly)
+
+    def accelerations(at: FloatArray, speeds: FloatArray) -> FloatArray:
+        M, free = (np.asarray(part) for part in open_loop(at, speeds, []))
+        G_now, drift = (np.asarray(part) for part in parts(at, speeds))
+        m = len(G_now)
+        matrix = np.block([[M, G_now.T], [G_now, np.zeros((m, m))]])
+        found: FloatArray = np.linalg.solve(matrix, np.concatenate([(M @ free).ravel(), -drift.ravel()]))[: len(M)]
+        return found
+
+    return accelerations
+
+
+def _state(
+    equations: Equations, q: FloatArray, v: FloatArray, parameters: Sequence[float] = (1.0,)
+) -> tuple[FloatArray, FloatArray]:
     """Return the state with these joint coordinates and speeds."""
     if equations.coordinates.initial is None:
         return q, v
-    x = np.asarray(equations.coordinates.initial(q, v, [1.0])).ravel()
+    x = np.asarray(equations.coordinates.initial(q, v, list(parameters))).ravel()
     return x[: equations.nq], x[equations.nq :]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -44,14 +45,14 @@ def pendulum() -> Mechanism:
     )
 
 
-def pendulum_solution(t: FloatArray) -> FloatArray:
-    """Return angle and rate of :func:`pendulum` as columns, from Jacobi's elliptic functions.
+def pendulum_solution(t: FloatArray, start: float = PENDULUM_START) -> FloatArray:
+    """Return angle and rate of :func:`pendulum`, released at ``start``, as columns, from Jacobi's elliptic functions.
 
     With k = sin(start / 2) and w = 2 rad/s: sin(angle / 2) = k cd(w t, k^2).
     """
     from scipy.special import ellipj  # slow to import
 
-    k, w = math.sin(PENDULUM_START / 2), 2.0
+    k, w = math.sin(start / 2), 2.0
     _, cn, dn, _ = ellipj(w * t, k**2)
     sn = ellipj(w * t, k**2)[0]
     angle = 2 * np.arcsin(k * cn / dn)
@@ -101,6 +102,54 @@ def planar_pendulum_pin_force(t: FloatArray) -> FloatArray:
     across = 9.81 * np.sin(angle) * (1 - ROD_REACH / PENDULUM_LENGTH)
     force: FloatArray = ROD_MASS * np.hypot(along, across)
     return force
+
+
+#: Kinds of closures that can close :func:`parallelogram`.
+LOOP_CLOSURES = ("point-on-line", "spherical", "revolute", "distance")
+PARALLELOGRAM_START = 0.9
+
+
+def parallelogram(kind: str) -> Mechanism:
+    """A four-bar linkage with parallel cranks, hanging, closed by a closure of one of the kinds of :data:`LOOP_CLOSURES`.
+
+    Its coupler never turns, so the machine swings as :func:`pendulum` does: with the inertia J of both cranks about their
+    pivots and a coupler of mass m, J + m L^2 = S PENDULUM_LENGTH, S the sum of their first moments. A ``distance`` is a coupler
+    without mass. Released at :data:`PARALLELOGRAM_START`, far from the angles of 90 degrees where it lies flat.
+    """
+    length, base, crank, coupler = 1.5, 2.0, 2.0, 0.0 if kind == "distance" else 3.0
+    first_moment = 2 * crank * length / 2 + coupler * length
+    about_pivot = (first_moment * PENDULUM_LENGTH - coupler * length**2) / 2
+    moment = about_pivot - crank * (length / 2) ** 2
+    inertia = (0.6 * moment, moment, 0.7 * moment)
+    bar: dict[str, Any] = {"mass": crank, "com": (0, 0, -length / 2), "inertia": inertia}
+    bodies = [Body("left", **bar), Body("right", **bar)]
+    turning: dict[str, Any] = {"axis": (0, 1, 0)}
+    joints = [
+        Joint("a", "revolute", "world", "left", start=PARALLELOGRAM_START, **turning),
+        Joint("d", "revolute", "world", "right", position=(base, 0, 0), start=PARALLELOGRAM_START, **turning),
+    ]
+    places: dict[str, Any] = {"position": (0, 0, -length), "child_position": (0, 0, -length), "length": base}
+    tied = "left"
+    if kind != "distance":
+        bodies.append(Body("coupler", mass=coupler, com=(base / 2, 0, 0), inertia=(0.3, 1.0, 1.1)))
+        joints.append(
+            Joint("b", "revolute", "left", "coupler", position=(0, 0, -length), start=-PARALLELOGRAM_START, **turning)
+        )
+        places, tied = {"position": (base, 0, 0), "child_position": (0, 0, -length)}, "coupler"
+        if kind != "spherical":
+            places |= turning
+    return Mechanism(
+        f"parallelogram-{kind}",
+        bodies=tuple(bodies),
+        joints=tuple(joints),
+        closures=(Closure("c", kind, tied, "right", **places),),
+        forces=(ForceElement("gravity"),),
+    )
+
+
+def parallelogram_solution(t: FloatArray) -> FloatArray:
+    """Return angle and rate of both cranks of :func:`parallelogram` as columns."""
+    return pendulum_solution(t, PARALLELOGRAM_START)
 
 
 def pushed_mass() -> Mechanism:

@@ -98,7 +98,7 @@ class BodyModel(ABC, Generic[Space]):
     #: Bodies at a place, and at the mean of two places.
     at: Space
     between: Space
-    #: What :meth:`split_forces` returns: forces may add to the coordinates when they are asked, so a subclass asks them last.
+    #: What :meth:`split_forces` returns.
     split: list[SplitForce]
 
     def __init__(self, assembly: Assembly, quantities: tuple[Quantity, ...]) -> None:

@@ -21,7 +21,7 @@ from kingpost.multibody.constraints import Constraints
 from kingpost.plugins.formulations.directors.constraints import director_constraints
 from kingpost.plugins.formulations.directors.discrete_null_space import DirectorNullSpace
 from kingpost.plugins.formulations.directors.formulation import DirectorModel
-from kingpost.plugins.formulations.directors.joints import ALONG_PARENT
+from kingpost.plugins.formulations.directors.joints import ALONG_PARENT, NATURAL_JOINTS
 from kingpost.symbols.externals import External
 from kingpost.symbols.joints import JOINT_KINDS
 
@@ -48,6 +48,7 @@ class Nullspace(Formulation):
     """Natural coordinates with the joints' own speeds: no multipliers but those of closures."""
 
     name = "nullspace"
+    joint_kinds = NATURAL_JOINTS
 
     def derive(self, assembly: Assembly) -> Equations:
         model = DirectorModel(assembly)
@@ -62,7 +63,7 @@ class Nullspace(Formulation):
 
         f, potential = model.forces()
         Pdot_nu = ca.jtimes(velocity, model.q, velocity)
-        N = ca.vertcat(motions, *(_selection(model, name) for name in model.counters.symbols))
+        N = ca.vertcat(motions, *(_along(model, joint, own) for joint, own in model.at.followed_rates()))
         held = director_constraints(model.at, model.q, model.v, mechanism.closures)
         names = {closure.name for closure in mechanism.closures}
         rows = [i for i, owner in enumerate(held.owners) if owner in names]
@@ -101,7 +102,9 @@ class Nullspace(Formulation):
             treatment=RebuiltFromJoints(),
             outputs=reduced(outputs[: outputs.numel() - nu.numel()]),
             output_channels=channels[: len(channels) - nu.numel()],
-            coordinates=Coordinates(positions=model.quantities, initial=_initial(model), joint_state=_joint_state(model)),
+            coordinates=Coordinates(
+                positions=model.quantities, initial=_initial(model), joint_state=_joint_state(model), follow=model.follow()
+            ),
             structure=Structure(discrete=DirectorNullSpace(model, self.name)),
         )
 
@@ -138,11 +141,11 @@ def _symmetric(matrix: ca.SX) -> ca.SX:
     return ca.tril2symm(ca.tril(matrix)) if matrix.numel() else matrix
 
 
-def _selection(model: DirectorModel, name: str) -> ca.SX:
-    """Return the row that picks the rate of a joint coordinate out of nu."""
-    row = ca.SX(1, model.tree.v.numel())
-    row[model.tree.effort_row(name)] = 1
-    return row
+def _along(model: DirectorModel, joint: Joint, own: ca.SX) -> ca.SX:
+    """Return rows for the speeds of a joint as rows for nu."""
+    rows = ca.SX(own.shape[0], model.tree.v.numel())
+    rows[:, model.tree.rows(joint)[1]] = own
+    return rows
 
 
 def _initial(model: DirectorModel) -> ca.Function:

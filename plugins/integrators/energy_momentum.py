@@ -109,7 +109,7 @@ class EnergyMomentum(DescriptorStep):
 
         # Of all forces but the gyroscopic ones (power -v'Mdot v/2) and those with a potential.
         slope = parts.kinetic_slope(s, q, v, v) + parts.potential_slope(s, s.middle, q)
-        power = ca.dot(v, parts.f(s, s.middle, q, v)) + ca.dot(slope, rate)
+        power = ca.dot(v, parts.f(s, s.middle, q, v)) + ca.dot(slope, rate[: slope.numel(), :])
         gain = energy(q1, v1) - energy(s.q, s.v) - s.h * power
         missing = gain - ca.dot(v, balance)
         total = ca.sum1(inertia)

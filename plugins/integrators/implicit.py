@@ -72,6 +72,11 @@ class Parts:
         diagonal = ca.densify(ca.diag(self.M(s, s.q)))
         return diagonal + (diagonal == 0)
 
+    def size(self, s: Interval) -> ca.MX:
+        """Return the size of the coordinates, those left out that only count turns: however many, steps are as accurate."""
+        acting = s.q[: self.nq - self.equations.coordinates.followers, :]
+        return 1 + ca.norm_inf(acting) if acting.numel() else ca.MX(1)
+
     def N(self, s: Interval, q: ca.MX) -> ca.MX:
         """Return the map from speeds to rates."""
         plain = self.rates and not self.equations.coordinates.followers
@@ -281,9 +286,8 @@ class DescriptorStep(ImplicitStepMap):
             rows.insert(0, q1 - s.q - self.displacement(parts, s, q1, v1))
         scaled = [ca.vertcat(*rows) / size, *([self.carried(parts, s, q1, v1) / load] if nz else [])]
         residual = ca.Function("kp_equations", [unknowns, *known, factors], [ca.densify(ca.vertcat(*scaled))])
-        if equations.coordinates.follow is not None and not extra:
-            # Exactly, since a turn in a step is not h times a mean rate: errors would add up.
-            q1 = ca.vertcat(q1[:nv, :], equations.coordinates.follow(q1, p))
+        # A turn in a step is not h times a mean rate.
+        q1 = equations.coordinates.followed(q1, p)
         q1, v1, remembered = self.after(parts, s, q1, v1, lam)
         result = ca.densify(ca.vertcat(q1, v1, s.z1, remembered))
         following = ca.Function("kp_following", [unknowns, *known, factors], [result])
@@ -302,7 +306,7 @@ class DescriptorStep(ImplicitStepMap):
 
     def _guess(self, parts: Parts, s: Interval, known: list[ca.MX]) -> ca.Function:
         """Return the function that gives the first guess, constant speeds without multipliers, and the factors."""
-        size = 1 + ca.norm_inf(s.q) if parts.nq else ca.MX(1)
+        size = parts.size(s)
         inertia = parts.inertia(s)
         A = ca.densify(parts.A(s, s.start, s.q))
         share = 1 / (ca.sum2(A**2 / ca.repmat(inertia.T, parts.m, 1)) + 1e-300) if parts.m else ca.MX(0, 1)

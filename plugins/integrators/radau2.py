@@ -27,7 +27,7 @@ class Radau2(ImplicitStepMap):
         q, v = equations.split(x)
         # In the first guess speeds are constant.
         moved = ca.vertcat(equations.kinematics(q, v, p), ca.MX.zeros(equations.nv + equations.nz))
-        size = 1 + ca.norm_inf(q) if equations.nq else ca.MX(1)
+        size = 1 + ca.norm_inf(q[: equations.nq - equations.coordinates.followers, :]) if equations.nq else ca.MX(1)
         led = equations.state_rates(t, q, v, equations.acting(u, x), p)
         sizes_of_states = 1 + ca.fabs(equations.states_of(x)) + h * ca.fabs(led)
         first = ca.vertcat(*(ci * h * moved / size for ci in self.c))

@@ -76,7 +76,7 @@ class ReducedStep:
 
     def _guess(self, parts: Parts, s: Interval, nu: ca.MX, known: list[ca.MX]) -> ca.Function:
         """Return the first guess, constant generalized speeds, and the factors, joint coordinates among them."""
-        size = 1 + ca.norm_inf(s.q)
+        size = parts.size(s)
         P = self.space.motions(s.q, s.p)
         inertia = ca.densify(ca.sum1(P**2 * ca.repmat(parts.inertia(s), 1, P.shape[1]))).T
         along = ca.densify(parts.A(s, s.start, s.q) @ P)

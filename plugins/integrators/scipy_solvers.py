@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,8 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.base.errors import SolverError
+from kingpost.base.errors import MechanismError, SolverError
 from kingpost.equations.integrator import InitialValueProblem, Solver
+
+#: Relative tolerances below are beyond SciPy: it would go on with this one instead.
+SMALLEST_RTOL = 100 * float(np.finfo(float).eps)
+#: Every so many steps a solver is asked how far it has come; with more steps than the second number ahead of it, it is ended:
+#: at some 20 microseconds each they take six hours.
+LOOK, MOST_AHEAD = 5_000, 10**9
 
 
 @dataclass(frozen=True)
@@ -20,6 +27,17 @@ class ToleranceOptions:
     rtol: float = 1e-9
     atol: float = 1e-12
     max_step: float | None = None
+
+    def __post_init__(self) -> None:
+        if not SMALLEST_RTOL <= self.rtol < 1.0:
+            raise MechanismError(
+                f"rtol = {self.rtol:g}: the solvers work with {SMALLEST_RTOL:.2g}, a hundred times the rounding of numbers, or "
+                "more, and below 1"
+            )
+        if not 0.0 <= self.atol < math.inf:
+            raise MechanismError(f"atol = {self.atol:g}: it must be zero or more, and finite")
+        if self.max_step is not None and not self.max_step > 0.0:
+            raise MechanismError(f"max_step = {self.max_step:g}: the longest step must be above zero (s)")
 
 
 class ScipySolver(Solver):
@@ -45,7 +63,7 @@ class ScipySolver(Solver):
             max_step=np.inf if self.options.max_step is None else self.options.max_step,
             **extra,
         )
-        steps, k = 0, 1
+        steps, k, looked = 0, 1, float(times[0])
         while k < len(times):
             message = solver.step()
             if solver.status == "failed":
@@ -55,6 +73,9 @@ class ScipySolver(Solver):
                     "tolerances too tight"
                 )
             steps += 1
+            if steps % LOOK == 0:
+                self._refuse_endless(float(solver.t), looked, float(times[-1]))
+                looked = float(solver.t)
             reached = np.asarray(solver.y)
             interpolant = None
             while k < len(times) and times[k] <= solver.t:
@@ -69,6 +90,18 @@ class ScipySolver(Solver):
         problem.statistics.update(
             steps=steps, rhs_evaluations=solver.nfev, jacobian_evaluations=solver.njev, factorisations=solver.nlu
         )
+
+    def _refuse_endless(self, t: float, looked: float, t_end: float) -> None:
+        """End a run whose last steps were so short that it would never end."""
+        step = (t - looked) / LOOK
+        if t_end - t > MOST_AHEAD * step:
+            ahead = f"{(t_end - t) / step:.1e} steps" if step > 0 else "steps without end"
+            raise SolverError(
+                f"{self.name} goes on in steps of {step:.1e} s at t = {t:.9g} s, so that there are {ahead} ahead of it; more "
+                f"than {MOST_AHEAD:.0e} are not taken (rtol = {self.options.rtol:g}, atol = {self.options.atol:g}). The motion "
+                "there is faster than what is of interest, or rounding is larger than the tolerances: loosen them, or look "
+                "at the model"
+            )
 
     def go_on_from(self, solver: Any, y: FloatArray) -> None:
         """Put another state with the same rates in the place of the one that the last step reached.

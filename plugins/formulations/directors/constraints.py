@@ -77,12 +77,12 @@ class _Held:
 def director_constraints(space: DirectorKinematics, q: ca.SX, v: ca.SX, closures: Sequence[Closure]) -> Constraints:
     """Return all constraint equations in the natural coordinates ``q`` (without counters) and their rates ``v``.
 
-    Counters of angles have no part in the Jacobian: an angle that is followed depends on the directors alone.
+    Counters have no part in the Jacobian: what is followed depends on the directors alone.
     """
     held = [_Held(f"{body.name}.directors", space.bodies[body.name].internal, ca.SX(0, 1)) for body in space.mechanism.bodies]
     for joint in space.mechanism.joints:
         place = space.places[joint.name]
-        angle = space.followed_coordinates(joint)[0] if joint.kind == "screw" else ca.SX(0)
+        angle = space.joint_coordinates(joint)[0] if joint.kind == "screw" else ca.SX(0)
         held.append(_Held(joint.name, constraints(place, angle), ca.SX(0, 1), place, joint.parent, joint.child))
     for closure in closures:
         tie = DirectorClosure(space, closure)

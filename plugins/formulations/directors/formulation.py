@@ -33,6 +33,7 @@ from kingpost.plugins.formulations.directors.bodies import (
     coordinate_quantities,
 )
 from kingpost.plugins.formulations.directors.constraints import director_constraints
+from kingpost.plugins.formulations.directors.joints import NATURAL_JOINTS
 from kingpost.plugins.formulations.directors.kinematics import Counters, DirectorKinematics
 from kingpost.plugins.formulations.directors.plane import in_plane
 
@@ -43,8 +44,8 @@ class DirectorOptions:
 
     ``planar``: six coordinates for each body of a machine that moves in a plane, instead of twelve.
 
-    ``follow``: whether angles that springs, set-points, gears and screws ask for are followed through full turns, each by one
-    more coordinate. Without, they are within half a turn of zero, and qdot = v for all coordinates.
+    ``follow``: whether the angles of joints are followed through full turns, each by one more coordinate, and quaternions
+    through both signs. Without, angles are within half a turn of zero, and qdot = v for all coordinates.
 
     ``covariant`` maps wrenches at mid-points with the mean directors instead of their dual basis: wrong, to show what that does
     to the angular momentum (document 001, section 4.3).
@@ -61,6 +62,7 @@ class Directors(Formulation):
 
     name = "directors"
     Options = DirectorOptions
+    joint_kinds = NATURAL_JOINTS
 
     def derive(self, assembly: Assembly) -> Equations:
         model = DirectorModel(assembly, self.options.follow, self.options.covariant)
@@ -112,30 +114,19 @@ class DirectorModel(BodyModel[DirectorKinematics]):
         self.names = [body.name for body in assembly.mechanism.bodies]
         self.natural = tuple(quantity for name in self.names for quantity in coordinate_quantities(name))
         super().__init__(assembly, self.natural)
-        self.counters = Counters(follow)
+        self.counters = Counters(assembly.mechanism, follow)
         self.at = DirectorKinematics(assembly, self._bodies(body_at), self.counters)
         self.between = DirectorKinematics(assembly, self._bodies(body_at if covariant else body_between), self.counters)
         self.M = ca.diagcat(ca.SX(0, 0), *(body_mass_matrix(self.at, name) for name in self.names))
-        self._follow()
         self.split = self.split_forces()
 
     def _bodies(self, make: Callable[[ca.SX, ca.SX], DirectorBody]) -> dict[str, DirectorBody]:
         rows = {name: slice(SIZE * i, SIZE * (i + 1)) for i, name in enumerate(self.names)}
         return {name: make(self.q[own], self.v[own]) for name, own in rows.items()}
 
-    def _follow(self) -> None:
-        """Follow the angles that constraints ask for; those that forces ask for join them when the forces are asked."""
-        mechanism = self.assembly.mechanism
-        for joint in mechanism.joints:
-            if joint.kind == "screw":
-                self.counters.of(joint)
-        for closure in mechanism.closures:
-            for name in closure.coordinates:
-                self.at.coordinate(name)
-
     @property
     def followed(self) -> ca.SX:
-        """The counters of angles."""
+        """The counters of angles and quaternions."""
         return ca.vertcat(ca.SX(0, 1), *self.counters.symbols.values())
 
     @property
@@ -146,15 +137,17 @@ class DirectorModel(BodyModel[DirectorKinematics]):
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         """Names and units of :attr:`state`."""
-        return self.natural + tuple(Quantity(f"{name}.followed", "rad") for name in self.counters.symbols)
+        return self.natural + tuple(
+            Quantity(f"{name}.followed", quantity.unit) for name, quantity in self.counters.quantities.items()
+        )
 
     def velocity_map(self) -> ca.SX:
-        """Return N with qdot = N v: the identity, and the rates of the angles that are followed."""
-        rates = ca.vertcat(ca.SX(0, 1), *(self.at.rate(name) for name in self.counters.symbols))
+        """Return N with qdot = N v: the identity, and the rates of what is followed."""
+        rates = ca.vertcat(ca.SX(0, 1), *(N @ self.at.joint_speeds(joint) for joint, N in self.at.followed_rates()))
         return ca.sparsify(ca.vertcat(ca.SX.eye(self.v.numel()), ca.jacobian(rates, self.v)))
 
     def follow(self) -> ca.Function | None:
-        """Return the function (q, p) -> the angles that are followed, exactly as the directors tell them; or None."""
+        """Return the function (q, p) -> what is followed, exactly as the directors tell it; or None."""
         if not self.counters.symbols:
             return None
         angles = ca.vertcat(*(self.at.coordinate(name) for name in self.counters.symbols))
@@ -174,6 +167,5 @@ class DirectorModel(BodyModel[DirectorKinematics]):
             X_WB, twist, com = tree.pose(name), tree.twist(name), self.at.com(name)
             q += [X_WB.p + X_WB.R @ com, ca.vec(ca.densify(X_WB.R))]
             v += [X_WB.R @ (twist[3:] + ca.cross(twist[:3], com)), ca.vec(ca.densify(X_WB.R @ ca.skew(twist[:3])))]
-        counters = [tree.coordinate(name) for name in self.counters.symbols]
-        result = ca.densify(ca.vertcat(ca.SX(0, 1), *q, *counters, *v))
+        result = ca.densify(ca.vertcat(ca.SX(0, 1), *q, self.counters.begun(tree), *v))
         return ca.Function("kp_initial", [tree.q, tree.v, self.assembly.p], [ca.cse(result)])

@@ -14,6 +14,8 @@ from kingpost.plugins.formulations.directors.bodies import DirectorBody
 from kingpost.symbols.joints import JOINT_KINDS, Geometry
 from kingpost.symbols.screws import Pose, perpendicular, rotation_rpy
 
+#: Kinds of joints in natural coordinates: a motion that is given has no coordinates of its own there.
+NATURAL_JOINTS = tuple(kind for kind in JOINT_KINDS if kind != "given")
 #: Kinds whose efforts have fixed directions in the parent; document 001 takes those directions from the parent's directors.
 ALONG_PARENT = ("revolute", "prismatic", "screw", "cylindrical", "planar")
 #: Rows of the coordinates that are angles.
@@ -25,6 +27,10 @@ ANGLES = {
     "planar": (2,),
     "gimbal": (0, 1, 2),
     "cardan": (0, 1, 2),
+}
+#: Rows of the coordinates that are a unit quaternion, of which the rotation tells all but the sign.
+QUATERNIONS = {
+    name: range(kind.quaternion, kind.quaternion + 4) for name, kind in JOINT_KINDS.items() if kind.quaternion is not None
 }
 
 
@@ -167,10 +173,10 @@ def constraints(place: JointPlace, angle: ca.SX) -> ca.SX:
 
 
 def coordinates(place: JointPlace, near: ca.SX) -> ca.SX:
-    """Return the joint's coordinates: angles within half a turn of ``near``, quaternions with a positive real part.
+    """Return the joint's coordinates: angles within half a turn of ``near``, quaternions on the side of the sphere of ``near``.
 
     Of the two triples of angles that give the same rotation of a gimbal, it is the one on the side of its lock on which
-    ``near`` is. Zero stands for principal values.
+    ``near`` is. Zero stands for principal values, and for a quaternion with a positive real part.
     """
     kind, geometry = place.kind, place.geometry
     axis = geometry.axis
@@ -197,7 +203,9 @@ def coordinates(place: JointPlace, near: ca.SX) -> ca.SX:
         )
     if kind in ("gimbal", "cardan"):
         return _gimbal_angles(place, R, near)
+    rows = QUATERNIONS[kind]
     quaternion = quaternion_of(R)
+    quaternion = quaternion * ca.if_else(ca.dot(near[rows.start : rows.stop], quaternion) < 0, -1.0, 1.0)
     return quaternion if kind == "spherical" else ca.vertcat(place.R_WF.T @ place.apart, quaternion)
 
 

@@ -6,44 +6,57 @@ from collections.abc import Iterator, Mapping
 
 import casadi as ca
 
+from kingpost.base.channels import Quantity
 from kingpost.mechanism.elements import WORLD, Joint
+from kingpost.mechanism.mechanism import Mechanism
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.force import Loads
+from kingpost.multibody.tree import JointSpace
 from kingpost.plugins.formulations.body_coordinates import BodyKinematics
 from kingpost.plugins.formulations.directors.bodies import GROUND, SIZE, DirectorBody
-from kingpost.plugins.formulations.directors.joints import ANGLES, JointPlace, coordinates, place_between
+from kingpost.plugins.formulations.directors.joints import ANGLES, QUATERNIONS, JointPlace, coordinates, place_between
+from kingpost.symbols.joints import JOINT_KINDS
 from kingpost.symbols.screws import Pose
 
 
 class Counters:
-    """Angles that are followed through full turns, each a coordinate of its own with the rate of the angle.
+    """Angles that are followed through full turns, and quaternions through both signs, as coordinates of their own.
 
-    Directors tell an angle up to full turns. What asks for the angle itself (a spring, a set-point, a gear, a screw) makes its
-    joint a followed one. The counter only says which of the angles that fit the directors is meant, so its own errors do no
-    harm until they reach half a turn. It has no mass and no constraint: unlike the augmented coordinates of document 000
-    (eqs. 2.103-2.113) it leaves the mass matrix regular.
+    Directors tell an angle up to full turns and a quaternion up to its sign; joint coordinates, as springs, gears, screws and
+    readers of results mean them, are without a jump. A counter has the rate of what it follows, and only says which of the
+    values that fit the directors is meant, so its own errors do no harm until they reach half a turn. It has no mass and no
+    constraint: unlike the augmented coordinates of document 000 (eqs. 2.103-2.113) it leaves the mass matrix regular.
     """
 
-    def __init__(self, follow: bool = True) -> None:
-        self._follow = follow
-        self.symbols: dict[str, ca.SX] = {}
+    def __init__(self, mechanism: Mechanism, follow: bool = True) -> None:
+        self.quantities: dict[str, Quantity] = {}
+        if follow:
+            self.quantities = {
+                joint.positions[row].name: joint.positions[row] for joint in mechanism.joints for row in _followed_rows(joint)
+            }
+        self.symbols = {name: ca.SX.sym(name) for name in self.quantities}
 
     def of(self, joint: Joint) -> ca.SX:
-        """Return the counters of all angles of a joint, zero in the place of displacements, and follow it from now on."""
-        return self._values(joint, follow=self._follow)
+        """Return the counters of a joint's coordinates, zero in the place of those that nothing follows."""
+        near = [self.symbols.get(quantity.name, ca.SX(0)) for quantity in joint.positions]
+        return ca.densify(ca.vertcat(ca.SX(0, 1), *near))
 
-    def known(self, joint: Joint) -> ca.SX:
-        """Return the counters of a joint, zero where it is not followed."""
-        return self._values(joint, follow=False)
+    def begun(self, tree: JointSpace) -> ca.SX:
+        """Return all counters for the joint coordinates of a tree; quaternions of any length mean the one of length one."""
+        values = [ca.SX(0, 1)]
+        for joint in tree.mechanism.joints:
+            own, rows = tree.q[tree.rows(joint)[0]], [*QUATERNIONS.get(joint.kind, ())]
+            unit = ca.norm_2(own[rows]) if rows else ca.SX(1)
+            values += [
+                own[i] / unit if i in rows else own[i]
+                for i, quantity in enumerate(joint.positions)
+                if quantity.name in self.symbols
+            ]
+        return ca.vertcat(*values)
 
-    def _values(self, joint: Joint, follow: bool) -> ca.SX:
-        near = ca.SX(len(joint.positions), 1)
-        for row in ANGLES.get(joint.kind, ()):
-            name = joint.positions[row].name
-            if follow:
-                self.symbols.setdefault(name, ca.SX.sym(name))
-            near[row] = self.symbols.get(name, ca.SX(0))
-        return ca.densify(near)
+
+def _followed_rows(joint: Joint) -> tuple[int, ...]:
+    return (*ANGLES.get(joint.kind, ()), *QUATERNIONS.get(joint.kind, ()))
 
 
 class DirectorKinematics(BodyKinematics):
@@ -73,11 +86,7 @@ class DirectorKinematics(BodyKinematics):
         return ca.vertcat(R.T @ spin, R.T @ (state.r_rate - ca.cross(spin, R @ self.com(body))))
 
     def joint_coordinates(self, joint: Joint) -> ca.SX:
-        """Return the coordinates of a joint; angles in (-pi, pi] unless they are followed."""
-        return coordinates(self.places[joint.name], self.counters.known(joint))
-
-    def followed_coordinates(self, joint: Joint) -> ca.SX:
-        """Return the coordinates of a joint, its angles followed through full turns."""
+        """Return the coordinates of a joint, followed through full turns; angles in (-pi, pi] where nothing is followed."""
         return coordinates(self.places[joint.name], self.counters.of(joint))
 
     def joint_speeds(self, joint: Joint) -> ca.SX:
@@ -86,7 +95,14 @@ class DirectorKinematics(BodyKinematics):
 
     def coordinate(self, name: str) -> ca.SX:
         joint = self._joint_of[name]
-        return self.followed_coordinates(joint)[self._q_row[name] - self.rows(joint)[0].start]
+        return self.joint_coordinates(joint)[self._q_row[name] - self.rows(joint)[0].start]
+
+    def followed_rates(self) -> Iterator[tuple[Joint, ca.SX]]:
+        """Yield every joint with counters, and the matrix that makes their rates of its generalized speeds."""
+        for joint in self.mechanism.joints:
+            rows = [i for i, quantity in enumerate(joint.positions) if quantity.name in self.counters.symbols]
+            if rows:
+                yield joint, JOINT_KINDS[joint.kind].velocity_map(self.joint_coordinates(joint))[rows, :]
 
     def wrenches(self, loads: Loads) -> ca.SX:
         """Return what a force does as wrenches on all bodies, each about its centre of mass, in world axes, stacked.

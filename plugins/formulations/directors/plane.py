@@ -218,6 +218,11 @@ def _held(assembly: Assembly, full: Equations, plane: Plane, y: ca.SX, here: Cal
         lam,
         (*owners, *(full.constraints.owners[i] for i in (*first, *last))),
         reactions,
+        kept=tuple(
+            closure.name
+            for closure in assembly.mechanism.closures
+            if closure.name not in {full.constraints.owners[i] for i in kept}
+        ),
     )
 
 

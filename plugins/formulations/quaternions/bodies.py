@@ -18,9 +18,7 @@ from typing import Any
 import casadi as ca
 
 from kingpost.base.channels import Quantity
-from kingpost.base.errors import MechanismError, listed
 from kingpost.mechanism.elements import Joint
-from kingpost.mechanism.mechanism import Mechanism
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.force import Loads
 from kingpost.multibody.tree import JointSpace
@@ -199,17 +197,3 @@ def coordinate_quantities(joint: Joint) -> tuple[Quantity, ...]:
     """Return names and units of the coordinates of a joint's child."""
     position = tuple(Quantity(f"{joint.child}.r.{axis}", "m") for axis in "xyz") if joint.kind == "free" else ()
     return position + tuple(Quantity(f"{joint.child}.q.{axis}", "1") for axis in "wxyz")
-
-
-def check_tree(mechanism: Mechanism) -> None:
-    """Refuse what is not a set of bodies that hang on the world one by one."""
-    ways = "use formulation 'directors', 'nullspace' or 'kane' for this machine"
-    purpose = f"formulation 'quaternions' is for single bodies on the world with joints that are {' or '.join(CARRYING_JOINTS)}"
-    for joint in mechanism.joints:
-        if joint.kind not in CARRYING_JOINTS:
-            raise MechanismError(f"{purpose}; joint '{joint.name}' is {joint.kind}: {ways}")
-        if joint.parent != "world":
-            raise MechanismError(f"{purpose}; joint '{joint.name}' hangs '{joint.child}' on '{joint.parent}': {ways}")
-    if mechanism.closures:
-        names = listed([closure.name for closure in mechanism.closures])
-        raise MechanismError(f"{purpose}; closure {names} ties them: {ways}")

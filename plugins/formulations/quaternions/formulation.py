@@ -15,17 +15,20 @@ from itertools import pairwise
 import casadi as ca
 import numpy as np
 
+from kingpost.base.errors import MechanismError, listed
 from kingpost.equations.equations import Equations
 from kingpost.equations.formulation import Formulation
 from kingpost.equations.parts import Coordinates, Structure
 from kingpost.equations.treatment import Treatment
+from kingpost.mechanism.elements import WORLD
+from kingpost.mechanism.mechanism import Mechanism
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.constraints import Constraints
 from kingpost.plugins.formulations.body_coordinates import BodyModel, rates_of
 from kingpost.plugins.formulations.quaternions.bodies import (
+    CARRYING_JOINTS,
     QuaternionBody,
     QuaternionKinematics,
-    check_tree,
     convective,
     coordinate_quantities,
     pivot_inertia,
@@ -46,9 +49,18 @@ class Quaternions(Formulation):
 
     name = "quaternions"
     Options = QuaternionOptions
+    joint_kinds = CARRYING_JOINTS
+    closure_kinds = ()
+
+    def refusal(self, mechanism: Mechanism) -> str:
+        others = [f"'{joint.child}' hangs on '{joint.parent}'" for joint in mechanism.joints if joint.parent != WORLD]
+        where = f"formulation '{self.name}' is for bodies that hang on the world; {listed(others, 4)}" if others else ""
+        return super().refusal(mechanism) or where
 
     def derive(self, assembly: Assembly) -> Equations:
-        check_tree(assembly.mechanism)
+        refusal = self.refusal(assembly.mechanism)
+        if refusal:
+            raise MechanismError(refusal)
         model = QuaternionModel(assembly)
         q, v, M = model.q, model.v, model.M
         kinetic = ca.dot(v, M @ v) / 2

@@ -148,3 +148,23 @@ def test_a_massless_tip_is_refused_before_the_run(plugins):
     mechanism = machine(bodies=[BOB, tip], joints=[PIVOT, Joint("wrist", "revolute", "bob", "tip", axis=(1, 0, 0))])
     with pytest.raises(MechanismError, match=r"nothing resists an acceleration of 'wrist.angle' \(M\[1, 1\] = 0\)"):
         simulate(mechanism, 1.0, plugins=plugins)
+
+
+def test_forces_without_a_name_are_numbered_from_the_second_of_a_kind_on():
+    spring = {"coordinate": "pivot.angle", "stiffness": 1.0}
+    forces = [
+        ForceElement("joint-spring", **spring),
+        ForceElement("gravity"),
+        ForceElement("joint-spring", **spring),
+        ForceElement("joint-spring", name="joint-spring-3", **spring),
+        ForceElement("joint-spring", **spring),
+    ]
+    made = machine(forces=forces)
+    assert [force.name for force in made.forces] == [
+        "joint-spring", "gravity", "joint-spring-2", "joint-spring-3", "joint-spring-4",
+    ]  # fmt: skip
+    # Names stay what they are when a machine is changed, and one that is given twice is a mistake.
+    further = dataclasses.replace(made, forces=[*made.forces, ForceElement("gravity")])
+    assert [force.name for force in further.forces][-2:] == ["joint-spring-4", "gravity-2"]
+    with pytest.raises(MechanismError, match="two forces are called 'mine'"):
+        machine(forces=[ForceElement("gravity", name="mine"), ForceElement("joint-spring", name="mine", **spring)])

@@ -1,14 +1,18 @@
 """The built-in plugins pass the kit that plugin authors use; and the kit finds what it should."""
 
+import dataclasses
+
 import casadi as ca
 import numpy as np
 import pytest
 
 from kingpost import Formulation, JointLoads, PluginSet, Solver, StepMap
+from kingpost.multibody.constraints import Constraints
 from kingpost.plugins.formulations.kane import Kane
 from kingpost.plugins.integrators.euler_symplectic import EulerSymplectic
 from kingpost.plugins.integrators.rk4 import RK4
 from kingpost.plugins.joint_loads.recursive import RecursiveLoads
+from kingpost.symbols.joints import JOINT_KINDS
 from kingpost.testing import (
     FORMULATION_CHECKS,
     INTEGRATOR_CHECKS,
@@ -248,6 +252,78 @@ def test_the_kit_finds_a_wrong_formulation(cls: type[Formulation], message, one_
     with pytest.raises(AssertionError) as error:
         check_formulation(cls)
     assert message in str(error.value)
+
+
+class OpenLoops(Kane):
+    """Leaves closures out."""
+
+    name = "open-loops"
+
+    def derive(self, assembly):
+        return dataclasses.replace(super().derive(assembly), constraints=Constraints())
+
+
+class HalfOpenLoops(Kane):
+    """Leaves the first row of each closure out, so that the machine has a freedom too many."""
+
+    name = "half-open-loops"
+
+    def derive(self, assembly):
+        equations = super().derive(assembly)
+        held = equations.constraints
+        if held.count < 2:
+            return equations
+        rest = Constraints(held.phi[1:], held.A[1:, :], held.b[1:], held.lam[1:], held.owners[1:], {})
+        return dataclasses.replace(equations, constraints=rest)
+
+
+class NoUniversal(Kane):
+    """Cannot express universal joints, and has closures of its own making for points alone."""
+
+    name = "no-universal"
+
+    def derive(self, assembly):
+        for joint in assembly.mechanism.joints:
+            if joint.kind == "universal":
+                raise RuntimeError(".../casadi/core/sx.cpp:12: Dimension mismatch")
+        return super().derive(assembly)
+
+
+class SaysSo(NoUniversal):
+    """The same, and says so."""
+
+    name = "says-so"
+    joint_kinds = tuple(kind for kind in JOINT_KINDS if kind != "universal")
+    closure_kinds = ("spherical", "point-on-line")
+
+
+@pytest.mark.parametrize(
+    ("cls", "message"),
+    [
+        (OpenLoops, r"open-loops, parallelogram-point-on-line: PluginError instead .*'open-loops' left closure c out"),
+        (HalfOpenLoops, r"half-open-loops, parallelogram-point-on-line: accelerations against positions"),
+        (NoUniversal, r"no-universal, .*: RuntimeError instead of .*universal joint.* joint_kinds"),
+    ],
+)
+def test_the_kit_finds_a_formulation_that_leaves_something_out(cls, message, few_trees):
+    with pytest.raises(AssertionError, match=message):
+        check_formulation(cls)
+
+
+def test_the_kit_finds_motions_that_leave_a_loop(monkeypatch):
+    # As version 0.1.0 ran it: what is posed does not look at owners.
+    monkeypatch.setattr("kingpost.simulation.problem.check_closures_are_held", lambda equations: None)
+    subject = formulation_kit.Subject(OpenLoops)
+    with pytest.raises(AssertionError, match=r"off by \d.* rad from the closed form of the swinging loop"):
+        formulation_kit.check_motion_of_a_loop(subject)
+
+
+def test_the_kit_asks_a_formulation_for_what_it_takes_and_says_the_rest(few_trees):
+    said = check_formulation(SaysSo)
+    assert said == (
+        "formulation 'says-so' takes joints of every kind but universal and closures of no other kind than spherical, "
+        "point-on-line"
+    )
 
 
 def test_symplectic_euler_is_what_the_kit_calls_symplectic():
