@@ -6,6 +6,7 @@ import functools
 import io
 import json
 import random
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,18 +35,28 @@ def history() -> History:
 
 
 @functools.cache
-def whole(suffix: str, beside: str = "") -> bytes:
-    """The bytes of a good file, or of one beside it; made when first needed, since some libraries take long to import."""
-    import tempfile
+def short() -> History:
+    """The first channels of it; what a format does with one channel, it does with all."""
+    made = history()
+    return History(made.time, made.channels[:6], made.values[:, :6], made.provenance, made.run_id)
 
+
+def written(made: History, suffix: str, beside: str = "") -> bytes:
+    """Return the bytes of the file with a history, or of one beside it."""
     with tempfile.TemporaryDirectory() as folder:
-        write_history(history(), Path(folder) / f"history{suffix}", plugins())
+        write_history(made, Path(folder) / f"history{suffix}", plugins())
         return (Path(folder) / f"history{suffix}{beside}").read_bytes()
+
+
+@functools.cache
+def whole(suffix: str) -> bytes:
+    """A good file; made when it is first needed, since some libraries take long to import."""
+    return written(short(), suffix)
 
 
 def nonsense(rng: random.Random) -> Any:
     """Return times as no history has them."""
-    time = history().time.copy()
+    time = short().time.copy()
     time[rng.randrange(len(time))] = rng.choice((np.nan, np.inf, -1.0, 0.02, 1e308, 0.03))
     with np.errstate(over="ignore"):
         kinds = (time.astype(np.float32), time.astype(complex), time.astype(str), time.astype("S"), time > 0.02)
@@ -60,12 +71,12 @@ def of_format(suffix: str, pack: Callable[[str, Any, dict[str, Any]], bytes]) ->
         if rng.random() < 0.4:
             return damaged(rng, [whole(suffix)], "bytes")
         text = described(suffix)
-        time: Any = history().time
+        time: Any = short().time
         if rng.random() < 0.6:
             text = damaged(rng, [text.encode()]).decode("utf-8", "replace")
         else:
             time = nonsense(rng)
-        columns = {channel.name: history().values[:, j] for j, channel in enumerate(history().channels)}
+        columns = {channel.name: short().values[:, j] for j, channel in enumerate(short().channels)}
         try:
             return pack(text, time, columns)
         except (ValueError, TypeError, NotImplementedError):  # the format itself cannot hold this
@@ -78,7 +89,7 @@ def of_format(suffix: str, pack: Callable[[str, Any, dict[str, Any]], bytes]) ->
 def described(suffix: str) -> str:
     from kingpost.results.metadata import to_text
 
-    return to_text(history(), [name.replace(".", "_") for name in history().names] if suffix == ".mat" else None)
+    return to_text(short(), [name.replace(".", "_") for name in short().names] if suffix == ".mat" else None)
 
 
 def npz(text: str, time: Any, columns: dict[str, Any]) -> bytes:
@@ -159,9 +170,15 @@ def history_parquet(content: bytes, folder: Path) -> None:
 
 
 @functools.cache
+def with_loads() -> bytes:
+    """The CSV file that the record belongs to."""
+    return written(history(), ".csv")
+
+
+@functools.cache
 def recorded() -> bytes:
     """The record of the good CSV file, with a line for each entry."""
-    return json.dumps(json.loads(whole(".csv", ".json")), indent=1).encode()
+    return json.dumps(json.loads(written(history(), ".csv", ".json")), indent=1).encode()
 
 
 @reader(".json", lambda: [recorded()], often=100, long=3_000)
@@ -169,7 +186,7 @@ def record(content: bytes, folder: Path) -> None:
     """A run folder with a damaged record: what is made of it, reports and fatigue, goes deep into that."""
     run = folder / "run"
     run.mkdir(exist_ok=True)
-    placed(whole(".csv"), run, "history.csv")
+    placed(with_loads(), run, "history.csv")
     placed(content, run, "run.json")
     found = sensible(read_history(run, plugins()))
     assess_loads(found)

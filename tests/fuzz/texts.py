@@ -5,8 +5,11 @@ from __future__ import annotations
 import functools
 import io
 import math
+import os
 import shlex
+import signal
 import struct
+import threading
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -29,6 +32,9 @@ from kingpost.simulation.settings import RunSettings
 from kingpost.simulation.verbs import _vector, checked_state
 from tests.core.fatigue.synthetic import cosine, load_history
 from tests.fuzz.table import reader, seeds
+
+#: How long a run may take before it is interrupted, s.
+PATIENCE = 3.0
 
 
 @functools.cache
@@ -61,7 +67,7 @@ def answer(ask: Callable[[], Any]) -> Any:
         return None
 
 
-@reader(".txt", seeds("formulas.txt")[0].splitlines(), often=1500, long=50_000)
+@reader(".txt", seeds("formulas.txt")[0].splitlines(), often=1500, long=40_000)
 def formula(content: bytes, folder: Path) -> None:
     value = as_scalar(decoded(content))
     if isinstance(value, float):
@@ -70,7 +76,7 @@ def formula(content: bytes, folder: Path) -> None:
         evaluate(value, {"length": 2.0, "mass": -3.0, "t": 0.0})
 
 
-@reader(".txt", seeds("selections.txt")[0].splitlines(), often=1500, long=40_000)
+@reader(".txt", seeds("selections.txt")[0].splitlines(), often=1000, long=30_000)
 def selection(content: bytes, folder: Path) -> None:
     text = decoded(content)
     kinds = ("integrators", "formulations", "joint_loads", "writers", "models", "masters", "exporters")
@@ -95,11 +101,16 @@ def command_line(content: bytes, folder: Path) -> None:
     if any("\0" in word for word in words) or any(word.startswith(("--out", "--o", "--plugin", "--p")) for word in words):
         return  # no command line holds a NUL; and nothing is to be written elsewhere
     told = io.StringIO()
+    # A run may be a long one, and yet right: then its user has enough of it.
+    impatience = threading.Timer(PATIENCE, os.kill, (os.getpid(), signal.SIGINT))
+    impatience.start()
     try:
         with redirect_stderr(told), redirect_stdout(io.StringIO()):
             status = main(["run", "double-pendulum", "--backend", "vm", "--write", "csv", "--out", str(folder / "out"), *words])
     except SystemExit as end:
         status = int(end.code or 0)
+    finally:
+        impatience.cancel()
     assert status != 1 and "Traceback" not in told.getvalue(), told.getvalue()
 
 
