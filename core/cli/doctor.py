@@ -13,7 +13,7 @@ from kingpost.base.version import __version__
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
 from kingpost.kernel.cache_folder import cache_directory, usable_folder
-from kingpost.kernel.compiler import find_compiler
+from kingpost.kernel.compiler import LIBRARY, find_compiler
 
 if TYPE_CHECKING:
     from kingpost.registry.pluginset import PluginSet
@@ -45,7 +45,7 @@ def examine(plugins: PluginSet) -> dict[str, Any]:
     compiler = find_compiler()
     works, problem = _try_compiler()
     directory = cache_directory()
-    entries = [entry for entry in directory.glob("*") if not entry.name.startswith(".")] if directory.is_dir() else []
+    entries = [library.parent for library in directory.glob(f"[!.]*/{LIBRARY}")]
     size = sum(file.stat().st_size for entry in entries for file in entry.glob("*"))
     return {
         "kingpost": __version__,

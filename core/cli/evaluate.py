@@ -32,7 +32,7 @@ class Evaluate(Command):
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_model_argument(parser)
         add_state_argument(parser)
-        add_how_arguments(parser, "formulation", "close_loops", "loads", "load_method", "cut", "start")
+        add_how_arguments(parser, "formulation", "close_loops", "loads", "load_method", "load_metric", "cut", "start")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         from kingpost.modelfiles.opened import open_model

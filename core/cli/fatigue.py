@@ -66,6 +66,14 @@ class Fatigue(Command):
             metavar="X|X%",
             help="leave out excursions below X, in the channel's unit (Pa at hot spots), or X %% of its largest range",
         )
+        parser.add_argument(
+            "--accept",
+            action="append",
+            default=[],
+            metavar="DOUBT",
+            help="count loads in spite of a doubt: residual (they do not balance), noise (sampled too coarsely), step (peaks "
+            "change with the step); repeatable",
+        )
         parser.add_argument("--states", type=Path, metavar="FILE.toml", help="runs with probabilities, instead of DIR|FILE")
         parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
         parser.add_argument("--out", type=Path, metavar="FILE.json", help="also write the JSON to this file")
@@ -109,7 +117,7 @@ def _options(arguments: argparse.Namespace) -> CountingOptions:
         arguments.refuse("--curves is of use with --hotspots only")
     threshold, part = arguments.threshold
     try:
-        return CountingOptions(arguments.skip, threshold, part, arguments.slopes, arguments.f_ref)
+        return CountingOptions(arguments.skip, threshold, part, arguments.slopes, arguments.f_ref, tuple(arguments.accept))
     except KingpostError as error:
         arguments.refuse(str(error))
         raise

@@ -139,6 +139,15 @@ def _notes(result: Assessment) -> Rows:
         rows.append(
             ("residual", f"{item.channel} up to {item.largest:.3g} {item.unit}, {item.relative:.1e} of the largest load")
         )
+    if result.noise:
+        noisy = max(result.noise, key=lambda item: item.relative_rms)
+        rows.append(
+            (
+                "noise",
+                f"{noisy.motion} accelerations and motion between samples differ by up to {noisy.relative_rms:.1e} of their "
+                f"range (rms, body '{noisy.body}')",
+            )
+        )
     return rows
 
 

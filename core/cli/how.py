@@ -43,6 +43,14 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
         "--load-method",
         {"metavar": "NAME", "help": "how joint loads are found (default: auxiliary-speeds with kane, else recursive)"},
     ),
+    "load_metric": (
+        "--load-metric",
+        {
+            "metavar": "size|stiffness|M",
+            "help": "measure by which loads that rigid bodies leave open are smallest: moments over the size of their loops, "
+            "or over M metres, or by the stiffness of joints (default: stiffness where joints have one, else size)",
+        },
+    ),
     "cut": (
         "--cut",
         {
@@ -63,6 +71,17 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
         {
             "action": argparse.BooleanOptionalAction,
             "help": "also write energy balance, momentum, and errors, rank and condition of the constraints of closed loops",
+        },
+    ),
+    "check_step": (
+        "--check-step",
+        {
+            "type": float,
+            "nargs": "?",
+            "const": 0.01,
+            "metavar": "PART",
+            "help": "run once more with half the step, and tell which peak loads change by more than this part of the largest "
+            "load of their joint (default: 0.01)",
         },
     ),
     "backend": (

@@ -27,18 +27,19 @@ from kingpost.base.version import __version__
 
 if TYPE_CHECKING:
     from kingpost.cli.command import Command
+    from kingpost.cli.signals import Asked
     from kingpost.registry.pluginset import PluginSet
 
 VERSION = f"kingpost {__version__}"
-INTERRUPTED = 130
 NO_PLUGINS = "--no-plugins"
 EXIT_CODES = f"""\
 exit status:
   0 done    1 fault in kingpost itself    2 wrong command line    {MechanismError.exit_code} model refused
   {PluginError.exit_code} plugin missing or broken    {SolverError.exit_code} integration failed    \
 {FileError.exit_code} file problem    {ExportError.exit_code} export refused    8 findings in an FMU
-  {KingpostError.exit_code} what was asked for cannot be had    {PluginRaisedError.exit_code} a plugin raised
-  11 steps too long, files whole    {INTERRUPTED} interrupted
+  {KingpostError.exit_code} what was asked for cannot be had    {PluginRaisedError.exit_code} a plugin raised    \
+11 steps too long, files whole
+  130 interrupted (Ctrl-C)    143 asked to end (SIGTERM)    129 terminal closed (SIGHUP)
 """
 
 
@@ -48,6 +49,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words[:1] == ["--version"]:
         print(VERSION)  # at once: no verbs and no plugins are needed for that
         return 0
+    from kingpost.cli.signals import asked_to_end
+
+    with asked_to_end() as asked:
+        return _carried_out(words, asked)
+
+
+def _carried_out(words: list[str], asked: Asked) -> int:
+    """Carry a command line out; whatever ends it early becomes a message and an exit status."""
     try:
         with _plugins_switched_off(words):
             from kingpost.registry.pluginset import PluginSet
@@ -65,8 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 1
     except KeyboardInterrupt as interrupt:
-        print(f"\nkingpost: {interrupt or 'interrupted'}", file=sys.stderr)
-        return INTERRUPTED
+        what, newline, rest = (str(interrupt) or "interrupted").partition("\n")
+        print(f"\nkingpost: {what}{asked.words}{newline}{rest}", file=sys.stderr)
+        return asked.status
     except Exception as error:
         return _told(error)
 
@@ -174,6 +184,7 @@ def in_words_of_the_command_line(text: str) -> str:
     """Return a message in which settings that it advises, such as ``(close_loops)``, are named as the options they are here."""
     from kingpost.cli.how import OPTIONS
 
-    for name, (flag, _) in OPTIONS.items():
+    flags = {name: flag for name, (flag, _) in OPTIONS.items()} | {"timeout": "--timeout", "run_timeout": "--run-timeout"}
+    for name, flag in flags.items():
         text = text.replace(f"({name})", f"({flag})")
     return text

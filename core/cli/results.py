@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kingpost.base.errors import Interrupted, SolverError
 from kingpost.cli.output import ProgressBar, print_json, print_table
+from kingpost.cli.signals import while_doing
 
 if TYPE_CHECKING:
     from kingpost.base.channels import Channel
@@ -26,8 +27,6 @@ def carried_out(run: Callable[[ProgressBar], History], name: str, options: Resul
 
     Of a run that stops, what it had computed is written, and the error tells where.
     """
-    from kingpost.results.run_folder import write_run
-
     bar = ProgressBar(name)
     try:
         history = run(bar)
@@ -38,10 +37,21 @@ def carried_out(run: Callable[[ProgressBar], History], name: str, options: Resul
     finally:
         bar.close()
     beside, obstacle = _report(history) if options.report else ({}, None)
-    files = write_run(history, options.folder, writers=options.writers, beside=beside)
+    files = _written(history, options, beside)
     if obstacle is not None:
         raise obstacle
     return history, files
+
+
+def _written(history: History, options: ResultOptions, beside: Mapping[str, Fill]) -> list[Path]:
+    """Write a complete run. The first interrupt does not throw away what was computed; a second one meanwhile does."""
+    from kingpost.results.run_folder import write_run
+
+    try:
+        return write_run(history, options.folder, writers=options.writers, beside=beside)
+    except KeyboardInterrupt:
+        files = write_run(history, options.folder, writers=options.writers, beside=beside)
+        raise KeyboardInterrupt(f"interrupted after the run; its results are whole, in {file_row(files)[1]}") from None
 
 
 def _report(history: History) -> tuple[dict[str, Fill], BaseException | None]:
@@ -49,7 +59,8 @@ def _report(history: History) -> tuple[dict[str, Fill], BaseException | None]:
     from kingpost.report.page import report_file  # brings SciPy's signal processing, which takes time to import
 
     try:
-        return {"report.html": report_file(history.identified())}, None
+        with while_doing("the report was being made; the results of the run are written"):
+            return {"report.html": report_file(history.identified())}, None
     except BaseException as error:  # an impatient user included
         return {}, error
 

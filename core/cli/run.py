@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import listed
 from kingpost.base.load_frames import FORCE_UNIT, MOMENT_UNIT
@@ -15,6 +16,7 @@ from kingpost.cli.command import Command
 from kingpost.cli.how import OPTIONS, add_how_arguments, settings_from
 from kingpost.cli.result_options import add_result_options, result_options
 from kingpost.cli.results import SHOWN, carried_out, channel_rows, file_row, more_row, tell
+from kingpost.cli.signals import while_doing
 from kingpost.cli.state import warn_of_fitted_start
 
 if TYPE_CHECKING:
@@ -46,14 +48,14 @@ class Run(Command):
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         from kingpost.modelfiles.opened import open_model
-        from kingpost.simulation.monitors import monitored_run
-        from kingpost.simulation.simulate import prepare
+        from kingpost.simulation.simulate import carry_out, prepare
 
-        opened = open_model(arguments.model, plugins, arguments.set)
-        how = opened.how(settings_from(arguments))
-        how = how.with_usual_loads(how.with_cuts(opened.mechanism, opened.plugins))
-        results = result_options(arguments, opened.mechanism.name, opened.plugins, how.write)
-        simulation = prepare(opened.mechanism, settings=opened.settings, how=how, plugins=opened.plugins)
+        with while_doing(f"'{arguments.model}' was being prepared; nothing was computed"):
+            opened = open_model(arguments.model, plugins, arguments.set)
+            how = opened.how(settings_from(arguments))
+            how = how.with_usual_loads(how.with_cuts(opened.mechanism, opened.plugins))
+            results = result_options(arguments, opened.mechanism.name, opened.plugins, how.write)
+            simulation = prepare(opened.mechanism, settings=opened.settings, how=how, plugins=opened.plugins)
         if arguments.verbose:
             backend = {"c": "machine code", "vm": "interpreter"}[simulation.kernel.backend]
             print(f"kernel: {backend}; {simulation.kernel.note}", file=sys.stderr)
@@ -63,8 +65,7 @@ class Run(Command):
             print(f"kingpost: {simulation.kernel.cache_obstacle}", file=sys.stderr)
         if not simulation.problem.stepper.fixed and arguments.verbose:
             print(f"loop: '{simulation.integrator.name}' chooses its steps in Python", file=sys.stderr)
-        run = partial(monitored_run, simulation) if how.monitors else simulation.run
-        history, files = carried_out(run, simulation.mechanism.name, results)
+        history, files = carried_out(partial(carry_out, simulation), simulation.mechanism.name, results)
         warn_of_fitted_start(simulation.problem)
         tell(history, results, lambda: _summary(simulation, history, files))
         return DIVERGES if history.provenance["diverges"] else 0
@@ -91,6 +92,13 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
     ]
     if simulation.mechanism.closures:
         rows.insert(1, ("closures", _closures(simulation)))
+    rows += _not_unique(loads)
+    check = record.get("step_check", {})
+    if "largest_change" in check:
+        largest = check["largest_change"]
+        rows.append(
+            ("step check", f"peak loads change by up to {largest['part']:.2g} ({largest['channel']}), {check['against']}")
+        )
     rows += channel_rows(history, history.channels[: simulation.equations.nq])
     rows += [(f"{joint.name} turned", _attitude(history, joint)) for joint in _free(simulation, history)[:SHOWN]]
     rows += [(joint, _load_summary(history, joint)) for joint in list(loads["joints"])[:SHOWN]]
@@ -108,10 +116,23 @@ def _freedom(simulation: Simulation) -> str:
 
 
 def _closures(simulation: Simulation) -> str:
-    """Return the closures, and those whose reactions statics cannot tell apart."""
+    """Return the closures, and those with constraints that follow from others."""
     words = listed(f"{closure.name} ({closure.kind})" for closure in simulation.mechanism.closures)
     redundant = simulation.equations.constraints.redundant
-    return f"{words}; redundant, loads by least squares: {listed(redundant)}" if redundant else words
+    return f"{words}; redundant: {listed(redundant)}" if redundant else words
+
+
+def _not_unique(loads: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the joints whose loads rigid bodies leave open, and how they were shared."""
+    rows = []
+    for loop in loads.get("not_unique", {"loops": []})["loops"]:
+        how = {
+            "size": "smallest by the size of the loops",
+            "stiffness": f"shared by the stiffness of {listed(loop.get('stiffness_of', ()))}",
+        }
+        words = how.get(loop["metric"], f"smallest with moments over {loop.get('length_m')} m")
+        rows.append(("not unique", f"loads of {listed(loop['joints'])}: {words}"))
+    return rows
 
 
 def _free(simulation: Simulation, history: History) -> list[Joint]:

@@ -35,16 +35,16 @@ class FindEquilibrium(Command):
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_model_argument(parser)
         add_state_argument(parser)
-        add_how_arguments(parser, "formulation", "cut")
+        add_how_arguments(parser, "formulation", "load_metric", "cut")
         parser.add_argument("--any", action="store_true", help="take the nearest equilibrium, stable or not")
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         from kingpost.modelfiles.opened import open_model
-        from kingpost.statics.equilibrium import find_equilibrium
+        from kingpost.simulation.verbs import at_rest
 
         place = situation_of(open_model(arguments.model, plugins, arguments.set), arguments)
-        found = find_equilibrium(place.equations, place.x, place.u, place.p, place.t, stable=not arguments.any)
+        found = at_rest(place, stable=not arguments.any)
         if arguments.json:
             print_json(_equilibrium_record(place, found))
             return 0
@@ -57,7 +57,10 @@ class FindEquilibrium(Command):
         print_table([*rows, *_closure_rows(place, found)])
         print(f"\nforce left over: {found.residual:.2e} along {found.residual_at}, after {found.iterations} iterations")
         if found.redundant:
-            print(f"loads of redundant closures ({listed(found.redundant)}) are those of smallest multipliers")
+            print(
+                f"rigid bodies leave loads in the loops of {listed(found.redundant)} open; they are the smallest over all "
+                "joints of these loops"
+            )
         for q in found.passed:
             shown = ", ".join(f"{name} = {value:.6g}" for name, value in zip(names, q, strict=False))
             print(f"came past an unstable equilibrium at {shown}")

@@ -59,8 +59,10 @@ from kingpost.fatigue.states import (
     combine_loads,
     read_states,
 )
+from kingpost.fatigue.trust import DOUBTS, MotionNoise, motion_noise
 
 __all__ = [
+    "DOUBTS",
     "YEAR",
     "CombinedHotSpot",
     "CombinedLoad",
@@ -77,6 +79,7 @@ __all__ = [
     "HotSpotResult",
     "LoadAssessment",
     "LoadNoise",
+    "MotionNoise",
     "RangeExceedance",
     "RangeHistogram",
     "RangeMeanMatrix",
@@ -108,6 +111,7 @@ __all__ = [
     "load_noise",
     "load_record",
     "miner_damage",
+    "motion_noise",
     "range_exceedance",
     "range_histogram",
     "range_mean_matrix",

@@ -33,13 +33,21 @@ from kingpost.fatigue.quality import (
     check_finite,
     counted_window,
     load_joints,
-    residual_warnings,
     residuals,
     sampling,
     sampling_warning,
     uniqueness_warnings,
 )
 from kingpost.fatigue.sn import VERIFY, CurveSet, SNCurve, curve_set, miner_damage
+from kingpost.fatigue.trust import (
+    MotionNoise,
+    checked_words,
+    motion_noise,
+    noise_doubts,
+    residual_doubts,
+    settled_doubts,
+    step_doubts,
+)
 from kingpost.mechanism.load_request import LoadRequest
 from kingpost.results.choosing import MOST_NAMED
 from kingpost.results.history import History
@@ -64,6 +72,9 @@ class CountingOptions:
         Inverse slopes m of damage-equivalent ranges.
     f_ref
         Their reference frequency, Hz.
+    accept
+        Doubts about the loads that do not stop the count (:data:`kingpost.fatigue.trust.DOUBTS`): ``"residual"``, ``"noise"``,
+        ``"step"``.
 
     """
 
@@ -72,8 +83,10 @@ class CountingOptions:
     relative_threshold: float = 0.0
     slopes: tuple[float, ...] = SLOPES
     f_ref: float = REFERENCE_FREQUENCY
+    accept: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "accept", checked_words(self.accept))
         if not self.slopes:
             raise KingpostError("no inverse slope m was given for damage-equivalent ranges; give some, such as 3, 4, 5")
         check_slopes(self.slopes)
@@ -127,6 +140,8 @@ class Assessment:
     window: Window
     options: CountingOptions
     residuals: tuple[Residual, ...]
+    #: How far sampled motions are from the accelerations that the loads are made of.
+    noise: tuple[MotionNoise, ...]
     warnings: tuple[str, ...]
 
 
@@ -210,7 +225,7 @@ def assess_loads(
     for name, times in Counter(names).items():
         if times > 1:
             raise KingpostError(f"'{name}' is asked for twice; ask once")
-    window, found, warnings = _checked(history, options)
+    window, found, noise, warnings = _checked(history, options, names)
     columns = np.column_stack([values[window.rows] for _, values in wanted])
     time = history.time[window.rows]
     check_finite(time, names, columns)
@@ -220,7 +235,7 @@ def assess_loads(
         for (channel, _), values, scale in zip(wanted, columns.T, scales, strict=True)
     )
     warnings += _sampling_warnings(signals, min(options.slopes))
-    return LoadAssessment(window, options, found, tuple(warnings), signals)
+    return LoadAssessment(window, options, found, noise, tuple(warnings), signals)
 
 
 def assess_hot_spots(
@@ -230,7 +245,7 @@ def assess_hot_spots(
     options, curves = options or CountingOptions(), curves or curve_set()
     if not spots:
         raise KingpostError("no hot spots were given")
-    window, found, warnings = _checked(history, options)
+    window, found, noise, warnings = _checked(history, options, {channel for spot in spots for channel in spot.stress})
     time = history.time[window.rows]
     results = []
     for spot in spots:
@@ -251,7 +266,7 @@ def assess_hot_spots(
     warnings += _sampling_warnings([result.signal for result in results], results[0].curve.m1)
     used = dict.fromkeys(spot.curve for spot in spots)
     notes = tuple(f"S-N curve '{name}' ({curves.get(name).source}) is {VERIFY}" for name in used if curves.shipped(name))
-    return HotSpotAssessment(window, options, found, tuple(warnings), tuple(results), notes)
+    return HotSpotAssessment(window, options, found, noise, tuple(warnings), tuple(results), notes)
 
 
 def curve_of(spot: HotSpot, curves: CurveSet) -> SNCurve:
@@ -262,10 +277,14 @@ def curve_of(spot: HotSpot, curves: CurveSet) -> SNCurve:
         raise KingpostError(f"hot spot '{spot.name}': {error}") from None
 
 
-def _checked(history: History, options: CountingOptions) -> tuple[Window, tuple[Residual, ...], list[str]]:
+def _checked(
+    history: History, options: CountingOptions, channels: Collection[str]
+) -> tuple[Window, tuple[Residual, ...], tuple[MotionNoise, ...], list[str]]:
     window = counted_window(history.time, options.skip)
-    found = residuals(history, window.rows)
-    return window, found, [*residual_warnings(found), *uniqueness_warnings(history)]
+    found, noise = residuals(history, window.rows), motion_noise(history, window.rows)
+    coarse, warnings = noise_doubts(noise, window.step)
+    accepted = settled_doubts([*residual_doubts(found), *coarse, *step_doubts(history, channels)], options.accept)
+    return window, found, noise, [*accepted, *warnings, *uniqueness_warnings(history)]
 
 
 def _joint_signals(history: History, joint: str | LoadRequest, known: Collection[str]) -> list[tuple[Channel, FloatArray]]:

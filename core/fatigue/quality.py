@@ -23,7 +23,7 @@ SIGNIFICANT = 0.999
 ENOUGH_SAMPLES = 20.0
 #: A signal whose standard deviation is below this part of its scale is round-off; its frequency means nothing.
 ROUND_OFF = 1e-9
-#: Newton-Euler residuals above this part of the load level are warned of.
+#: Newton-Euler residuals above this part of the load level are refused.
 RESIDUAL_LIMIT = 1e-6
 
 
@@ -178,7 +178,7 @@ class Residual:
     channel: str
     unit: str
     largest: float
-    #: Largest component of any joint load of the same unit.
+    #: Largest component of any joint load: of the same unit, or of the other one by way of a lever as long as the machine.
     level: float
 
     @property
@@ -189,36 +189,52 @@ class Residual:
 
 def residuals(history: History, rows: slice) -> tuple[Residual, ...]:
     """Return the residuals that the history reports, for the counted rows."""
-    found = []
-    for channel, components in zip(RESIDUALS, (FORCES, MOMENTS), strict=True):
-        if channel in history:
-            joints = load_joints(history)
-            level = max(
-                (float(np.abs(history[f"{joint}.{part}"][rows]).max()) for joint in joints for part in components), default=0.0
-            )
-            found.append(Residual(channel, history.unit(channel), float(np.abs(history[channel][rows]).max()), level))
-    return tuple(found)
+    joints = load_joints(history)
+    largest = {
+        channel: max(
+            (float(np.abs(history[f"{joint}.{part}"][rows]).max()) for joint in joints for part in components), default=0.0
+        )
+        for channel, components in zip(RESIDUALS, (FORCES, MOMENTS), strict=True)
+    }
+    force, moment = largest.values()
+    extent = _extent(history, rows)
+    # Forces make moments by their levers, and rounding does, too, where all moments cancel.
+    levels = dict(zip(RESIDUALS, (max(force, moment / extent), max(moment, force * extent)), strict=True))
+    return tuple(
+        Residual(channel, history.unit(channel), float(np.abs(history[channel][rows]).max()), level)
+        for channel, level in levels.items()
+        if channel in history
+    )
 
 
-def residual_warnings(found: Sequence[Residual]) -> list[str]:
-    """Return a warning for each residual that is too large."""
-    return [
-        f"the loads do not balance: {item.channel} reaches {item.largest:.3g} {item.unit}, {item.relative:.1e} of the largest "
-        f"load of {item.level:.3g} {item.unit} (more than {RESIDUAL_LIMIT:g}); check the run before counting its loads"
-        for item in found
-        if item.relative > RESIDUAL_LIMIT
-    ]
+def _extent(history: History, rows: slice) -> float:
+    """Return how far apart the bodies of a machine are at the first counted sample, in m; 1 if the history does not say."""
+    bodies = [channel.name.removesuffix(".pose.px") for channel in history.channels if channel.name.endswith(".pose.px")]
+    names = [[f"{body}.pose.p{axis}" for axis in "xyz"] for body in bodies]
+    places = np.array([[history[name][rows][0] for name in group] for group in names if all(name in history for name in group)])
+    return float(np.linalg.norm(np.ptp(places, axis=0))) or 1.0 if len(places) > 1 else 1.0
 
 
 def uniqueness_warnings(history: History) -> list[str]:
-    """Return a warning if the run found redundant constraints: statics does not tell the loads of their joints apart."""
+    """Return a warning for loops whose loads rigid bodies leave open, unless stiffnesses of their joints decide them."""
+    open_loops = (history.provenance.get("loads") or {}).get("not_unique", {}).get("loops", [])
+    found = []
+    for loop in open_loops:
+        if loop["metric"] == "stiffness":
+            continue
+        measure = f"with moments over {loop['length_m']:.4g} m" if loop["metric"] == "length" else "by the size of their loops"
+        found.append(
+            f"rigid bodies leave the loads of joint {listed(loop['joints'])} open in {loop['ways']} ways; those of minimum "
+            f"norm over all these joints, {measure}, were taken. Give the joints a stiffness, which decides them, or one of "
+            "them more freedom, before counting them"
+        )
     closures = history.provenance.get("redundant_closures", [])
-    if not closures:
-        return []
-    return [
-        f"the constraints of closure {listed(closures)} follow in part from others, so loads in its loop are not unique; those "
-        "of minimum norm were taken. Give a joint of the loop more freedom, or compliance, before counting them"
-    ]
+    if closures and "not_unique" not in (history.provenance.get("loads") or {}):
+        found.append(
+            f"the constraints of closure {listed(closures)} follow in part from others, so loads in its loops are not unique, "
+            "and the run does not say how they were shared"
+        )
+    return found
 
 
 def load_joints(history: History) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from kingpost.fatigue.quality import ENOUGH_SAMPLES, RESIDUAL_LIMIT, SIGNIFICANT
 from kingpost.fatigue.sn import SNCurve
 from kingpost.fatigue.spectra import range_histogram
 from kingpost.fatigue.states import CombinedHotSpot, CombinedLoad, StateTable, Weighted
+from kingpost.fatigue.trust import NOISE_LIMIT
 
 DEL_FORMULA = "DEL = (sum n_i R_i^m / N_eq)^(1/m), N_eq = T f_ref"
 LIFE_FORMULA = "life = 1 / (DFF x damage per year)"
@@ -146,6 +147,9 @@ def _run(assessment: Assessment) -> dict[str, Any]:
                 }
                 for item in assessment.residuals
             ],
+            "motion_noise_limit": NOISE_LIMIT,
+            "motion_noise": [asdict(item) for item in assessment.noise],
+            "accepted": list(assessment.options.accept),
         },
         "warnings": list(assessment.warnings),
     }

@@ -9,13 +9,13 @@ import os
 import platform
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from kingpost.kernel.bounded import compilation_limit, run_bounded
 from kingpost.kernel.cache_folder import cache_directory, made_by_us, remove_abandoned, usable_folder
 
 #: Without contraction to fused operations the results are the same bits on every machine, and the interpreter's.
@@ -26,6 +26,8 @@ NATIVE = "-march=native"
 LIBRARY = "kernel.so"
 SOURCE = "kernel.c"
 RECORD = "record.json"
+#: Seconds that a compiler may take to say who it is.
+VERSION_LIMIT = 20.0
 
 
 class CompilerError(Exception):
@@ -44,7 +46,9 @@ class Compiler:
         for flags in ([NATIVE, *FLAGS], FLAGS):  # not every compiler knows the first
             command = [*self.command, *flags, source.name, "-o", library.name, "-lm"]
             try:
-                done = subprocess.run(command, cwd=source.parent, capture_output=True, text=True, check=False)
+                done = run_bounded(command, compilation_limit(source.stat().st_size), source.parent)
+            except TimeoutError as error:
+                raise CompilerError(str(error)) from None
             except OSError as error:
                 raise CompilerError(f"{shlex.join(command)}: {error}") from None
             if done.returncode == 0 and library.is_file():
@@ -61,8 +65,8 @@ def find_compiler() -> Compiler | None:
         if not words or shutil.which(words[0]) is None:
             continue
         try:
-            answer = subprocess.run([*words, "--version"], capture_output=True, text=True, timeout=20, check=False)
-        except (OSError, subprocess.SubprocessError):
+            answer = run_bounded([*words, "--version"], VERSION_LIMIT)
+        except OSError:  # it cannot be started, or hangs
             continue
         if answer.returncode == 0:
             return Compiler(tuple(words), answer.stdout.split("\n")[0].strip())

@@ -17,20 +17,28 @@ from kingpost.base.load_frames import COMPONENTS, UNITS
 from kingpost.equations.equations import Equations
 from kingpost.equations.parts import LoadExpressions
 from kingpost.loads.method import JointLoads
+from kingpost.loads.metric import LoadMetric
+from kingpost.loads.sharing import close_loops
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import WORLD, Joint
 from kingpost.mechanism.load_request import LoadRequest, closures_between_bodies
 from kingpost.multibody.assembly import Assembly
-from kingpost.multibody.constraints import efforts_of
 from kingpost.multibody.newton_euler import TreeDynamics
 from kingpost.symbols.joints import JOINT_KINDS
 from kingpost.symbols.screws import Pose, unpack_pose
 
 
 def derive_loads(
-    assembly: Assembly, equations: Equations, method: JointLoads, requests: Sequence[LoadRequest]
+    assembly: Assembly,
+    equations: Equations,
+    method: JointLoads,
+    requests: Sequence[LoadRequest],
+    metric: LoadMetric | None = None,
 ) -> LoadExpressions:
-    """Return the loads that are asked for, and the motion of the bodies, as one function and its channels."""
+    """Return the loads that are asked for, and the motion of the bodies, as one function and its channels.
+
+    Loads that rigid bodies leave open are the smallest by ``metric`` (:mod:`kingpost.loads.sharing`).
+    """
     if method.needs_multipliers and equations.constraints.count == 0:
         raise PluginError(
             f"joint loads '{method.name}' come from Lagrange multipliers, and formulation '{equations.formulation}' has none; "
@@ -39,9 +47,8 @@ def derive_loads(
     mechanism = assembly.mechanism
     dynamics = TreeDynamics(assembly, equations.constraints.count, equations.coordinates.joint_state)
     closures = closures_between_bodies(mechanism)
-    reactions = closure_reactions(dynamics, equations)
-    if mechanism.closures:
-        dynamics.close(reactions)
+    closed = close_loops(dynamics, equations, metric)
+    reactions = closed.reactions
     joints = {joint.name: joint for joint in mechanism.joints}
     asked = [joints[request.joint] for request in requests if request.joint in joints]
     constraints = method.constraint_wrenches(dynamics, equations, asked) if asked else {}
@@ -84,7 +91,7 @@ def derive_loads(
         function=ca.Function("kp_loads", dynamics.symbols, [ca.vertcat(*block.values)]),
         channels=tuple(block.channels),
         traced=tuple(dynamics.externals),
-        record={"method": method.name, "convention": CONVENTION, "joints": record},
+        record={"method": method.name, "convention": CONVENTION, "joints": record, **closed.sharing.record},
     )
 
 
@@ -96,25 +103,6 @@ CONVENTION = (
 
 def _how(request: LoadRequest, parts: list[str]) -> dict[str, Any]:
     return {"frame": request.frame, "side": request.side, "at": list(request.at), "parts": parts}
-
-
-def closure_reactions(dynamics: TreeDynamics, equations: Equations) -> dict[str, ca.MX]:
-    """Return the wrenches and efforts of all closures in the symbols of ``dynamics``."""
-    wanted = []
-    for closure in dynamics.assembly.mechanism.closures:
-        wanted += [closure.name] * bool(closure.child) + [efforts_of(closure.name)] * bool(closure.coordinates)
-    missing = [name for name in wanted if name not in equations.constraints.reactions]
-    if missing:
-        raise PluginError(
-            f"formulation '{equations.formulation}' does not say what its multipliers amount to in closure {listed(missing)}; "
-            "joint loads need it. Use 'kane' or 'recursive'"
-        )
-    if not wanted:
-        return {}
-    given = [equations.t, equations.q, equations.v, equations.constraints.lam, equations.u, equations.p]
-    function = ca.Function("closures", given, [ca.densify(equations.constraints.reactions[name]) for name in wanted])
-    values = function.call([dynamics.t, dynamics.q, dynamics.v, dynamics.lam, dynamics.u, dynamics.p])
-    return dict(zip(wanted, values, strict=True))
 
 
 _MOTION = (("w", "rad/s"), ("alpha", "rad/s2"), ("a", "m/s2"))

@@ -19,7 +19,8 @@ import casadi as ca
 from kingpost.base.channels import Channel
 from kingpost.base.load_frames import COMPONENTS, UNITS
 from kingpost.equations.equations import Equations
-from kingpost.loads.joint_loads import closure_reactions
+from kingpost.loads.metric import LoadMetric
+from kingpost.loads.sharing import close_loops
 from kingpost.mechanism.elements import Port
 from kingpost.mechanism.port_names import MOTION, TRIANGLE, inertia_unit
 from kingpost.multibody.assembly import Assembly
@@ -106,11 +107,11 @@ def _yielding(equations: Equations) -> ca.Function:
     return with_externals("kp_yielding", [*symbols, coupling], [ca.densify(coupling @ solved)], equations.externals)
 
 
-def with_ports(assembly: Assembly, equations: Equations) -> Equations:
+def with_ports(assembly: Assembly, equations: Equations, metric: LoadMetric | None = None) -> Equations:
     """Return the equations with the ports of their mechanism among their channels."""
     if not assembly.mechanism.ports:
         return equations
-    return replace(equations, observed=replace(equations.observed, ports=_expressions(assembly, equations)))
+    return replace(equations, observed=replace(equations.observed, ports=_expressions(assembly, equations, metric)))
 
 
 def port_powers(dynamics: TreeDynamics, names: Sequence[str]) -> ca.MX:
@@ -134,11 +135,10 @@ def _joint_state(dynamics: TreeDynamics, port: Port) -> ca.MX:
     return ca.vertcat(-dynamics.transmitted(joint), motion(dynamics.t, dynamics.u, dynamics.p))
 
 
-def _expressions(assembly: Assembly, equations: Equations) -> PortExpressions:
+def _expressions(assembly: Assembly, equations: Equations, metric: LoadMetric | None) -> PortExpressions:
     mechanism = assembly.mechanism
     dynamics = TreeDynamics(assembly, equations.constraints.count, equations.coordinates.joint_state, disturbed=True)
-    if mechanism.closures:
-        dynamics.close(closure_reactions(dynamics, equations))
+    close_loops(dynamics, equations, metric)
     states, inertias = [], []
     for port in mechanism.ports:
         if port.body:

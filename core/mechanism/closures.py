@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import convert_fields
 from kingpost.base.formulas import ZERO_VECTOR, Scalar, Vector3
-from kingpost.mechanism.elements import check_name
+from kingpost.mechanism.elements import check_name, check_stiffness
 from kingpost.symbols.closure_kinds import CLOSURE_KINDS
 
 
@@ -37,6 +37,8 @@ class Closure:
         Of a gear: first coordinate = ratio * second + offset.
     radius
         In m: of a wheel, ball or disc that rolls; of a winch, whose rope grows by radius times its angle.
+    stiffness
+        As of a joint, for loads that rigid bodies alone leave open.
 
     """
 
@@ -55,6 +57,7 @@ class Closure:
     ratio: Scalar | None = None
     offset: Scalar = 0.0
     radius: Scalar | None = None
+    stiffness: tuple[Scalar, ...] = ()
 
     def __post_init__(self) -> None:
         check_name("closure", self.name)
@@ -67,6 +70,11 @@ class Closure:
             )
         convert_fields(self, what)
         kind = CLOSURE_KINDS[self.kind]
+        if self.stiffness and "child" not in kind.needs:
+            raise MechanismError(
+                f"{what} is {self.kind} and ties no bodies, so it has no 'stiffness'; remove it", path=("stiffness",)
+            )
+        check_stiffness(what, self.stiffness)
         for name, example in _EXAMPLES.items():
             given = getattr(self, name) not in (None, "", ())
             if given and name not in kind.needs:

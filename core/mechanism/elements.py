@@ -147,6 +147,9 @@ class Joint:
     since
         Of a given joint whose motion comes from inputs: the time (s) at which they were true. The motion goes on from there
         with a constant twist_rate until new ones come; without, pose and twist stand still between them.
+    stiffness
+        Of the bearing, for loads that rigid bodies alone leave open (docs/joint-loads.md): one for turning (N.m/rad) and one
+        for shifting (N/m), or three of each along the axes of M. The joint itself stays rigid in the motion.
 
     """
 
@@ -169,6 +172,7 @@ class Joint:
     twist: tuple[Scalar, ...] | None = None
     twist_rate: tuple[Scalar, ...] | None = None
     since: Scalar | None = None
+    stiffness: tuple[Scalar, ...] = ()
 
     def __post_init__(self) -> None:
         check_name("joint", self.name)
@@ -181,6 +185,11 @@ class Joint:
             )
         convert_fields(self, what)
         kind = JOINT_KINDS[self.kind]
+        if self.stiffness and kind.freedom == 6:
+            raise MechanismError(
+                f"{what} is {self.kind} and carries nothing, so it has no 'stiffness'; remove it", path=("stiffness",)
+            )
+        check_stiffness(what, self.stiffness)
         sizes = {"start": len(kind.coordinates), "start_rate": kind.freedom, "coordinates": len(kind.coordinates)}
         for name, size in sizes.items():
             given = getattr(self, name)
@@ -367,6 +376,19 @@ class Port:
             raise MechanismError(f"port '{self.name}' is on a given joint or on a body; name one of them, not both")
         if self.energy and self.body:
             raise MechanismError(f"port '{self.name}' is on a body, where no wrench is known; energy belongs to one on a joint")
+
+
+def check_stiffness(what: str, stiffness: tuple[Scalar, ...]) -> None:
+    """Refuse stiffnesses of a joint or closure that are not two or six positive numbers."""
+    if len(stiffness) not in (0, 2, 6):
+        raise MechanismError(
+            f"{what}: stiffness has {len(stiffness)} entries; give one for turning (N.m/rad) and one for shifting (N/m), or "
+            "three of each along the axes of its frame M",
+            path=("stiffness",),
+        )
+    for value in stiffness:
+        if isinstance(value, float) and not value > 0.0:
+            raise MechanismError(f"{what}: a stiffness is {value:g}; it must be positive", path=("stiffness",))
 
 
 def check_name(what: str, name: Any) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 
+from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError
 from kingpost.base.formulas import Scalar
 from kingpost.mechanism.closures import Closure
@@ -37,6 +38,8 @@ class Constraints:
     redundant: tuple[str, ...] = ()
     #: Closures that the coordinates keep by themselves, whatever they are, so that they need no rows.
     kept: tuple[str, ...] = ()
+    #: Closed positions at which that was judged, as (t, joint coordinates, p): the start, and places near it.
+    judged_at: tuple[tuple[float, FloatArray, FloatArray], ...] = ()
 
     @property
     def count(self) -> int:

@@ -84,10 +84,14 @@ class TreeDynamics:
         self.needed: dict[str, ca.MX] = {}
         #: The wrench of all closures on each body that they tie, about its origin in body axes; part of ``needed``.
         self.closing: dict[str, ca.MX] = {}
+        #: What loads that rigid bodies leave open are more in a joint, about the origin of M in M, than its multipliers say.
+        self.shared: dict[str, ca.MX] = {}
         self._entries: dict[str, ca.MX] = {}
         self._move()
         self._apply()
         self._passed: dict[str, ca.MX] | None = None
+        #: ``needed`` without closures, once there are some.
+        self._unclosed: dict[str, ca.MX] | None = None
         #: Functions outside the expressions, those of a method that derives expressions of its own included: CasADi does not
         #: keep them alive.
         self.externals: list[External] = list(self.space.traced)
@@ -145,7 +149,13 @@ class TreeDynamics:
         self.gravity = space.lower("gravity", ca.densify(gravity), space.mx)
 
     def close(self, reactions: Mapping[str, ca.MX]) -> None:
-        """Take off what the closures do, given their wrenches (and efforts) as in :class:`.constraints.Constraints`."""
+        """Take off what the closures do, given their wrenches (and efforts) as in :class:`.constraints.Constraints`.
+
+        Done again, it replaces what was said before.
+        """
+        if self._unclosed is None:
+            self._unclosed = dict(self.needed)
+        self.needed, self.closing, self._passed = dict(self._unclosed), {}, None
         efforts = ca.MX.zeros(self.space.v.numel())
         driven: set[int] = set()
         for closure in self.assembly.mechanism.closures:

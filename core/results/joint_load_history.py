@@ -53,6 +53,12 @@ class JointLoadHistory:
         return self.total[:, COMPONENTS.index(component)]
 
     @property
+    def unique(self) -> bool:
+        """Whether the laws of motion decide it, or the stiffness of joints; else it is one of many that rigid bodies allow."""
+        loops = self.provenance.get("loads", {}).get("not_unique", {}).get("loops", [])
+        return not any(self.joint in loop["joints"] and loop["metric"] != "stiffness" for loop in loops)
+
+    @property
     def point(self) -> str:
         """The reference point, in words."""
         origin = f"the origin of joint '{self.joint}' on its {self.side}"

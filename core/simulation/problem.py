@@ -21,6 +21,7 @@ from kingpost.equations.guard import SINGULAR_JOINT, guarded_joints
 from kingpost.equations.integrator import Integrator, StepMap
 from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.loads.joint_loads import derive_loads
+from kingpost.loads.metric import LoadMetric
 from kingpost.loads.ports import with_ports
 from kingpost.loads.states import with_states
 from kingpost.mechanism.load_request import LoadsWanted, load_requests
@@ -137,7 +138,7 @@ def draft(
 def started(problem: Problem) -> Problem:
     """Return a draft with its loops closed, redundant constraints left out, and its start checked, or found at rest."""
     t, p = problem.t_start, problem.p
-    equations = without_redundant_rows(problem.equations, t, problem.x0, p)
+    equations = with_closed_loops(problem, t, problem.x0)
     begin = consistent_start(equations, t, problem.x0, p, bool(problem.how.close_loops))
     check_singularity(equations, begin.x, t)
     check_mass_matrix(equations, begin.x, p)
@@ -150,21 +151,35 @@ def started(problem: Problem) -> Problem:
 def observed(problem: Problem) -> Problem:
     """Return a problem with the ports of its mechanism and the joint loads that are wanted among its channels."""
     how = problem.how
-    equations = with_loads(problem.assembly, problem.equations, how.wanted_loads(), how.load_method, problem.plugins)
+    wanted = how.wanted_loads()
+    equations = with_loads(problem.assembly, problem.equations, wanted, how.load_method, problem.plugins, how.load_metric)
     return replace(problem, equations=equations)
 
 
+def with_closed_loops(problem: Problem, t: float, x: FloatArray) -> Equations:
+    """Return the equations of a problem without redundant constraints."""
+    equations = without_redundant_rows(problem.equations, t, x, problem.p)
+    # The powers of metered ports come from all multipliers that there are.
+    fewer = equations.constraints.count < problem.equations.constraints.count
+    return with_states(problem.assembly, equations, problem.how.load_metric) if fewer else equations
+
+
 def with_loads(
-    assembly: Assembly, equations: Equations, wanted: LoadsWanted | None, method: Any, plugins: PluginSet
+    assembly: Assembly,
+    equations: Equations,
+    wanted: LoadsWanted | None,
+    method: Any,
+    plugins: PluginSet,
+    metric: LoadMetric | None = None,
 ) -> Equations:
     """Return equations with ports, and with joint loads by a method, or by the one that fits the formulation."""
-    equations = with_ports(assembly, equations)
+    equations = with_ports(assembly, equations, metric)
     requests = load_requests(assembly.mechanism, wanted)
     if not requests:
         return equations
     default = "auxiliary-speeds" if equations.formulation == "kane" else "recursive"
     way = select(plugins.joint_loads, default if method is None else method)
-    loads = derive_loads(assembly, equations, way, requests)
+    loads = derive_loads(assembly, equations, way, requests, metric)
     return replace(equations, observed=replace(equations.observed, loads=loads))
 
 

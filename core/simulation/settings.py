@@ -14,6 +14,7 @@ from kingpost.equations.formulation import Formulation
 from kingpost.equations.integrator import Integrator, StepMap
 from kingpost.kernel.kernel import Backend
 from kingpost.loads.method import JointLoads
+from kingpost.loads.metric import LoadMetric, checked_metric
 from kingpost.mechanism.load_request import LoadRequest, LoadsWanted
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.sections import cut
@@ -39,8 +40,10 @@ class RunChoices(TypedDict, total=False):
     close_loops: bool | None
     loads: LoadsWanted | None
     load_method: str | JointLoads | type[JointLoads] | Table | None
+    load_metric: LoadMetric | None
     cut: Sequence[str] | None
     monitors: bool | None
+    check_step: float | None
     write: Sequence[str] | None
 
 
@@ -69,10 +72,16 @@ class RunSettings:
     loads
         Joints whose loads are wanted: ``"all"``, ``"none"``, or names, ``"slew:frame=parent,side=parent"``,
         :class:`kingpost.LoadRequest`.
+    load_metric
+        By which measure loads that rigid bodies leave open, in loops that hold themselves more than once, are smallest:
+        ``"size"``, ``"stiffness"``, a length in m, or ``"auto"``: stiffness where joints have any, else size.
     cut
         Sections: ``"BODY=DISTANCE"`` cuts a body by a weld, so many m from its joint.
     monitors
         Whether energy balance, momentum, constraint errors, rank and condition are added to the channels of a run.
+    check_step
+        Whether a run is compared with one of half its step, and from which change of a peak load on that is told, as a part of
+        the largest load of the joint: 0.01 for one per cent.
     write
         File formats of the results of a run.
 
@@ -89,14 +98,23 @@ class RunSettings:
     close_loops: bool | None = None
     loads: tuple[str | LoadRequest, ...] | None = None
     load_method: str | Table | JointLoads | type[JointLoads] | None = None
+    load_metric: str | float | None = None
     cut: tuple[str, ...] | None = None
     monitors: bool | None = None
+    check_step: float | None = None
     write: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for item in self.loads or ():
             if not isinstance(item, str | LoadRequest):
                 raise MechanismError(f"loads: expected a text, got {item!r}", path=("loads",))
+        if self.check_step is not None and not 0.0 < self.check_step < 1.0:
+            raise MechanismError(
+                f"check_step is {self.check_step!r}; give the part by which peak loads may change, between 0 and 1, e.g. 0.01",
+                path=("check_step",),
+            )
+        if self.load_metric is not None:
+            object.__setattr__(self, "load_metric", checked_metric(self.load_metric))
 
     @staticmethod
     def of(choices: Mapping[str, Any]) -> RunSettings:

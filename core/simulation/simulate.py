@@ -22,6 +22,7 @@ from kingpost.simulation.monitors import monitored_run
 from kingpost.simulation.problem import checked_step, pose
 from kingpost.simulation.run import Progress, Simulation
 from kingpost.simulation.settings import RunChoices, RunSettings
+from kingpost.simulation.step_check import with_step_check
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -63,7 +64,8 @@ def simulate(
         Called now and then with the fraction done.
     choices
         The fields of :class:`kingpost.RunSettings` by keyword: ``formulation``, ``integrator``, ``step``, ``output_step``,
-        ``backend``, ``start``, ``close_loops``, ``loads``, ``load_method``, ``monitors``, ``cut``, ``t_start``.
+        ``backend``, ``start``, ``close_loops``, ``loads``, ``load_method``, ``load_metric``, ``monitors``, ``check_step``,
+        ``cut``, ``t_start``.
 
     Raises
     ------
@@ -73,7 +75,14 @@ def simulate(
     """
     how = RunSettings.of(choices).over(how or RunSettings())
     simulation = prepare(mechanism, t_end, settings=settings, inputs=inputs, how=how, plugins=plugins)
-    return monitored_run(simulation, progress) if how.monitors else simulation.run(progress)
+    return carry_out(simulation, progress)
+
+
+def carry_out(simulation: Simulation, progress: Progress = lambda fraction: None) -> History:
+    """Carry a run out as its settings say: with monitors, and with a check of its step."""
+    how = simulation.problem.how
+    history = monitored_run(simulation, progress) if how.monitors else simulation.run(progress)
+    return history if how.check_step is None else with_step_check(simulation, history, how.check_step, progress)
 
 
 def prepare(

@@ -142,13 +142,23 @@ class Stepper:
         t, x, u, p = symbols = self._projection[0]
         return ca.Function("kp_jacobian", symbols, [ca.densify(ca.jacobian(self.rhs(t, x, u, p), x))])
 
-    @cached_property
+    @property
     def projected(self) -> ca.Function | None:
         """The function (t, x, p) -> x without errors of the constraints, for solvers, where there are any to take away."""
-        if self.fixed or self._projection is None:
+        return None if self.fixed or self._projection is None else self.mended
+
+    @cached_property
+    def mended(self) -> ca.Function | None:
+        """The function (t, x, p) -> x without errors of constraints and of quaternions' lengths, where there can be any."""
+        equations = self.equations
+        if self._projection is not None:
+            (t, x, _, p), state = self._projection
+        elif equations.quaternions:
+            t, x, p = ca.MX.sym("t"), ca.MX.sym("x", equations.nx), ca.MX.sym("p", equations.np)
+            state = x
+        else:
             return None
-        (t, x, _, p), state = self._projection
-        return ca.Function("kp_projected", [t, x, p], [ca.densify(self.equations.normalised(state))])
+        return ca.Function("kp_projected", [t, x, p], [ca.densify(equations.normalised(state))])
 
     @property
     def solving(self) -> list[ca.Function]:

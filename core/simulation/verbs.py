@@ -18,14 +18,14 @@ from kingpost.base.errors import KingpostError, closest, listed
 from kingpost.base.numbers import finite, shown
 from kingpost.equations.consistency import OPEN, consistent_start
 from kingpost.equations.equations import Equations
-from kingpost.equations.redundancy import without_redundant_rows
+from kingpost.loads.sharing import closure_loads
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection, select
 from kingpost.simulation.answers import evaluation
 from kingpost.simulation.export_model import prepare_export
 from kingpost.simulation.exporter import Exported, Exporter, ExportSelection
-from kingpost.simulation.problem import Problem, check_mass_matrix, check_singularity, draft, observed
+from kingpost.simulation.problem import Problem, check_mass_matrix, check_singularity, draft, observed, with_closed_loops
 from kingpost.simulation.settings import RunChoices, RunSettings
 from kingpost.statics.equilibrium import Equilibrium, find_equilibrium
 from kingpost.statics.linearize import Linearisation
@@ -112,7 +112,7 @@ def situation(
     t = float(state.get("t", problem.t_start))
     check_singularity(equations, x, t)
     check_mass_matrix(equations, x, problem.p)
-    equations = without_redundant_rows(equations, t, x, problem.p)
+    equations = with_closed_loops(problem, t, x)
     return Situation(replace(problem, equations=equations, t_start=t, x0=x, u0=numbers["u"]), frozenset(state))
 
 
@@ -150,8 +150,18 @@ def equilibrium(
     **choices: Unpack[RunChoices],
 ) -> Equilibrium:
     """Return a state at rest near the start, or near ``at``; with ``stable``, one around which no small motion grows."""
-    place = situation(mechanism, at, settings=settings, how=how, plugins=plugins, **choices)
-    return find_equilibrium(place.equations, place.x, place.u, place.p, place.t, stable=stable)
+    return at_rest(situation(mechanism, at, settings=settings, how=how, plugins=plugins, **choices), stable=stable)
+
+
+def at_rest(place: Situation, *, stable: bool = True) -> Equilibrium:
+    """Return a state at rest near a situation; what its closures carry there is shared as in a run."""
+    equations, u, p, t = place.equations, place.u, place.p, place.t
+    found = find_equilibrium(equations, place.x, u, p, t, stable=stable)
+    if not found.redundant:
+        return found
+    problem = place.problem
+    shared = closure_loads(problem.assembly, equations, t, found.x, u, p, problem.how.load_metric)
+    return replace(found, closures=shared)
 
 
 def linearize(

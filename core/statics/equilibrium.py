@@ -44,7 +44,7 @@ class Equilibrium:
     #: What each closure does: the wrench [moment; force] on its child, about the origin of its frame M and in it; under
     #: ``name.efforts`` the efforts along the coordinates that it ties.
     closures: Mapping[str, FloatArray] = field(default_factory=dict)
-    #: Closures whose loads statics cannot tell apart: those of smallest multipliers are given.
+    #: Closures with constraints that follow from others: of their loads, one set of many that rigid bodies allow is given.
     redundant: tuple[str, ...] = ()
 
     @property

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 import traceback
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
@@ -25,6 +26,7 @@ from kingpost.fmu.checks.fmu_under_test import FmuUnderTest, Manners
 from kingpost.fmu.checks.heap import watching
 from kingpost.fmu.file.opened import Fmu, open_fmu
 from kingpost.fmu.instance.instance import FmiError, FmuEndedError
+from kingpost.fmu.process.lifeline import end_by_signal, end_with_starter, is_cut, own_lifeline
 from kingpost.fmu.process.program import hand_over, handed_over, leave, own_output, start_program
 from kingpost.fmu.running.experiment import Experiment
 
@@ -35,12 +37,18 @@ LOOKS = (0.001, 0.02)
 ONCE = "--once"
 #: The process of the check that is under way.
 _current: list[int] = []
+#: The nursery's end of the pipe by which it notices that whoever started it is gone.
+_lifeline: list[int] = []
 
 
 def main() -> None:
     """Serve requests from standard input until it ends."""
     if sys.argv[1:2] == [ONCE]:
+        end_with_starter()
         perform(handed_over(Path(sys.argv[2])))
+    # No thread watches here: a process that has threads must not be forked.
+    lifeline = own_lifeline()
+    _lifeline[:] = [] if lifeline is None else [lifeline]
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt from the keyboard is for the other end, which then says stop
     signal.signal(signal.SIGTERM, _stop)
     answers = os.fdopen(own_output(), "w", encoding="utf-8")
@@ -105,9 +113,13 @@ def _opened(path: str, interface: Any) -> Fmu:
 
 def _forked(request: dict[str, Any]) -> dict[str, Any]:
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # no process must be left that nobody knows
+    nursery = os.getpid()
     pid = os.fork()
     if pid == 0:
         os.setsid()  # so that whatever it starts can be ended with it
+        end_by_signal()
+        if os.getppid() != nursery:
+            os._exit(0)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
@@ -123,7 +135,7 @@ def _forked(request: dict[str, Any]) -> dict[str, Any]:
     return {"timed_out": status is None, "code": 0 if status is None else os.waitstatus_to_exitcode(status)}
 
 
-def _stop(number: int, frame: Any) -> NoReturn:
+def _stop(number: int = 0, frame: Any = None) -> NoReturn:
     """End, and take the process of the check that is under way along."""
     for pid in _current:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -133,15 +145,23 @@ def _stop(number: int, frame: Any) -> NoReturn:
 
 def _wait(pid: int, limit: float) -> int | None:
     """Return the status of a process once it has ended, or None if it had to be ended."""
-    deadline, pause = time.monotonic() + limit, LOOKS[0]
-    while time.monotonic() < deadline:
+    for _ in _looks(limit):
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
             return status
-        time.sleep(pause)
-        pause = min(1.2 * pause, LOOKS[1])
     _end(pid)
     return None
+
+
+def _looks(limit: float) -> Iterator[None]:
+    """Yield for as long as ``limit`` s, with pauses; end everything if nobody waits for an answer any more."""
+    deadline, pause = time.monotonic() + limit, LOOKS[0]
+    while time.monotonic() < deadline:
+        yield
+        if _lifeline and is_cut(_lifeline[0]):
+            _stop()
+        time.sleep(pause)
+        pause = min(1.2 * pause, LOOKS[1])
 
 
 def _end(pid: int) -> None:
@@ -171,8 +191,9 @@ def _spawned(request: dict[str, Any]) -> dict[str, Any]:
         )
         _current.append(process.pid)
         try:
-            return {"timed_out": False, "code": process.wait(request["limit"])}
-        except subprocess.TimeoutExpired:
+            for _ in _looks(request["limit"]):
+                if process.poll() is not None:
+                    return {"timed_out": False, "code": process.returncode}
             return {"timed_out": True, "code": 0}
         finally:
             process.kill()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kingpost.base.errors import FileError, KingpostError, closest, listed
+from kingpost.base.scratch import Scratch
 from kingpost.fmu.checks.check import Check, Report, Result, Verdict, finding, not_applicable
 from kingpost.fmu.checks.processes import Nursery
 from kingpost.fmu.file.opened import FmiKind, Fmu, FmuError, open_fmu
@@ -111,15 +111,15 @@ def check_fmu(
         "manners": {},
     }
     results: list[Result] = []
-    with tempfile.TemporaryDirectory(prefix="kingpost-check-") as place, nullcontext(nursery) if nursery else Nursery() as home:
-        request["folder"] = str(Path(place) / "fmu")
+    with Scratch("check") as place, nullcontext(nursery) if nursery else Nursery() as home:
+        request["folder"] = str(place / "fmu")
         obstacle, damaged = _obstacle(fmu, Path(request["folder"]))
         for check in [*(unasked if any(check.runs for check in chosen) else ()), *chosen]:
             begin = time.perf_counter()
             verdict = finding(damaged) if damaged and check.name == START else None
             verdict = verdict or _reason(check, fmu, results, times.t_start, obstacle or damaged)
             if verdict is None:
-                scratch = Path(place) / check.name
+                scratch = place / check.name
                 scratch.mkdir()
                 verdict = home.run(check, request, scratch)
             request["manners"] |= _learned(check, verdict)

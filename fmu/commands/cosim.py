@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,11 @@ from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
 from kingpost.cli.result_options import add_result_options, result_options
 from kingpost.cli.results import carried_out, channel_rows, file_row, tell
+from kingpost.cli.signals import while_doing
+from kingpost.fmu.commands.options import add_time_limits
 
 if TYPE_CHECKING:
+    from kingpost.fmu.cosim.description.system import System
     from kingpost.fmu.cosim.description.system_file import SystemFile
     from kingpost.fmu.cosim.run import Cosimulation
     from kingpost.fmu.cosim.wiring.wires import Wire
@@ -28,8 +32,9 @@ class Cosim(Command):
     """Run a coupled system of FMUs and Kingpost models and write its history.
 
     The system is a TOML file (docs/cosim.md), an SSP archive, a bare .ssd, or an OspSystemStructure.xml. Channels are called
-    component.variable. FMUs that Kingpost did not make run in processes of their own, so that a crash costs no results. If a
-    component fails, gives numbers that are not finite, or the coupling diverges, the run stops and what was computed is kept.
+    component.variable. FMUs run in processes of their own, so that a crash costs no results, but for those that were exported
+    on this machine. If a component fails or hangs, gives numbers that are not finite, or the coupling diverges, the run stops
+    and what was computed is kept.
     """
 
     name = "cosim"
@@ -52,6 +57,12 @@ class Cosim(Command):
             help="what to keep, e.g. 'crane.slew.*' (repeatable; default: outputs)",
         )
         parser.add_argument("--check", action="store_true", help="describe the system, its order and its loops; run nothing")
+        parser.add_argument(
+            "--in-process",
+            action="store_true",
+            help="run FMUs in this process unless the system says isolate = true: faster, but a crash takes the results along",
+        )
+        add_time_limits(parser)
         parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the system: FILE.png, .svg or .pdf")
         add_result_options(parser, subject="SYSTEM", report="plots", json="run.json, or what --check finds,")
 
@@ -66,7 +77,8 @@ class Cosim(Command):
         from kingpost.fmu.cosim.run import prepare_cosimulation
 
         try:
-            plan = prepare_cosimulation(file.system.with_changes(**_changes(arguments)), file.plugins)
+            with while_doing(f"'{arguments.system}' was being prepared; nothing was computed"):
+                plan = prepare_cosimulation(_changed(file.system, arguments), file.plugins)
         except MechanismError as error:
             raise file.located(error) from None
         if arguments.picture is not None:
@@ -80,11 +92,17 @@ class Cosim(Command):
         return _run(plan, arguments)
 
 
-def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
-    changes = {key: getattr(arguments, key) for key in ("t_end", "step", "output_step", "master")}
+def _changed(system: System, arguments: argparse.Namespace) -> System:
+    keys = ("t_end", "step", "output_step", "master", "timeout", "run_timeout")
+    changes: dict[str, Any] = {key: getattr(arguments, key) for key in keys if getattr(arguments, key) is not None}
     if arguments.record:
         changes["record"] = tuple(word for text in arguments.record for word in text.split(","))
-    return {key: value for key, value in changes.items() if value is not None}
+    if arguments.in_process:
+        changes["components"] = tuple(
+            component if component.fmu is None or component.isolate else replace(component, isolate=False)
+            for component in system.components
+        )
+    return system.with_changes(**changes)
 
 
 def _run(plan: Cosimulation, arguments: argparse.Namespace) -> int:

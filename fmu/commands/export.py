@@ -38,9 +38,15 @@ class Export(Command):
         parser.add_argument(
             "--platforms", metavar="NAME+NAME", help="binaries to build, e.g. linux64+win64 (needs the 'cross' extra)"
         )
+        parser.add_argument("--arrays", action="store_true", default=None, help="vectors and matrices as arrays (FMI 3)")
+        parser.add_argument(
+            "--names",
+            choices=["flat", "structured"],
+            help="structured: letters, digits, underscores and dots alone, and different without the dots (default: flat)",
+        )
         add_how_arguments(
             parser,
-            *(name for name in OPTIONS if name not in ("monitors", "backend", "output_step")),
+            *(name for name in OPTIONS if name not in ("monitors", "check_step", "backend", "output_step")),
             t_end="suggested end time (default: the model's own)",
             t_start="suggested start time (default: 0)",
             step="longest internal step in s (default: the model's own)",
@@ -97,7 +103,7 @@ def _exporter(arguments: argparse.Namespace, plugins: PluginSet) -> Any:
     name, options = split_selection(arguments.to)
     cls = plugins.of("exporters").get(name)
     known = {field.name for field in fields(cls.Options)}
-    for flag, option in (("fmi", "fmi"), ("kind", "fmu"), ("platforms", "platforms")):
+    for flag, option in (("fmi", "fmi"), ("kind", "fmu"), ("platforms", "platforms"), ("arrays", "arrays"), ("names", "names")):
         value = getattr(arguments, flag)
         if value is None:
             continue

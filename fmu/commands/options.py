@@ -16,6 +16,14 @@ def add_kind_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_time_limits(parser: argparse.ArgumentParser) -> None:
+    """Add ``--timeout`` and ``--run-timeout``."""
+    parser.add_argument(
+        "--timeout", type=float, metavar="S", help="longest time of one call into an FMU in s (default: 300; 0: no limit)"
+    )
+    parser.add_argument("--run-timeout", type=float, metavar="S", help="longest time of the whole run in s (default: no limit)")
+
+
 def chosen_kind(arguments: argparse.Namespace) -> FmiKind | None:
     """Return what ``--kind`` says, or None."""
     kinds: dict[str | None, FmiKind] = {"cs": "co-simulation", "me": "model-exchange"}

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from kingpost.cli.command import Command
 from kingpost.cli.result_options import add_result_options, result_options
 from kingpost.cli.results import carried_out, channel_rows, file_row, tell
-from kingpost.fmu.commands.options import add_kind_argument, chosen_kind
+from kingpost.cli.signals import while_doing
+from kingpost.fmu.commands.options import add_kind_argument, add_time_limits, chosen_kind
 from kingpost.fmu.instance.solvers import SOLVERS
 
 if TYPE_CHECKING:
@@ -51,25 +52,29 @@ class FmuRunner(Command):
         parser.add_argument("--solver", choices=SOLVERS, default="CVode", help="for model exchange (default: CVode)")
         parser.add_argument("--tolerance", type=float, metavar="X", help="relative tolerance of CVode (default: 1e-6)")
         add_kind_argument(parser)
+        add_time_limits(parser)
         add_result_options(parser)
         parser.add_argument("--quiet", action="store_true", help="show warnings and errors of the FMU only")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         from kingpost.fmu.running import prepare_fmu
 
-        run = prepare_fmu(
-            arguments.fmu,
-            arguments.t_end,
-            t_start=arguments.t_start,
-            step=arguments.step,
-            settings=_settings(arguments.set),
-            inputs=arguments.inputs,
-            outputs=[word for text in arguments.outputs for word in text.split(",")] if arguments.outputs else None,
-            solver=arguments.solver,
-            tolerance=arguments.tolerance,
-            interface=chosen_kind(arguments),
-        )
-        results = result_options(arguments, run.fmu.path.stem, plugins, arguments.write)
+        with while_doing(f"'{arguments.fmu}' was being read; nothing was computed"):
+            run = prepare_fmu(
+                arguments.fmu,
+                arguments.t_end,
+                t_start=arguments.t_start,
+                step=arguments.step,
+                settings=_settings(arguments.set),
+                inputs=arguments.inputs,
+                outputs=[word for text in arguments.outputs for word in text.split(",")] if arguments.outputs else None,
+                solver=arguments.solver,
+                tolerance=arguments.tolerance,
+                interface=chosen_kind(arguments),
+                timeout=arguments.timeout,
+                run_timeout=arguments.run_timeout,
+            )
+            results = result_options(arguments, run.fmu.path.stem, plugins, arguments.write)
 
         def march(bar: ProgressBar) -> History:
             def say(message: Message) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from kingpost.fmu.cosim.components.described import Described, Places
 from kingpost.fmu.cosim.masters.interface import Bond, Coupling, Partner
 from kingpost.fmu.cosim.plan import Plan
 from kingpost.fmu.cosim.wiring.wires import Wire
+from kingpost.fmu.process.limits import checked_limit
 
 
 class Layout:
@@ -44,8 +46,9 @@ class Layout:
         self.powers = [list(units).index(f"{port}.power") for port in kept]
         self.channels += tuple(Channel(f"{port}.energy", "J") for port in kept)
 
-    def places(self) -> Iterator[tuple[str, Places]]:
-        """Yield the parts of the vectors that belong to each component."""
+    def places(self, deadline: float = math.inf) -> Iterator[tuple[str, Places]]:
+        """Yield the parts of the vectors that belong to each component, and how long it may take."""
+        system = self.plan.system
         first = [0, 0, 0]
         for name in self.plan.components:
             lists = self.fed[name], self.given[name], self.extra[name]
@@ -53,7 +56,11 @@ class Layout:
             for i, (whole, names) in enumerate(zip((self.u, self.y, self.r), lists, strict=True)):
                 parts.append(whole[first[i] : first[i] + len(names)])
                 first[i] += len(names)
-            yield name, Places(lists[0], parts[0], lists[1], parts[1], lists[2], parts[2], self.plan.master.goes_back)
+            own = system.component(name).timeout
+            limit = checked_limit(system.timeout if own is None else own, "timeout")
+            yield name, Places(
+                lists[0], parts[0], lists[1], parts[1], lists[2], parts[2], self.plan.master.goes_back, limit, deadline
+            )  # fmt: skip
 
     def coupling(self, partners: Mapping[str, Partner]) -> Coupling:
         """Return what the master gets."""

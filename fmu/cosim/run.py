@@ -18,6 +18,7 @@ from kingpost.fmu.cosim.plan import Plan, steps_per_sample
 from kingpost.fmu.cosim.record import make_history
 from kingpost.fmu.cosim.slower import start_component
 from kingpost.fmu.cosim.watch import Watch
+from kingpost.fmu.process.limits import checked_limit
 from kingpost.registry.failures import plugin_failure
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
@@ -74,6 +75,7 @@ class _Run:
     def __init__(self, plan: Plan) -> None:
         self.plan, self.system = plan, plan.system
         self.started = time.perf_counter()
+        self.deadline = time.monotonic() + checked_limit(plan.system.run_timeout, "run_timeout")
         self.running: dict[str, Running] = {}
         self.warnings = list(plan.notes)
         self.statistics: dict[str, Any] = {"steps": 0}
@@ -127,7 +129,7 @@ class _Run:
 
     def _start(self) -> None:
         system, plan = self.system, self.plan
-        for name, places in self.layout.places():
+        for name, places in self.layout.places(self.deadline):
             self.running[name] = start_component(plan.components[name], places, system.t_start, system.t_end, system.step)
         self.network = self.layout.coupling(self.running)
         fault = plan.master.fault_of(self.network)
@@ -191,6 +193,11 @@ class _Run:
                 keep()
                 progress(min(1.0, (self.t - system.t_start) / span))
             self.statistics["steps"] = count
+            if self.t < end - SAME * h and time.monotonic() > self.deadline:
+                raise SolverError(
+                    f"the run was given {system.run_timeout:g} s, and has come to t = {self.t:.9g} s of {end:g} s; allow more "
+                    "(run_timeout)"
+                )
             h = following if master.varies_steps else h
         self.statistics["steps_s"] = round(time.perf_counter() - begun, 6)
 

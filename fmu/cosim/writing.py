@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from xml.sax.saxutils import quoteattr
 
 from kingpost.base.errors import ExportError, listed
 from kingpost.base.files import safe_name, write_whole
+from kingpost.base.scratch import Scratch
 from kingpost.fmu.cosim.components.described import Described
 from kingpost.fmu.cosim.components.fmu import FmuComponent
 from kingpost.fmu.cosim.components.model import ModelComponent
@@ -42,8 +42,8 @@ def write_ssp(system: System, path: str | Path, plugins: PluginSet | None = None
         raise ExportError(
             f"SSP has no sums, which feed {listed(dict.fromkeys(sums))}; add the outputs in a component of their own"
         )
-    with tempfile.TemporaryDirectory(prefix="kingpost-ssp-") as place:
-        fmus = _gathered(plan, Path(place))
+    with Scratch("ssp") as place:
+        fmus = _gathered(plan, place)
         text = "\n".join(_structure(plan, fmus)) + "\n"
 
         def write(beside: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kingpost.base.files import write_whole
+from kingpost.kernel.made_here import remember
 
 #: The earliest time that a ZIP archive can hold.
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -30,11 +31,12 @@ def archive(files: Mapping[str, bytes]) -> bytes:
 
 
 def write_archive(path: Path, files: Mapping[str, bytes]) -> int:
-    """Write an archive, whole or not at all, and return its size in bytes."""
+    """Write an archive, whole or not at all, and return its size in bytes; its digest is remembered as that of one of ours."""
     data = archive(files)
 
     def write(beside: Path) -> None:
         beside.write_bytes(data)
 
     write_whole(path, write)
+    remember(data, path.name)
     return len(data)

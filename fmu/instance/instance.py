@@ -21,6 +21,8 @@ from kingpost.fmu.file.variables import Variable
 from kingpost.fmu.instance.log import Log, status_name
 
 DISCARD = 2
+#: Times closer than this part of a step are the same time.
+SAME_TIME = 1e-9
 #: What the values of a type are in C; FMI 2 passes booleans as int.
 C_TYPES: dict[str, Any] = {
     "Real": ctypes.c_double,
@@ -55,6 +57,21 @@ class FmuEndedError(FmiError):
     def __init__(self, time: float) -> None:
         super().__init__(f"the FMU asked to end the simulation at t = {time:g} s", DISCARD)
         self.time = time
+
+
+class StepDiscardedError(FmiError):
+    """The FMU did not take the whole of a step from ``t`` by ``h``, but could take a shorter one.
+
+    ``reached`` is the time up to which it says that it could. Of FMI 3 it is then as it was before (``unchanged``); of FMI 2 it
+    may be in any state, so that it must be brought back to one that was saved before anything more is asked of it.
+    """
+
+    def __init__(self, function: str, t: float, h: float, reached: float, unchanged: bool, more: str = "") -> None:
+        part = f"it got as far as t = {reached:.9g} s" if reached > t else "it took no part of it"
+        super().__init__(
+            f"{function} ended with status 'discard' for the step from t = {t:.9g} s by {h:g} s: {part}{more}", DISCARD
+        )
+        self.function, self.t, self.h, self.reached, self.unchanged = function, t, h, reached, unchanged
 
 
 class Instance(ABC):
@@ -276,20 +293,50 @@ class CoSimulation(Instance):
 
     def step(self, t: float, h: float) -> None:
         """Let the FMU advance itself."""
+        end = t + h
+        reached = self._step(t, h)
+        while reached < end - SAME_TIME * h:
+            t = self.after_early_return(t, end, reached)
+            reached = self._step(t, end - t)
+        self.time = end
+
+    def _step(self, t: float, h: float) -> float:
+        """Call the FMU once, and return how far it came."""
         what = f"stepping from t = {t!r} s by {h!r} s"
         forward = not self.may_go_back
-        if self.fmu.major == 3:
-            _, ended, _, last = self.call(what, self.raw.doStep, t, h, forward)
-            if ended:
-                raise FmuEndedError(last)
-        else:
-            try:
+        try:
+            if self.fmu.major == 2:
                 self.call(what, self.raw.doStep, t, h, int(forward))
-            except FmiError as error:
-                if error.status == DISCARD and self.asked_to_end():
-                    raise FmuEndedError(self.call("asking why", self.raw.getRealStatus, fmi2.fmi2LastSuccessfulTime)) from None
-                raise
-        self.time = t + h
+                return t + h
+            _, ended, early, last = self.call(what, self.raw.doStep, t, h, forward)
+        except FmiError as error:
+            if error.status == DISCARD:
+                raise self.discarded(t, h) from None
+            raise
+        if ended:
+            raise FmuEndedError(last)
+        return float(last) if early else t + h
+
+    def after_early_return(self, t: float, end: float, reached: float) -> float:
+        """Return where to go on after a step that the FMU ended early, as FMI 3 lets it."""
+        if not t < reached <= end:
+            raise FmiError(
+                f"fmi3DoStep from t = {t:.9g} s by {end - t:g} s returned early, at t = {reached:.9g} s, which is no progress"
+            )
+        return reached
+
+    def discarded(self, t: float, h: float) -> FmiError:
+        """Return what it means that the step from ``t`` by ``h`` was discarded."""
+        if self.fmu.major != 2:
+            return StepDiscardedError(f"fmi{self.fmu.major}DoStep", t, h, t, unchanged=self.fmu.major == 3)
+        try:
+            reached = float(self.call("asking how far it came", self.raw.getRealStatus, fmi2.fmi2LastSuccessfulTime))
+        except FmiError:
+            reached = t
+        if self.asked_to_end():
+            return FmuEndedError(reached)
+        reached = min(reached, t + h) if reached > t else t
+        return StepDiscardedError("fmi2DoStep", t, h, reached, unchanged=False)
 
     def asked_to_end(self) -> bool:
         """Say whether a step that was discarded is the FMU's wish to end the simulation."""

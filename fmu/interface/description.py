@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 from xml.sax.saxutils import quoteattr
 
 from kingpost.base.version import __version__
-from kingpost.fmu.interface.interface import Interface, Variable
+from kingpost.fmu.interface.interface import SOLVER_TOLERANCE, Interface, Variable
 
 Version = Literal[2, 3]
 Kind = Literal["cs", "me"]
@@ -55,7 +55,7 @@ def _describe(interface: Interface, version: Version, kind: Kind, capabilities: 
         "guid" if version == 2 else "instantiationToken": TOKEN,
         "description": mechanism.description or None,
         "generationTool": capabilities.generation_tool,
-        "variableNamingConvention": "flat",
+        "variableNamingConvention": interface.naming,
         "numberOfEventIndicators": "0" if (version, kind) == (2, "me") else None,
     }
     yield '<?xml version="1.0" encoding="UTF-8"?>'
@@ -67,10 +67,9 @@ def _describe(interface: Interface, version: Version, kind: Kind, capabilities: 
     yield "  </LogCategories>"
     yield f"  {_tag('DefaultExperiment', **_experiment(interface, kind))}"
     # How variables are named in the rest: FMI 2 counts them, FMI 3 uses their references.
-    names = {variable.reference: str(variable.reference) for variable in interface.variables}
-    if version == 2:
-        names = {reference: str(i) for i, reference in enumerate(names, start=1)}
-    yield from _variables(interface, version, names)
+    shown = _shown(interface, version)
+    names = {variable.reference: str(variable.reference if version == 3 else i) for i, variable in enumerate(shown, start=1)}
+    yield from _variables(shown, version, kind, names)
     yield from _structure(interface, version, kind, names)
     yield "</fmiModelDescription>"
 
@@ -95,6 +94,14 @@ def _kind_element(interface: Interface, version: Version, kind: Kind, capabiliti
             attributes["maxOutputDerivativeOrder"] = "0"
         else:
             attributes["fixedInternalStepSize"] = _number(model.step)
+            attributes["providesIntermediateUpdate"] = "true"
+            attributes["canReturnEarlyAfterIntermediateUpdate"] = "true"
+    else:
+        watches = interface.projection is not None or model.equations.guard is not None
+        if version == 2:
+            attributes["completedIntegratorStepNotNeeded"] = _true(not watches)
+        else:
+            attributes["needsCompletedIntegratorStep"] = _true(watches)
     element = "CoSimulation" if kind == "cs" else "ModelExchange"
     # FMI 3 lists them in a file of their own.
     if version == 3 or not capabilities.source_files:
@@ -107,9 +114,14 @@ def _kind_element(interface: Interface, version: Version, kind: Kind, capabiliti
     yield f"  </{element}>"
 
 
-def _variables(interface: Interface, version: Version, names: Mapping[int, str]) -> Iterable[str]:
+def _shown(interface: Interface, version: Version) -> tuple[Variable, ...]:
+    """Return the variables that are listed: all, but the time in FMI 2, which may be left out there and upsets libcosim."""
+    return tuple(variable for variable in interface.variables if version == 3 or variable.causality != "independent")
+
+
+def _variables(shown: Sequence[Variable], version: Version, kind: Kind, names: Mapping[int, str]) -> Iterable[str]:
     yield "  <ModelVariables>"
-    for variable in interface.variables:
+    for variable in shown:
         attributes = {
             "name": variable.name,
             "valueReference": str(variable.reference),
@@ -118,16 +130,21 @@ def _variables(interface: Interface, version: Version, names: Mapping[int, str])
             "initial": None if variable.causality == "input" else variable.initial,
             "description": variable.description,
         }
+        if (version, kind) == (3, "cs") and variable.causality in ("input", "output"):
+            attributes["intermediateUpdate"] = "true"
         numbers = {
             "unit": variable.unit,
             "min": _number(variable.minimum),
             "max": _number(variable.maximum),
             "nominal": _number(variable.nominal),
             "derivative": None if variable.derivative_of is None else names[variable.derivative_of],
-            "start": _number(variable.start),
+            "start": _numbers(variable.start),
         }
         if version == 2:
             yield f"    {_opened('ScalarVariable', **attributes)}{_tag('Real', **numbers)}</ScalarVariable>"
+        elif variable.shape:
+            dimensions = "".join(_tag("Dimension", start=str(size)) for size in variable.shape)
+            yield f"    {_opened('Float64', **attributes, **numbers)}{dimensions}</Float64>"
         else:
             yield f"    {_tag('Float64', **attributes, **numbers)}"
     yield "  </ModelVariables>"
@@ -140,11 +157,13 @@ def _structure(interface: Interface, version: Version, kind: Kind, names: Mappin
         (interface.derivatives, "tux", "Derivatives", "ContinuousStateDerivative"),
         (interface.initial_unknowns, "tuxp", "InitialUnknowns", "InitialUnknown"),
     )
+    shown = {part: names[item.reference] for item in interface.variables if item.reference in names for part in item.components}
     yield "  <ModelStructure>"
     for variables, sources, group, element in groups:
         lines = []
         for variable in variables:
-            known = [names[reference] for reference in _known(interface, variable, sources) if reference in names]
+            parts = [part for component in variable.components for part in _known(interface, component, sources)]
+            known = sorted({shown[part] for part in parts if part in shown}, key=int)
             attributes = {
                 "index" if version == 2 else "valueReference": names[variable.reference],
                 "dependencies": " ".join(known),
@@ -167,18 +186,18 @@ LOG_CATEGORIES = {
 }
 
 
-def _known(interface: Interface, variable: Variable, sources: str) -> list[int]:
-    """Return the references among time t, parameters p, inputs u and states x on which a variable depends.
+def _known(interface: Interface, component: int, sources: str) -> list[int]:
+    """Return the references among time t, parameters p, inputs u and states x on which a variable of the model depends.
 
     With parameters among the sources the question is that of the initialization, in which a start value that is a formula
     stands for the parameters in it. A state depends on itself alone.
     """
     first, counts = interface.first, interface.counts
-    depends = interface.dependencies.get(variable.reference, ())
-    if first["x"] <= variable.reference < first["dx"]:
-        depends = (variable.reference,)
+    depends = interface.dependencies.get(component, ())
+    if first["x"] <= component < first["dx"]:
+        depends = (component,)
     if "p" in sources:
-        depends = interface.start_dependencies.get(variable.reference, depends)
+        depends = interface.start_dependencies.get(component, depends)
         depends = tuple(known for r in depends for known in interface.start_dependencies.get(r, (r,)))
     ranges = [range(1) if group == "t" else range(first[group], first[group] + counts[group]) for group in sources]
     return sorted({reference for reference in depends if any(reference in group for group in ranges)})
@@ -203,13 +222,18 @@ def _experiment(interface: Interface, kind: Kind) -> dict[str, str | None]:
     return {
         "startTime": _number(model.problem.t_start),
         "stopTime": _number(model.t_end),
-        "tolerance": "1e-8" if kind == "me" else None,
+        "tolerance": _number(SOLVER_TOLERANCE) if kind == "me" else None,
         "stepSize": step,
     }
 
 
 def _number(value: float | None) -> str | None:
     return None if value is None else repr(float(value))
+
+
+def _numbers(value: float | tuple[float, ...] | None) -> str | None:
+    """Return one number, or those of an array row by row."""
+    return " ".join(repr(float(item)) for item in value) if isinstance(value, tuple) else _number(value)
 
 
 def _true(value: bool) -> str:

@@ -30,6 +30,7 @@ def record(interface: Interface, exporter: str) -> dict[str, Any]:
     """Return what was exported and with what, as plain data; the same for the same model, whenever it is exported."""
     model = interface.model
     posed = problem_record(model.problem)
+    shown = interface.shown_names
     return {
         "kingpost": __version__,
         "exporter": exporter,
@@ -40,7 +41,8 @@ def record(interface: Interface, exporter: str) -> dict[str, Any]:
         "plugins": [{key: source[key] for key in ("distribution", "version", "origin")} for source in model.plugins.sources()],
         "geometry": model.geometry,
         "loads": posed.get("loads", {}),
-        "channels": {channel.name: vars(channel) for channel in model.equations.channels},
+        "channels": {shown.get(channel.name, channel.name): vars(channel) for channel in model.equations.channels},
+        "names": shown,
         "references": {variable.name: variable.reference for variable in interface.variables},
     }
 
@@ -90,13 +92,19 @@ that its description states; on the child it is exerted by the parent.</li>
 
 def _row(variable: Variable) -> str:
     numbers = "".join(
-        f'<td class="n">{"" if value is None else f"{value:.10g}"}</td>'
-        for value in (variable.start, variable.minimum, variable.maximum)
+        f'<td class="n">{_shown_number(value)}</td>' for value in (variable.start, variable.minimum, variable.maximum)
     )
+    sizes = f" [{' x '.join(map(str, variable.shape))}]" if variable.shape else ""
     return (
-        f"<tr><td><code>{escape(variable.name)}</code></td><td>{variable.causality}</td><td>{escape(variable.unit)}</td>{numbers}"
-        f"<td>{escape(variable.description)}</td></tr>"
+        f"<tr><td><code>{escape(variable.name)}</code>{sizes}</td><td>{variable.causality}</td>"
+        f"<td>{escape(variable.unit or '')}</td>{numbers}<td>{escape(variable.description)}</td></tr>"
     )
+
+
+def _shown_number(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(_shown_number(item) for item in value)
+    return "" if value is None else f"{value:.10g}"
 
 
 def _licence() -> str:

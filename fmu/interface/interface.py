@@ -6,6 +6,7 @@ variable in one row: time, parameters, inputs, states, their derivatives, output
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,26 +25,42 @@ from kingpost.kernel.kernel import Evaluator
 from kingpost.simulation.export_model import ExportModel
 from kingpost.simulation.exporter import ExportSelection
 
+#: Relative tolerance that model exchange suggests, and counts on where an importer does not tell its own.
+SOLVER_TOLERANCE = 1e-8
 Causality = Literal["independent", "parameter", "input", "output", "local"]
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A real variable of an exported model."""
+    """A real variable of an exported model; an array has a shape, and the references of the components that it is made of."""
 
     name: str
     reference: int
     causality: Causality
     variability: Literal["continuous", "tunable"]
     initial: Literal["exact", "calculated"] | None
-    unit: str
+    #: None for an array whose elements have different ones.
+    unit: str | None
     description: str
-    start: float | None = None
+    start: float | tuple[float, ...] | None = None
     minimum: float | None = None
     maximum: float | None = None
     nominal: float | None = None
     #: Reference of the state that this is the derivative of.
     derivative_of: int | None = None
+    shape: tuple[int, ...] = ()
+    elements: tuple[int, ...] = ()
+
+    @property
+    def components(self) -> tuple[int, ...]:
+        """The references of the model's own variables that this one shows, in the order of its elements."""
+        return self.elements or (self.reference,)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A name for each element, counted from 1."""
+        places = itertools.product(*(range(1, size + 1) for size in self.shape))
+        return tuple(f"{self.name}[{','.join(map(str, place))}]" for place in places) if self.shape else (self.name,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +77,9 @@ class Interface:
     dependencies: dict[int, tuple[int, ...]]
     #: For each state whose start value is a formula: references of the parameters in it.
     start_dependencies: dict[int, tuple[int, ...]]
+    #: Co-simulation, or model exchange.
+    kind: Literal["cs", "me"] = "cs"
+    naming: Literal["flat", "structured"] = "flat"
 
     @property
     def counts(self) -> dict[str, int]:
@@ -75,7 +95,12 @@ class Interface:
     @cached_property
     def units(self) -> tuple[Unit, ...]:
         """All units in use, in alphabetical order."""
-        return tuple(parse_unit(name) for name in sorted({variable.unit for variable in self.variables}))
+        return tuple(parse_unit(name) for name in sorted({v.unit for v in self.variables if v.unit is not None}))
+
+    @property
+    def projection(self) -> ca.Function | None:
+        """The function (t, x, p) -> x that a step event of model exchange needs: without what an importer's solver drifts."""
+        return self.model.problem.stepper.mended if self.kind == "me" else None
 
     @property
     def outputs(self) -> tuple[Variable, ...]:
@@ -98,9 +123,23 @@ class Interface:
             and (variable.causality == "output" or variable.derivative_of is not None or variable.reference in states)
         )
 
+    @property
+    def arrays(self) -> tuple[Variable, ...]:
+        """The variables that are arrays."""
+        return tuple(variable for variable in self.variables if variable.shape)
+
+    @cached_property
+    def shown_names(self) -> dict[str, str]:
+        """What variables of the model are called in the exported one, where that is something else."""
+        shown: dict[str, str] = {}
+        for variable in self.variables:
+            for reference, label in zip(variable.components, variable.labels, strict=True):
+                shown.setdefault(self.names[reference], label)
+        return {name: label for name, label in shown.items() if name != label}
+
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Name of every reference, those that are not shown included."""
+        """Name of every reference in the model, those that are not shown included."""
         equations = self.model.equations
         states = [channel.name for channel in equations.channels[: len(self.model.x0)]]
         return (
@@ -163,9 +202,8 @@ def build_interface(model: ExportModel, selection: ExportSelection, kind: Litera
         ),
     ]  # fmt: skip
     _check_names(variables)
-    return Interface(
-        model, tuple(variables), channels, outputs, _dependencies(model, outputs, first), _start_dependencies(model, first)
-    )
+    dependencies = _dependencies(model, outputs, first)
+    return Interface(model, tuple(variables), channels, outputs, dependencies, _start_dependencies(model, first), kind)
 
 
 def _state_variables(

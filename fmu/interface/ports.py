@@ -15,11 +15,15 @@ _POSES = {6: ("x", "y", "z", "roll", "pitch", "yaw"), 7: ("x", "y", "z", "qw", "
 _INERTIA = tuple(f"A{i}{j}" for i, j in TRIANGLE)
 
 
-def port_members(definition: Mapping[str, Any], variables: set[str]) -> dict[str, dict[str, str]]:
+def port_members(
+    definition: Mapping[str, Any], variables: set[str], names: Mapping[str, str] | None = None
+) -> dict[str, dict[str, str]]:
     """Return the members of each port of a model, given as plain data, and the variables that they are, where both are shown.
 
-    Inputs count as members where they stand alone, not in formulas.
+    Inputs count as members where they stand alone, not in formulas. ``names`` says what variables of the model are called
+    where they are shown, if that is something else.
     """
+    names = names or {}
     found: dict[str, dict[str, str]] = {}
     for port in definition.get("ports", []):
         name = port["name"]
@@ -31,7 +35,8 @@ def port_members(definition: Mapping[str, Any], variables: set[str]) -> dict[str
             members |= {f"free.{member}": f"{name}.free.{member}" for member in COMPONENTS}
             members |= {member: f"{name}.{member}" for member in _INERTIA}
             members |= _driven(definition, port.get("joint", ""))
-        shown = {member: variable for member, variable in members.items() if variable in variables}
+        called = {member: names.get(variable, variable) for member, variable in members.items()}
+        shown = {member: variable for member, variable in called.items() if variable in variables}
         if shown:
             found[name] = shown
     return found

@@ -81,7 +81,7 @@ def write_osp_description(fmu: Path) -> Path:
 def find_ports(units: Mapping[str, str], record: Mapping[str, Any]) -> Iterator[OspPort]:
     """Yield the ports of the model, and one for each input that is an effort on a joint coordinate whose rate is shown."""
     definition = record["model"]["definition"]
-    for name, members in port_members(definition, set(units)).items():
+    for name, members in port_members(definition, set(units), record.get("names")).items():
         # The whole wrench is the effort; a carrier that takes the interface inertia knows only the part without acceleration.
         free = "" if "Fx" in members else "free."
         for letter, flow in (("F", "v"), ("M", "w")):

@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
+from kingpost.fmu.process.lifeline import Lifeline
+
 #: Lines of what a program printed that go with an error.
 PRINTED = 5
 
@@ -23,15 +25,24 @@ def start_program(
 ) -> subprocess.Popen[Any]:
     """Start a program; ``streams`` are those of :class:`subprocess.Popen`.
 
-    With ``session``, an interrupt from the keyboard does not reach it: it is handled by whoever started it.
+    With ``session``, an interrupt from the keyboard does not reach it: it is handled by whoever started it. The program is
+    given a lifeline, by which it ends when this process does.
     """
-    return subprocess.Popen(
-        [sys.executable, "-m", module, *words],
-        start_new_session=session,
-        # Modules of the current folder must not stand in for others.
-        env={**os.environ, "PYTHONSAFEPATH": "1", **(environment or {})},
-        **streams,
-    )
+    lifeline = Lifeline()
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, *words],
+            start_new_session=session,
+            # Modules of the current folder must not stand in for others.
+            env={**os.environ, "PYTHONSAFEPATH": "1", **lifeline.environment, **(environment or {})},
+            pass_fds=lifeline.inherited,
+            **streams,
+        )
+    except BaseException:
+        lifeline.cut()
+        raise
+    lifeline.tie(process)
+    return process
 
 
 def hand_over(job: Mapping[str, Any], path: Path) -> None:

@@ -27,9 +27,14 @@ class Trail:
         os.write(self._file, struct.pack("<d", time))
 
 
+def raw_trail(path: Path) -> bytes:
+    """Return a trail as it is in its file; it changes with every other call."""
+    return path.read_bytes() if path.is_file() else b""
+
+
 def read_trail(path: Path) -> tuple[str, float | None]:
     """Return what was under way, and how far the run had come."""
-    content = path.read_bytes() if path.is_file() else b""
+    content = raw_trail(path)
     number = content[LENGTH : LENGTH + 8]
     reached = struct.unpack("<d", number)[0] if len(number) == 8 else None
     return content[:LENGTH].decode("utf-8", errors="replace").strip("\0 ") or "starting", reached

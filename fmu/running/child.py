@@ -20,6 +20,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.files import write_json
 from kingpost.fmu.file.opened import Fmu
 from kingpost.fmu.instance.log import Log, Message
+from kingpost.fmu.process.lifeline import end_with_starter
 from kingpost.fmu.process.program import handed_over, leave
 from kingpost.fmu.process.trail import Trail
 from kingpost.fmu.running.job import Job
@@ -53,6 +54,7 @@ def main(place: Path) -> None:
 
 
 if __name__ == "__main__":
+    end_with_starter()
     folder = Path(sys.argv[1])
     try:
         main(folder)

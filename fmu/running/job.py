@@ -22,6 +22,8 @@ class Job:
     inputs: tuple[str, ...]
     solver: SolverName = "CVode"
     tolerance: float | None = None
+    #: Whether the state is saved before every step, so that one which the FMU discards can be taken in shorter parts.
+    saving: bool = False
 
     def time(self, k: int) -> float:
         """Return the time of sample ``k``: multiplied, not accumulated."""

@@ -13,9 +13,10 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.fmu.file.opened import Fmu
 from kingpost.fmu.file.variables import Variable, variables_of
-from kingpost.fmu.instance.instance import Feed, FmiError, FmuEndedError, Instance
+from kingpost.fmu.instance.instance import Feed, FmiError, FmuEndedError, Instance, StepDiscardedError
 from kingpost.fmu.instance.log import Log
 from kingpost.fmu.instance.modelexchange import make_instance
+from kingpost.fmu.instance.shorter_steps import step_in_parts
 from kingpost.fmu.running.job import Job
 
 #: Messages of the FMU that go with an error.
@@ -24,7 +25,10 @@ LAST = 3
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended: ``"complete"``, ``"failed"``, or ``"ended by the FMU"``."""
+    """How a run ended: ``"complete"``, ``"failed"``, ``"ended by the FMU"``, or ``"discarded"``.
+
+    The last one says that the FMU discarded a step, and that a run which saves its state before every step could go on.
+    """
 
     outcome: str
     message: str = ""
@@ -50,6 +54,7 @@ def march(
     fed = [known[name] for name in job.inputs]
     started = time.perf_counter()
     what = "starting"
+    shortened = 0
     try:
         instance = make_instance(
             fmu,
@@ -60,6 +65,7 @@ def march(
             solver=job.solver,
             t_span=job.t_end - job.t_start,
         )
+        instance.may_go_back = job.saving
         settings: dict[Variable, Sequence[Any]] = {known[name]: values for name, values in job.settings.items()}
         settings |= _first_inputs(fed, inputs[0])
         instance.initialize(job.t_start, job.t_end, job.tolerance, settings)
@@ -72,7 +78,7 @@ def march(
         begun = time.perf_counter()
         for k in range(job.steps):
             what = f"the step from t = {job.time(k):.9g} s by {job.step:g} s"
-            instance.step(job.time(k), job.step)
+            shortened += take_step(instance, job.time(k), job.step, job.saving)
             if len(inlet):
                 instance.feed(inlet, inputs[k + 1])
             row = shown.read()
@@ -83,10 +89,41 @@ def march(
             keep(k + 1, row)
     except FmuEndedError as error:
         return Ending("ended by the FMU", str(error)), instance
+    except StepDiscardedError as error:
+        if not fmu.can("canHandleVariableCommunicationStepSize"):
+            why = "it takes steps of one length only, so shorter ones cannot be tried"
+        elif error.unchanged or job.saving:
+            why = "no shorter step was left to try"
+        elif fmu.can("canGetAndSetFMUstate"):
+            return Ending("discarded"), instance
+        else:
+            why = "it cannot go back to an earlier state, so shorter steps cannot be tried; choose a shorter one for all (step)"
+        return _failed(f"{what} failed: {error}; {why}", log), None
     except FmiError as error:
         return _failed(f"{what} failed: {error}", log), None
     spent = time.perf_counter() - begun
-    return Ending("complete", "", {"start_s": round(begun - started, 6), "steps_s": round(spent, 6)}), instance
+    statistics = {"start_s": round(begun - started, 6), "steps_s": round(spent, 6)}
+    return Ending("complete", "", statistics | ({"shortened": shortened} if shortened else {})), instance
+
+
+def take_step(instance: Instance, t: float, h: float, saving: bool) -> bool:
+    """Take a step; if the FMU discards it, take it in shorter parts, if that can be, and say so."""
+    state = instance.save() if saving else None
+    try:
+        instance.step(t, h)
+    except StepDiscardedError as error:
+        if not (saving or error.unchanged) or not instance.fmu.can("canHandleVariableCommunicationStepSize"):
+            raise
+        begin = error.t
+        if state is not None and not error.unchanged:
+            instance.restore(state)
+            begin = t
+        step_in_parts(instance.step, instance, begin, t + h - begin, error)
+        return True
+    finally:
+        if state is not None:
+            instance.forget(state)
+    return False
 
 
 def finish(instance: Instance) -> str:

@@ -31,10 +31,11 @@ def channels_of(fmu: Fmu, recorded: Sequence[Variable]) -> tuple[Channel, ...]:
 
 
 def channel_of(fmu: Fmu, label: str, unit: str | None) -> Channel:
-    """Return a variable, or an element of one, as a channel."""
+    """Return a variable, or an element of one, as a channel, called as it is in the model if Kingpost made the FMU."""
     entry = fmu.annotation.get("channels", {}).get(label, {})
     at = tuple(float(x) for x in entry.get("at") or ())
-    return Channel(label, unit or NO_UNIT, str(entry.get("frame") or ""), str(entry.get("side") or ""), at)
+    frame, side = str(entry.get("frame") or ""), str(entry.get("side") or "")
+    return Channel(str(entry.get("name") or label), unit or str(entry.get("unit") or NO_UNIT), frame, side, at)
 
 
 def make_history(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,15 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import InternalError, Interrupted, SolverError, closest, listed
+from kingpost.base.scratch import Scratch
 from kingpost.fmu.file.opened import FmiKind, Fmu, FmuError, open_fmu
 from kingpost.fmu.file.variables import Variable, recorded, start_settings, variables_of
 from kingpost.fmu.instance.log import Log, Message
 from kingpost.fmu.instance.solvers import SOLVERS, SolverName
 from kingpost.fmu.process.endings import describe_ending
+from kingpost.fmu.process.limits import CALL_LIMIT, checked_limit
 from kingpost.fmu.process.program import PRINTED, hand_over, last_printed, start_program
-from kingpost.fmu.process.trail import read_trail
+from kingpost.fmu.process.trail import raw_trail, read_trail
 from kingpost.fmu.running.experiment import check_size, experiment
 from kingpost.fmu.running.inputs import InputSource, InputTable, input_table
 from kingpost.fmu.running.job import Job
@@ -53,6 +55,9 @@ class FmuRun:
     job: Job
     variables: Mapping[str, Variable]
     table: InputTable
+    #: The longest time of one call into an FMU in a process of its own, and of the whole run, in s.
+    call_limit: float = math.inf
+    run_limit: float = math.inf
 
     def run(
         self,
@@ -63,11 +68,15 @@ class FmuRun:
     ) -> History:
         """Carry the run out; see :func:`run_fmu`."""
         started = time.perf_counter()
-        with tempfile.TemporaryDirectory(prefix="kingpost-fmu-") as place:
-            folder = self.fmu.unpack(Path(place) / "fmu")
-            go = self._apart if isolated else self._here
-            ended = go(folder, Path(place), on_message, progress)
+        deadline = time.monotonic() + self.run_limit
+        ended = self._carried_out(isolated, on_message, progress, deadline)
+        if ended.outcome == "discarded":
+            # Saving the state before every step may cost much, so it is done only where it is known to be needed.
+            saving = replace(self, job=replace(self.job, saving=True))
+            ended = saving._carried_out(isolated, on_message, progress, deadline)
         notes = [*self.fmu.notes, *self.table.notes, *ended.warnings]
+        if ended.statistics.get("shortened"):
+            notes.append(f"the FMU discarded {ended.statistics['shortened']} steps, which were taken in shorter parts")
         if ended.outcome == "ended by the FMU":
             notes.append(ended.message)
         facts = {
@@ -85,13 +94,30 @@ class FmuRun:
             raise SolverError(f"'{self.fmu.path.name}': {ended.message}", history=history)
         return history
 
+    def _carried_out(
+        self,
+        isolated: bool,
+        on_message: Callable[[Message], None],
+        progress: Callable[[float], None],
+        deadline: float,
+    ) -> Ended:
+        with Scratch("fmu") as place:
+            folder = self.fmu.unpack(place / "fmu")
+            go = self._apart if isolated else self._here
+            return go(folder, place, on_message, progress, deadline)
+
     @property
     def _shape(self) -> tuple[int, int]:
         """How many samples there will be, and how many numbers in each."""
         return self.job.steps + 1, sum(self.variables[name].elements for name in self.job.outputs)
 
     def _here(
-        self, folder: Path, place: Path, on_message: Callable[[Message], None], progress: Callable[[float], None]
+        self,
+        folder: Path,
+        place: Path,
+        on_message: Callable[[Message], None],
+        progress: Callable[[float], None],
+        deadline: float,
     ) -> Ended:
         from kingpost.fmu.running.march import finish, march
 
@@ -103,16 +129,29 @@ class FmuRun:
             rows[k] = row
             count = k + 1
             progress(k / self.job.steps)
+            if time.monotonic() > deadline and k < self.job.steps:
+                raise TimeoutError
 
         try:
             ending, instance = march(self.fmu, folder, self.job, self.table.values, Log(on_message), keep)
         except KeyboardInterrupt:
             return Ended(rows[:count], "interrupted", "", {})
+        except TimeoutError:
+            return Ended(rows[:count], "failed", self._run_was_over(rows[:count]), {})
         said = finish(instance) if instance is not None else ""
         return Ended(rows[:count], ending.outcome, ending.message, ending.statistics, (said,) if said else ())
 
+    def _run_was_over(self, rows: FloatArray) -> str:
+        came = f"come to t = {self.job.time(len(rows) - 1):g} s of {self.job.t_end:g} s" if len(rows) else "no sample"
+        return f"the run was given {self.run_limit:g} s, and has {came}; allow more (run_timeout)"
+
     def _apart(
-        self, folder: Path, place: Path, on_message: Callable[[Message], None], progress: Callable[[float], None]
+        self,
+        folder: Path,
+        place: Path,
+        on_message: Callable[[Message], None],
+        progress: Callable[[float], None],
+        deadline: float,
     ) -> Ended:
         """Run in another process; whatever happens there, the samples so far are in a file."""
         rows = np.memmap(place / "rows", dtype=float, mode="w+", shape=self._shape)
@@ -125,15 +164,24 @@ class FmuRun:
         messages = place / "messages"
         messages.touch()
         interrupted = False
+        late = ""
         with (place / "printed").open("wb") as printed, messages.open(encoding="utf-8") as told:
             process = start_program(
                 "kingpost.fmu.running.child", str(place), stdin=subprocess.DEVNULL, stdout=printed, stderr=printed
             )
+            call, since = b"", time.monotonic()
             try:
-                while process.poll() is None:
+                while process.poll() is None and not late:
                     time.sleep(LOOK)
                     _hand_on(told, on_message)
                     progress(max(0, int(count[0]) - 1) / self.job.steps)
+                    now, under_way = time.monotonic(), raw_trail(place / "trail")
+                    if under_way != call:
+                        call, since = under_way, now
+                    if now > deadline:
+                        late = "run"
+                    elif call and now - since > self.call_limit:  # not what Python takes to start
+                        late = "call"
             except KeyboardInterrupt:
                 interrupted = True
             finally:
@@ -144,6 +192,14 @@ class FmuRun:
         del rows, count  # Windows does not remove files that are mapped
         if interrupted:
             return Ended(result, "interrupted", "", {})
+        if late == "run":
+            return Ended(result, "failed", self._run_was_over(result), {})
+        if late:
+            text = (
+                f"the FMU did not come back within {self.call_limit:g} s while {read_trail(place / 'trail')[0]}, and its "
+                "process was ended. If it only needs longer, allow more (timeout)"
+            )
+            return Ended(result, "failed", text, {})
         return _understood(result, code, place)
 
 
@@ -159,6 +215,8 @@ def prepare_fmu(
     solver: SolverName = "CVode",
     tolerance: float | None = None,
     interface: FmiKind | None = None,
+    timeout: float | None = None,
+    run_timeout: float | None = None,
 ) -> FmuRun:
     """Read an FMU and check everything that is asked of it, without running any of its code."""
     if solver not in SOLVERS:
@@ -183,7 +241,8 @@ def prepare_fmu(
         solver,
         tolerance if tolerance is not None else fmu.default("tolerance"),
     )
-    return FmuRun(fmu, job, variables, table)
+    call_limit = checked_limit(CALL_LIMIT if timeout is None else timeout, "timeout")
+    return FmuRun(fmu, job, variables, table, call_limit, checked_limit(run_timeout, "run_timeout"))
 
 
 def run_fmu(
@@ -199,6 +258,8 @@ def run_fmu(
     tolerance: float | None = None,
     interface: FmiKind | None = None,
     isolated: bool = True,
+    timeout: float | None = None,
+    run_timeout: float | None = None,
     on_message: Callable[[Message], None] = lambda message: None,
     progress: Callable[[float], None] = lambda fraction: None,
 ) -> History:
@@ -222,6 +283,9 @@ def run_fmu(
         ``"co-simulation"`` or ``"model-exchange"``, for an FMU that offers both; by default the former.
     isolated
         Whether the FMU runs in a process of its own, so that it cannot take this one with it.
+    timeout, run_timeout
+        The longest time in s of one call into an FMU in a process of its own (300 s by default), and of the whole run; 0: no
+        limit.
     on_message
         Is given every message of the FMU's logger.
     progress
@@ -248,6 +312,8 @@ def run_fmu(
         solver=solver,
         tolerance=tolerance,
         interface=interface,
+        timeout=timeout,
+        run_timeout=run_timeout,
     )
     return run.run(isolated=isolated, on_message=on_message, progress=progress)
 

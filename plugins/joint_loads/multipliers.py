@@ -30,4 +30,5 @@ class MultiplierLoads(JointLoads):
         wrenches = [equations.constraints.reactions[joint.name] for joint in joints]
         reactions = ca.Function("reactions", given, [ca.densify(wrench) for wrench in wrenches])
         values = reactions.call([dynamics.t, dynamics.q, dynamics.v, dynamics.lam, dynamics.u, dynamics.p])
-        return {joint.name: value for joint, value in zip(joints, values, strict=True)}
+        loads = {joint.name: value for joint, value in zip(joints, values, strict=True)}
+        return {name: load + dynamics.shared[name] if name in dynamics.shared else load for name, load in loads.items()}

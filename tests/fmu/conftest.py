@@ -91,17 +91,19 @@ def native(shared_folder: Path, plugins: PluginSet) -> Callable[..., Path]:
         outputs: list[str] | None = None,
         inputs: list[str] | None = None,
         parameters: list[str] | None = None,
+        arrays: bool = False,
+        names: Any = "flat",
         **options: Any,
     ) -> Path:
         selection = ExportSelection(outputs, inputs, parameters)
-        told = f"{mechanism.digest()} {fmi} {fmu} {selection} {sorted(options.items())}"
+        told = f"{mechanism.digest()} {fmi} {fmu} {selection} {arrays} {names} {sorted(options.items())}"
         path = shared_folder / f"{mechanism.name}-{fmi}-{fmu}-{hashlib.sha256(told.encode()).hexdigest()[:12]}.fmu"
 
         def build(target: Path) -> None:
             model = prepare_export(mechanism, plugins=options.pop("plugins", plugins), **options)
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(building, "LEVELS", Unpolished())
-                NativeFmu(NativeOptions(fmi=fmi, fmu=fmu)).export(model, selection, target)
+                NativeFmu(NativeOptions(fmi=fmi, fmu=fmu, arrays=arrays, names=names)).export(model, selection, target)
 
         return once(path, build)
 

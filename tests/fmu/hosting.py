@@ -26,7 +26,8 @@ class Hosted:
 
     def __init__(self, path: Path, *, name: str = "one", token: str | None = None, logging: bool = False) -> None:
         self.description = fmpy.read_model_description(str(path))
-        self.references = {variable.name: variable.valueReference for variable in self.description.modelVariables}
+        # FMI 2 files do not list the time, which has a reference all the same.
+        self.references = {"time": 0} | {variable.name: variable.valueReference for variable in self.description.modelVariables}
         self.major = int(self.description.fmiVersion[0])
         self.kind = "cs" if self.description.coSimulation is not None else "me"
         interface = self.description.coSimulation or self.description.modelExchange

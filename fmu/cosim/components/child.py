@@ -32,14 +32,17 @@ from kingpost.fmu.cosim.components.isolated import (
     TAKE,
     map_numbers,
 )
+from kingpost.fmu.process.lifeline import end_with_starter
 from kingpost.fmu.process.program import handed_over, leave, own_input, own_output
+from kingpost.fmu.process.trail import Trail
 
 
 def main(place: Path, commands: int, answers: int) -> None:
     """Do what the master says until it says no more."""
 
-    def answer(number: int = 0) -> None:
-        os.write(answers, ANSWER.pack(DONE, number, 0))
+    def answer(number: int = 0, said: str = "") -> None:
+        text = said.encode("utf-8")
+        os.write(answers, ANSWER.pack(DONE, number, len(text)) + text)
 
     def refuse(error: KingpostError) -> None:
         text = str(error).encode("utf-8")
@@ -56,13 +59,14 @@ def main(place: Path, commands: int, answers: int) -> None:
     places = Places(job["inputs"], u, job["outputs"], y, job["recorded"], r, job["going_back"])
     try:
         component: FmuComponent = pickle.loads((place / "component").read_bytes())
-        fmu = component.start_here(places, job["t_start"], job["t_end"])
+        fmu = component.start_here(places, job["t_start"], job["t_end"], place / "fmu", Trail(place / "trail"))
     except KingpostError as error:
         refuse(error)
         return
     answer()
     states: dict[int, Any] = {}
     count = 0
+    records = bool(len(r))
     plain = {GIVE: fmu.give, TAKE: fmu.take, RECORD: fmu.record, BEGIN: fmu.begin}
     while True:
         content = os.read(commands, COMMAND.size)
@@ -71,10 +75,10 @@ def main(place: Path, commands: int, answers: int) -> None:
         letter, t, h, state = COMMAND.unpack(content)
         number = 0
         try:
-            if letter == STEP:
-                fmu.send(t, h)
-            elif letter == FOLLOW:
-                fmu.send(t, h, slopes)
+            if letter in (STEP, FOLLOW):
+                fmu.send(t, h, slopes if letter == FOLLOW else None)
+                if state and records:
+                    fmu.record()
             elif letter in plain:
                 plain[letter]()
             elif letter == SAVE:
@@ -85,8 +89,7 @@ def main(place: Path, commands: int, answers: int) -> None:
             elif letter == FORGET:
                 fmu.forget(states.pop(state))
             elif letter == CLOSE:
-                fmu.close()
-                answer()
+                answer(said=fmu.close())
                 return
         except KingpostError as error:
             refuse(error)
@@ -95,5 +98,6 @@ def main(place: Path, commands: int, answers: int) -> None:
 
 
 if __name__ == "__main__":
+    end_with_starter()
     main(Path(sys.argv[1]), own_input(), own_output())
     leave()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,6 +51,9 @@ class Places:
     r: FloatArray
     #: Whether the master will go back to earlier states.
     going_back: bool = False
+    #: The longest time of one call in s, and when the whole run must be over (of time.monotonic).
+    call_limit: float = math.inf
+    deadline: float = math.inf
 
 
 class PartnerError(KingpostError):

@@ -28,6 +28,7 @@ class RunningExchange(RunningFmu):
             self._folder,
             name=component.name,
             log=self._log,
+            trail=self._trail,
             solver=component.solver,
             t_span=span,
         )

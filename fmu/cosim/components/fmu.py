@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import shutil
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
+from kingpost.base.scratch import Scratch
 from kingpost.fmu.cosim.components.described import (
     Described,
     PartnerEnded,
@@ -28,13 +27,25 @@ from kingpost.fmu.cosim.description.system import Component, CosimError
 from kingpost.fmu.file.opened import Fmu, FmuError, open_fmu
 from kingpost.fmu.file.units import declared_units
 from kingpost.fmu.file.variables import Variable, start_settings, variables_of
-from kingpost.fmu.instance.instance import C_TYPES, FmiError, FmuEndedError, Instance, Negation
+from kingpost.fmu.instance.instance import (
+    C_TYPES,
+    DISCARD,
+    SAME_TIME,
+    FmiError,
+    FmuEndedError,
+    Instance,
+    Negation,
+    StepDiscardedError,
+    Trail,
+)
 from kingpost.fmu.instance.log import Log, status_name
 from kingpost.fmu.instance.modelexchange import make_instance
+from kingpost.fmu.instance.shorter_steps import step_in_parts
 from kingpost.fmu.instance.solvers import SOLVERS, SolverName
 from kingpost.fmu.interface.ports import continuing_inputs, port_members, unfelt_inputs
 from kingpost.fmu.osp.ports import osp_ports
 from kingpost.fmu.running.record import channel_of
+from kingpost.kernel.made_here import made_here
 
 #: A communication step is a whole number of a component's own steps if it is so to this relative precision.
 WHOLE_OWN_STEPS = 1e-9
@@ -63,7 +74,9 @@ class FmuComponent(Described):
                 if unknown.dependencies is None:
                     return None
                 inputs = [self.variables[known.name] for known in unknown.dependencies if known.causality == "input"]
-                unfelt = unfelt_inputs(self.definition).get(output, frozenset())
+                names = self.fmu.annotation.get("names") or {}
+                own = next((name for name, label in names.items() if label == output), output)
+                unfelt = {names.get(name, name) for name in unfelt_inputs(self.definition).get(own, ())}
                 return tuple(label for variable in inputs for label in variable.labels if label not in unfelt)
         return None
 
@@ -78,12 +91,19 @@ class FmuComponent(Described):
 
         return IsolatedFmu(self, places, t_start, t_end) if self.facts["isolated"] else self.start_here(places, t_start, t_end)
 
-    def start_here(self, places: Places, t_start: float, t_end: float) -> Running:
-        """Start in this process, whatever is said about isolation."""
+    def start_here(
+        self,
+        places: Places,
+        t_start: float,
+        t_end: float,
+        folder: Path | None = None,
+        trail: Trail = lambda call: None,
+    ) -> RunningFmu:
+        """Start in this process, whatever is said about isolation, unpacked in ``folder`` if that is given."""
         from kingpost.fmu.cosim.components.exchange import RunningExchange
 
         cls = RunningFmu if self.fmu.interface == "co-simulation" else RunningExchange
-        return cls(self, places, t_start, t_end)
+        return cls(self, places, t_start, t_end, folder, trail)
 
     def reduced(self, labels: Iterable[str]) -> FmuComponent:
         """Return the component with what a run with these signals needs, for a process that need not read the file."""
@@ -129,9 +149,8 @@ def open_component(component: Component) -> FmuComponent:
             signals[label] = Signal(label, variable.causality, kind, variable.unit, dimension)
         if variable.declared.shape:
             arrays[variable.name] = variable.labels
-    own = bool(fmu.annotation)
-    definition = _definition(fmu)
-    isolated = not own if component.isolate is None else component.isolate
+    definition, names = _definition(fmu), fmu.annotation.get("names") or {}
+    isolated = not made_here(fmu.sha256) if component.isolate is None else component.isolate
     solver = component.solver or SOLVERS[0]
     tolerance = component.tolerance or fmu.default("tolerance")
     if fmu.interface == "co-simulation" and (component.solver or component.tolerance):
@@ -144,8 +163,8 @@ def open_component(component: Component) -> FmuComponent:
         name=component.name,
         signals=signals,
         arrays=arrays,
-        ports={**osp_ports(fmu.path, signals), **port_members(definition, set(signals))},
-        continuing=continuing_inputs(definition),
+        ports={**osp_ports(fmu.path, signals), **port_members(definition, set(signals), names)},
+        continuing=frozenset(names.get(name, name) for name in continuing_inputs(definition)),
         definition=definition,
         can_go_back=fmu.can("canGetAndSetFMUstate"),
         varies_steps=fmu.interface == "model-exchange" or fmu.can("canHandleVariableCommunicationStepSize"),
@@ -256,16 +275,27 @@ def _starts(component: FmuComponent, variables: Sequence[Variable], verb: str) -
 class RunningFmu(Running):
     """An instance of an FMU in this process."""
 
-    def __init__(self, component: FmuComponent, places: Places, t_start: float, t_end: float) -> None:
+    def __init__(
+        self,
+        component: FmuComponent,
+        places: Places,
+        t_start: float,
+        t_end: float,
+        folder: Path | None = None,
+        trail: Trail = lambda call: None,
+    ) -> None:
         self.name = component.name
         self.can_go_back, self.varies_steps = component.can_go_back, component.varies_steps
         self.inputs, self.outputs = places.u, places.y
         self._own_step = component.step
-        self._folder = Path(tempfile.mkdtemp(prefix="kingpost-cosim-"))
-        self._log = Log()
+        #: The present state, if the master has saved it, and how many steps were taken in parts because it was.
+        self._saved: Any = None
+        self._shortened = 0
+        self._scratch = Scratch("cosim") if folder is None else None
+        self._log, self._trail = Log(), trail
         fmu = component.fmu
         try:
-            fmu.unpack(self._folder)
+            self._folder = fmu.unpack(self._scratch.path / "fmu" if self._scratch is not None else Path(folder or ""))
             self.instance: Any = self._make_instance(component, t_end - t_start)
             self.instance.may_go_back = places.going_back
             places.u[:] = component.first_inputs(places.inputs)
@@ -277,13 +307,17 @@ class RunningFmu(Running):
             self._output_row = Row(component, self.instance, places.outputs, places.y, "Get")
             self._recorded = Row(component, self.instance, places.recorded, places.r, "Get")
             self._prepare_steps(fmu, component, places)
-        except FmiError as error:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            raise self.explained(error) from None
+        except BaseException as error:
+            self._remove_files()
+            raise self.explained(error) if isinstance(error, FmiError) else error from None
         self._failed = False
 
+    def _remove_files(self) -> None:
+        if self._scratch is not None:
+            self._scratch.close()
+
     def _make_instance(self, component: FmuComponent, span: float) -> Instance:
-        return make_instance(component.fmu, self._folder, name=component.name, log=self._log)
+        return make_instance(component.fmu, self._folder, name=component.name, log=self._log, trail=self._trail)
 
     def _prepare_steps(self, fmu: Fmu, component: FmuComponent, places: Places) -> None:
         handle = self.instance.handle
@@ -338,9 +372,13 @@ class RunningFmu(Running):
         try:
             if slopes is None and self._own_step is None:
                 self._input_row.write()
-                self._advance(t, h)
+                try:
+                    self._advance(t, h)
+                except StepDiscardedError as error:
+                    self._send_shorter_parts(t, h, None, self.inputs.copy(), error)
             else:
                 self._send_parts(t, h, slopes)
+            self._saved = None
             self._output_row.read()
         except FmiError as error:
             raise self.explained(error) from None
@@ -351,56 +389,106 @@ class RunningFmu(Running):
         if slopes is None:
             self._input_row.write()
         first = self.inputs.copy()
-        for k in range(n):
-            a, b = k * h / n, (k + 1) * h / n
-            if slopes is not None:
-                mean = held(first, slopes, a, b)
-                if self._follow is not None:
-                    function, arguments, rates = self._follow
-                    rates[:] = slopes[0] + slopes[1] * (a + b) / 2
-                    self.inputs[:] = mean - rates * (b - a) / 2
-                    self._input_row.write()
-                    status = function(*arguments)
-                    if status > 1:
-                        raise FmiError(
-                            f"fmi{self._major}SetRealInputDerivatives ended with status '{status_name(status)}'", status
-                        )
-                else:
-                    self.inputs[:] = mean
-                    self._input_row.write()
-            self._advance(t + a, b - a)
+        try:
+            for k in range(n):
+                a, b = k * h / n, (k + 1) * h / n
+                if slopes is not None:
+                    self._follow_inputs(first, slopes, a, b)
+                self._advance(t + a, b - a)
+        except StepDiscardedError as error:
+            self._send_shorter_parts(t, h, slopes, first, error)
         if slopes is not None:
             self.inputs[:] = first + h * slopes[0] + h * h / 2 * slopes[1]
             self._input_row.write()
 
-    def _advance(self, t: float, h: float) -> None:
-        self._t.value, self._h.value = t, h
-        status = self._do_step(*self._arguments)
+    def _follow_inputs(self, first: FloatArray, slopes: FloatArray, a: float, b: float) -> None:
+        """Let the inputs follow their slopes from ``a`` to ``b`` s after the beginning of a step, as well as the FMU can."""
+        mean = held(first, slopes, a, b)
+        if self._follow is None:
+            self.inputs[:] = mean
+            self._input_row.write()
+            return
+        function, arguments, rates = self._follow
+        rates[:] = slopes[0] + slopes[1] * (a + b) / 2
+        self.inputs[:] = mean - rates * (b - a) / 2
+        self._input_row.write()
+        status = function(*arguments)
         if status > 1:
-            if status == 2 and self._major == 2 and self.instance.asked_to_end():
-                raise FmuEndedError(t)
-            raise FmiError(f"fmi{self._major}DoStep ended with status '{status_name(status)}'", status)
-        if self._major == 3 and self._flags[1].value:
-            raise FmuEndedError(self._last.value)
+            raise FmiError(f"fmi{self._major}SetRealInputDerivatives ended with status '{status_name(status)}'", status)
+
+    def _send_shorter_parts(
+        self, t: float, h: float, slopes: FloatArray | None, first: FloatArray, error: StepDiscardedError
+    ) -> None:
+        """Take what is left of a step in parts that are shorter than the one that was discarded."""
+        if not self.varies_steps:
+            raise FmiError(f"{error}. It takes steps of one length only, so shorter ones cannot be tried", error.status)
+        begin = error.t
+        if not error.unchanged:
+            if self._saved is None:
+                raise FmiError(f"{error}. {self._who_can(error)}", error.status)
+            self.instance.restore(self._saved)
+            begin = t
+
+        def part(at: float, length: float) -> None:
+            if slopes is None:
+                self.inputs[:] = first
+                self._input_row.write()
+            else:
+                self._follow_inputs(first, slopes, at - t, at - t + length)
+            self._advance(at, length)
+
+        step_in_parts(part, self.instance, begin, t + h - begin, error)
+        self._shortened += 1
+
+    def _who_can(self, error: StepDiscardedError) -> str:
+        shorter = f"of at most {error.reached - error.t:.9g} s" if error.reached > error.t else f"shorter than {error.h:g} s"
+        if self.can_go_back:
+            return f"The master 'iterated' goes back and tries shorter steps; or take a communication step {shorter}"
+        return f"It cannot go back to an earlier state, so no master can try shorter steps; take a communication step {shorter}"
+
+    def _advance(self, t: float, h: float) -> None:
+        end, early = t + h, True
+        while early:
+            self._t.value, self._h.value = t, h
+            status = self._do_step(*self._arguments)
+            if status > 1:
+                if status == DISCARD:
+                    raise self.instance.discarded(t, h)
+                raise FmiError(f"fmi{self._major}DoStep ended with status '{status_name(status)}'", status)
+            if self._major < 3:
+                return
+            if self._flags[1].value:
+                raise FmuEndedError(self._last.value)
+            early = self._flags[2].value and self._last.value < end - SAME_TIME * h
+            if early:
+                t = self.instance.after_early_return(t, end, self._last.value)
+                h = end - t
 
     def receive(self) -> None:
         pass
 
     def save(self) -> Any:
-        return self._guarded(self.instance.save)
+        self._saved = self._guarded(self.instance.save)
+        return self._saved
 
     def restore(self, state: Any) -> None:
         self._guarded(self.instance.restore, state)
+        self._saved = state
 
     def forget(self, state: Any) -> None:
+        if state is self._saved:
+            self._saved = None
         self._guarded(self.instance.forget, state)
 
     def close(self) -> str:
         said = ""
         if not self._failed:
             refused = self.instance.finish()
-            said = f"'{self.name}' could not be terminated: {refused}" if refused else ""
-        shutil.rmtree(self._folder, ignore_errors=True)
+            notes = [f"could not be terminated: {refused}"] if refused else []
+            if self._shortened:
+                notes.insert(0, f"discarded {self._shortened} communication steps, which were taken in shorter parts")
+            said = f"'{self.name}' {', and '.join(notes)}" if notes else ""
+        self._remove_files()
         return said
 
     def _guarded(self, function: Any, *arguments: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import convert_fields
 from kingpost.fmu.cosim.masters.interface import Master
+from kingpost.fmu.process.limits import CALL_LIMIT, checked_limit
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection
 
@@ -35,13 +36,16 @@ class Component:
     step
         Of a model: the longest internal step in s. Of an FMU: the step it is advanced with, a whole part of the communication
         step or a whole number of them; then it takes part only at the beginning and the end of its step.
-    integrator, formulation, loads, load_method, cut, start, close_loops, backend
+    integrator, formulation, loads, load_method, load_metric, cut, start, close_loops, backend
         Of a model: as in :class:`kingpost.RunSettings`; they come before what a model file says under ``[run]``.
     interface, solver, tolerance
         Of an FMU: ``"co-simulation"`` or ``"model-exchange"``, the former by default where it offers both. For model exchange:
         the solver that advances it, ``"CVode"`` or ``"Euler"`` (one step for each ``step``), and CVode's relative tolerance.
     isolate
-        Of an FMU: whether it runs in a process of its own. By default only FMUs that Kingpost did not make do.
+        Of an FMU: whether it runs in a process of its own. By default all do but those that were exported on this machine, by
+        this user.
+    timeout
+        Of an FMU in a process of its own: the longest time of one call in s; by default that of the system.
     ports
         Variables that are connected together, by the name of the port: a table of members and variables, a list of variables,
         or a pattern such as ``"base.*"``, whose ``*`` gives the members.
@@ -57,11 +61,13 @@ class Component:
     formulation: Any = None
     loads: Any = None
     load_method: Any = None
+    load_metric: Any = None
     cut: tuple[str, ...] | None = None
     start: Literal["start", "equilibrium"] | None = None
     close_loops: bool | None = None
     backend: Literal["auto", "c", "vm"] | None = None
     isolate: bool | None = None
+    timeout: float | None = None
     interface: Literal["co-simulation", "model-exchange"] | None = None
     solver: Literal["CVode", "Euler"] | None = None
     tolerance: float | None = None
@@ -78,6 +84,7 @@ class Component:
             object.__setattr__(self, "fmu", Path(self.fmu))
         if self.step is not None and not 0 < self.step < float("inf"):
             raise CosimError(f"component '{self.name}': its step is {self.step} s; it must be positive", path=("step",))
+        checked_limit(self.timeout, f"component '{self.name}': its timeout")
         if self.tolerance is not None and not 0 < self.tolerance < 1:
             raise CosimError(
                 f"component '{self.name}': its tolerance is {self.tolerance}; it must be between 0 and 1", path=("tolerance",)
@@ -154,6 +161,10 @@ class System:
     growth
         The run stops if a connected value turns from step to step and grows at least so many times in each of at least four
         stretches of 20 communication steps, and a hundred times in all; 0 switches that off.
+    timeout
+        The longest time in s of one call into an FMU that runs in a process of its own; 0: no limit.
+    run_timeout
+        The longest time of the whole run in s; 0: no limit.
 
     """
 
@@ -170,6 +181,8 @@ class System:
     output_step: float | None = None
     loops: Literal["warn", "refuse"] = "warn"
     growth: float = 1.5
+    timeout: float = CALL_LIMIT
+    run_timeout: float = 0.0
     description: str = ""
     #: What its reader has to say of it.
     notes: tuple[str, ...] = ()
@@ -185,6 +198,8 @@ class System:
         for i, name in enumerate(names):
             if name in names[:i]:
                 raise CosimError(f"two components are called '{name}'", path=("components", name))
+        for key in ("timeout", "run_timeout"):
+            checked_limit(getattr(self, key), key)
         if self.loops not in ("warn", "refuse"):
             raise CosimError(f"loops = {self.loops!r}; it must be 'warn' or 'refuse'")
         for name in self.order:

@@ -32,6 +32,8 @@ class RunTable:
     record: tuple[str, ...] | None = None
     loops: Literal["warn", "refuse"] | None = None
     growth: float | None = None
+    timeout: float | None = None
+    run_timeout: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

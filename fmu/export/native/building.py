@@ -8,13 +8,16 @@ import platform
 import shlex
 import subprocess
 import sys
-import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kingpost.base.errors import ExportError, listed
+from kingpost.base.scratch import Scratch
 from kingpost.fmu.export.native.sources import NativeSources
+from kingpost.kernel.bounded import compilation_limit, kill_group, run_bounded
 from kingpost.kernel.compiler import find_compiler
 
 #: Portable code without fused operations: the same bits on every processor of a kind, and in process.
@@ -79,8 +82,7 @@ def build_binary(sources: NativeSources, target: Platform, name: str = "model") 
 
 def _build(sources: NativeSources, compiler: list[str], target: Platform, name: str) -> bytes:
     """Compile the files of an FMU side by side, then link them."""
-    with tempfile.TemporaryDirectory(prefix="kingpost-fmu-") as place:
-        folder = Path(place)
+    with Scratch("fmu") as folder:
         for file, text in sources.texts.items():
             (folder / file).write_text(text, encoding="utf-8")
         objects = [f"{Path(file).stem}.o" for file in sources.compiled]
@@ -88,16 +90,34 @@ def _build(sources: NativeSources, compiler: list[str], target: Platform, name: 
             [*compiler, *FLAGS, LEVELS.get(file, "-O2"), *target.flags, "-c", file, "-o", result]
             for file, result in zip(sources.compiled, objects, strict=True)
         ]
+        limit = compilation_limit(sum(map(len, sources.texts.values())))
+        processes: list[subprocess.Popen[Any]] = []
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-            list(pool.map(lambda words: _run(words, folder), compilations))
+            done = [pool.submit(_run, words, folder, limit, processes.append) for words in compilations]
+            try:
+                for future in done:
+                    future.result()
+            except BaseException:
+                # Whoever interrupts an export does not want to wait for compilers.
+                pool.shutdown(wait=False, cancel_futures=True)
+                for process in processes:
+                    kill_group(process)
+                raise
         library = folder / f"{name}{target.suffix}"
-        _run([*compiler, "-shared", "-s", *objects, "-o", library.name, *target.libraries], folder)
+        _run([*compiler, "-shared", "-s", *objects, "-o", library.name, *target.libraries], folder, limit)
         return library.read_bytes()
 
 
-def _run(words: list[str], folder: Path) -> None:
+def _run(
+    words: list[str],
+    folder: Path,
+    limit: float,
+    started: Callable[[subprocess.Popen[Any]], Any] = lambda process: None,
+) -> None:
     try:
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+        done = run_bounded(words, limit, folder, started)
+    except TimeoutError as error:
+        raise ExportError(f"the compiler hangs: {error}") from None
     except OSError as error:
         raise ExportError(f"{shlex.join(words)}: {error}") from None
     if done.returncode != 0:

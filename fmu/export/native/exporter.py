@@ -12,9 +12,11 @@ from kingpost.base.errors import ExportError
 from kingpost.fmu.export.archive import write_archive
 from kingpost.fmu.export.native.building import build_binary, platforms_named
 from kingpost.fmu.export.native.sources import NativeSources, marked, native_sources
+from kingpost.fmu.interface.arrays import members_of_arrays, with_arrays
 from kingpost.fmu.interface.description import Capabilities, describe_model, model_identifier
 from kingpost.fmu.interface.documentation import documentation_files, record
 from kingpost.fmu.interface.interface import Interface, build_interface
+from kingpost.fmu.interface.naming import with_structured_names
 from kingpost.fmu.interface.ports import port_members, terminals
 from kingpost.simulation.export_model import ExportModel
 from kingpost.simulation.exporter import Exported, Exporter, ExportSelection
@@ -27,6 +29,10 @@ class NativeOptions:
     fmi: Literal[2, 3] = 2
     fmu: Literal["cs", "me"] = "cs"
     platforms: str | None = None
+    #: Vectors and matrices as arrays, which FMI 3 has.
+    arrays: bool = False
+    #: ``structured``: letters, digits, underscores and dots, and still different with underscores instead of dots.
+    names: Literal["flat", "structured"] = "flat"
 
 
 class NativeFmu(Exporter):
@@ -44,7 +50,11 @@ class NativeFmu(Exporter):
                 "use the exporter 'fmu', which carries Python"
             )
         options = self.options
+        if options.arrays and options.fmi != 3:
+            raise ExportError("FMI 2 has no arrays; export to FMI 3 (fmi=3), or without arrays")
         interface = build_interface(model, selection, options.fmu)
+        interface = with_arrays(interface) if options.arrays else interface
+        interface = with_structured_names(interface) if options.names == "structured" else interface
         unmarked = native_sources(interface, "", options.fmi)
         capabilities = Capabilities(
             needs_execution_tool=False,
@@ -53,7 +63,7 @@ class NativeFmu(Exporter):
             source_files=unmarked.compiled,
         )
         description, token = describe_model(interface, options.fmi, options.fmu, capabilities, salt=_digest(unmarked))
-        sources = marked(unmarked, interface, token)
+        sources = marked(unmarked, interface, token, options.fmi)
         identifier = model_identifier(model.mechanism.name)
         files = {
             "modelDescription.xml": description.encode(),
@@ -61,9 +71,11 @@ class NativeFmu(Exporter):
             "resources/kingpost.json": (json.dumps(record(interface, self.name), indent=1, sort_keys=True) + "\n").encode(),
             **{f"sources/{name}": text.encode() for name, text in sources.texts.items()},
         }
-        ports = port_members(model.mechanism.to_dict(), {variable.name for variable in interface.variables})
+        labels = {label for variable in interface.variables for label in variable.labels}
+        ports = port_members(model.mechanism.to_dict(), labels, interface.shown_names)
         if options.fmi == 3 and ports:
-            files["terminalsAndIcons/terminalsAndIcons.xml"] = terminals(ports).encode()
+            gathered = {name: members_of_arrays(members, interface.arrays) for name, members in ports.items()}
+            files["terminalsAndIcons/terminalsAndIcons.xml"] = terminals(gathered).encode()
         if options.fmi == 3:
             files["sources/buildDescription.xml"] = _build_description(identifier, sources).encode()
         for target in platforms_named(options.platforms):

@@ -12,13 +12,15 @@ import casadi as ca
 
 from kingpost.base.errors import ExportError
 from kingpost.equations.guard import guarded_joints
-from kingpost.fmu.interface.interface import Interface, start_function
+from kingpost.fmu.interface.interface import SOLVER_TOLERANCE, Interface, start_function
 from kingpost.kernel.codegen import generated
 from kingpost.kernel.compiler import CompilerError
 from kingpost.symbols.straightline import FUSED, fused
 
 #: The functions that the sources in native/ call.
-FUNCTIONS = ("kp_step", "kp_outputs", "kp_rhs", "kp_start", "kp_memory", "kp_guard", "kp_tangent", "kp_start_tangent")
+FUNCTIONS = (
+    "kp_step", "kp_outputs", "kp_rhs", "kp_start", "kp_memory", "kp_guard", "kp_projected", "kp_tangent", "kp_start_tangent",
+)  # fmt: skip
 SHARED = ("core.c", "motion.c", "snapshot.c")
 
 
@@ -37,7 +39,8 @@ def motion_functions(interface: Interface) -> list[ca.Function]:
     if guard is None:
         x = ca.SX.sym("x", len(model.x0))
         guard = ca.Function("kp_guard", [x], [ca.SX(0, 1)])
-    return [stepper.step, interface.outputs_function, stepper.rhs, start_function(model), stepper.memory, guard]
+    found = [stepper.step, interface.outputs_function, stepper.rhs, start_function(model), stepper.memory, guard]
+    return found if interface.projection is None else [*found, interface.projection]
 
 
 def tangent_functions(interface: Interface) -> list[ca.Function]:
@@ -67,16 +70,16 @@ def native_sources(interface: Interface, token: str, version: Literal[2, 3]) -> 
     """Return the C sources of an FMU."""
     shared = files("kingpost.fmu.export.native").joinpath("c")
     texts = {name: shared.joinpath(name).read_text(encoding="utf-8") for name in ("core.h", *SHARED, f"fmi{version}.c")}
-    texts["model.h"] = _header(interface, token)
+    texts["model.h"] = _header(interface, token, version)
     texts["model.c"] = _tables(interface)
     texts["functions.c"] = _generated("functions", motion_functions(interface))
     texts["derivatives.c"] = _generated("derivatives", tangent_functions(interface))
     return NativeSources(texts, tuple(sorted(name for name in texts if name.endswith(".c"))))
 
 
-def marked(sources: NativeSources, interface: Interface, token: str) -> NativeSources:
+def marked(sources: NativeSources, interface: Interface, token: str, version: Literal[2, 3]) -> NativeSources:
     """Return the same sources with another token."""
-    return NativeSources({**sources.texts, "model.h": _header(interface, token)}, sources.compiled)
+    return NativeSources({**sources.texts, "model.h": _header(interface, token, version)}, sources.compiled)
 
 
 def _generated(name: str, functions: list[ca.Function]) -> str:
@@ -94,7 +97,7 @@ _HIDDEN = """#include <math.h>
 #endif"""
 
 
-def _header(interface: Interface, token: str) -> str:
+def _header(interface: Interface, token: str, version: Literal[2, 3]) -> str:
     model, counts = interface.model, interface.counts
     guarded = len(guarded_joints(model.mechanism)) if model.equations.guard is not None else 0
     declarations = "\n".join(
@@ -123,6 +126,12 @@ def _header(interface: Interface, token: str) -> str:
 #define KP_NM {model.problem.stepper.remembered}
 #define KP_NG {guarded}
 #define KP_NE {len(model.equations.quaternions)}
+#define KP_NA {len(interface.arrays)}
+#define KP_FMI {version}
+#define KP_MODEL_EXCHANGE {int(interface.kind == "me")}
+#define KP_PROJECTS {int(interface.projection is not None)}
+/* The relative tolerance of an importer's solver that does not tell it. */
+#define KP_TOLERANCE {_double(SOLVER_TOLERANCE)}
 
 typedef long long int kp_int;
 
@@ -136,6 +145,8 @@ KP_HIDDEN extern const double kp_start_x[];
 KP_HIDDEN extern const double kp_nominal_x[];
 KP_HIDDEN extern const unsigned char kp_calculated[];
 KP_HIDDEN extern const int kp_quaternions[];
+KP_HIDDEN extern const unsigned kp_array_ends[];
+KP_HIDDEN extern const unsigned kp_elements[];
 
 #endif
 """
@@ -143,16 +154,18 @@ KP_HIDDEN extern const int kp_quaternions[];
 
 def _tables(interface: Interface) -> str:
     model, first = interface.model, interface.first
-    by_reference = {variable.reference: variable for variable in interface.variables}
+    by_reference = {part: variable for variable in interface.variables for part in variable.components}
     states = range(first["x"], first["dx"])
     nominal = [by_reference[r].nominal or 1.0 if r in by_reference else 1.0 for r in states]
     calculated = [r in interface.start_dependencies for r in states]
     guarded = guarded_joints(model.mechanism) if model.equations.guard is not None else ()
+    shown, arrays = interface.shown_names, interface.arrays
+    ends = accumulate((len(variable.elements) for variable in arrays), initial=0)
     return "\n".join(
         [
             "/* Names and start values of one model, written by Kingpost. */",
             '#include "model.h"',
-            _array("const char *const kp_names[]", [_literal(name) for name in interface.names]),
+            _array("const char *const kp_names[]", [_literal(shown.get(name, name)) for name in interface.names]),
             _array("const char *const kp_guarded[]", [_literal(name) for name in guarded] or ['""']),
             _array("const double kp_start_p[]", [_double(value) for value in model.p0] or ["0"]),
             _array("const double kp_start_u[]", [_double(value) for value in model.u0] or ["0"]),
@@ -160,6 +173,8 @@ def _tables(interface: Interface) -> str:
             _array("const double kp_nominal_x[]", [_double(value) for value in nominal] or ["1"]),
             _array("const unsigned char kp_calculated[]", [str(int(flag)) for flag in calculated] or ["0"]),
             _array("const int kp_quaternions[]", [str(row) for row in model.equations.quaternions] or ["0"]),
+            _array("const unsigned kp_array_ends[]", [str(end) for end in ends]),
+            _array("const unsigned kp_elements[]", [str(item) for array in arrays for item in array.elements] or ["0"]),
             "",
         ]
     )

@@ -213,6 +213,7 @@ def _definition(model: ExportModel, selection: ExportSelection) -> dict[str, Any
             "formulation": {"name": model.equations.formulation, **_options(how.formulation)},
             "integrator": {"name": model.integrator.name, **_options(model.integrator)},
             "load_method": None if loads is None else {"name": loads.record["method"], **_options(how.load_method)},
+            "load_metric": how.load_metric,
             "loads": [
                 {"joint": name, **{key: entry[key] for key in ("frame", "side", "at")}} for name, entry in joints.items()
             ],

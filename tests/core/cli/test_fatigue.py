@@ -4,6 +4,7 @@ import json
 import re
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -234,3 +235,20 @@ def test_the_python_of_the_page_runs(root, capsys):
     assert float(second.split()[2]) == pytest.approx(((59.5 * 80**3 + 40**3) / 600) ** (1 / 3), rel=1e-3)
     # 40 MPa is below the knee, and counts by the second slope.
     assert float(third.split()[1]) == pytest.approx(59.5 * 80**3 / 10**12.164 + 40**5 / 10**15.6067, rel=1e-3)
+
+
+def test_doubtful_loads_are_refused_until_they_are_accepted(kingpost_cli):
+    """A run whose step was checked, and peaks of which changed; the fine run is taken."""
+    assert kingpost_cli("run", "double-pendulum", "--t-end", "2", "--check-step", "1e-12", "--out", "a").status == 0
+    assert kingpost_cli("run", "double-pendulum", "--t-end", "2", "--check-step", "--out", "b").status == 0
+    check = json.loads(Path("b/run.json").read_text())["step_check"]
+    assert check["limit"] == 0.01 and check["changed"] == {}
+    refused = kingpost_cli("fatigue", "a")
+    assert refused.status != 0 and refused.out == ""
+    assert "a: peaks depend on the step of the run" in refused.err and "accept 'step'" in refused.err
+    accepted = kingpost_cli("fatigue", "a", "--accept", "step", "--json")
+    assert accepted.status == 0 and "(accepted)" in accepted.err
+    assert json.loads(accepted.out)["quality"]["accepted"] == ["step"]
+    assert kingpost_cli("fatigue", "b").status == 0
+    unknown = kingpost_cli("fatigue", "b", "--accept", "everything")
+    assert unknown.status == 2 and "'everything' is not a doubt" in unknown.err

@@ -96,6 +96,24 @@ def test_a_compiler_that_fails_is_quoted(monkeypatch, tmp_path, own_cache):
     assert list(own_cache.iterdir()) == []
 
 
+def test_a_compiler_that_hangs_is_ended_and_the_interpreter_used(monkeypatch, tmp_path, own_cache):
+    """Also one that hangs in a program that it has started, and one that hangs before it says who it is."""
+    fake = tmp_path / "fakecc"
+    fake.write_text('#!/bin/sh\n[ "$1" = --version ] && echo fakecc 1.0 && exit 0\nsleep 60\n')
+    fake.chmod(0o755)
+    monkeypatch.setenv("CC", str(fake))
+    monkeypatch.setattr("kingpost.kernel.compiler.compilation_limit", lambda size: 0.3)
+    kernel = Kernel([observe_function()])
+    assert kernel.backend == "vm"
+    assert "the C compiler failed" in kernel.note and "did not end within 0 s and was stopped" in kernel.note
+    with pytest.raises(SolverError, match="was stopped"):
+        Kernel([observe_function()], "c")
+    assert list(own_cache.iterdir()) == []
+    fake.write_text("#!/bin/sh\nsleep 60\n")
+    monkeypatch.setattr("kingpost.kernel.compiler.VERSION_LIMIT", 0.3)
+    assert find_compiler() is None
+
+
 def test_an_unwritable_cache_is_no_obstacle(monkeypatch, tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")

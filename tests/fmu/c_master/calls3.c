@@ -111,32 +111,54 @@ static void call_them(const functions3 *f, fmi3Instance c) {
   f->DoStep(c, 7, 0.01, false, &a, &b, &d, numbers);
 }
 
-static void call_in_phases(const functions3 *f, fmi3Instance c) {
+/* What comes back with an error ends the instance, unless it is set to an earlier state. */
+static void call_in_phase(const functions3 *f, fmi3Instance c) {
+  fmi3FMUState state = NULL;
+  demand(f->GetFMUState(c, &state) == fmi3OK, "state before");
+  call_them(f, c);
+  demand(f->Terminate(c) == fmi3OK, "terminate after an error");
+  demand(f->SetFMUState(c, state) == fmi3OK && f->FreeFMUState(c, &state) == fmi3OK, "state after");
+}
+
+static void call_refused(const functions3 *f, fmi3Instance c, fmi3Status (*call)(fmi3Instance), const char *what) {
+  fmi3FMUState state = NULL;
+  demand(f->GetFMUState(c, &state) == fmi3OK, "state before");
+  demand(call(c) > fmi3Warning, what);
+  demand(f->SetFMUState(c, state) == fmi3OK && f->FreeFMUState(c, &state) == fmi3OK, "state after");
+}
+
+static void call_in_phases(const functions3 *f, fmi3Instance c, int model_exchange) {
   demand(c != NULL, "no instance");
-  call_them(f, c);
-  demand(f->ExitInitializationMode(c) > fmi3Warning && f->EnterContinuousTimeMode(c) > fmi3Warning, "phases out of order");
+  call_in_phase(f, c);
+  call_refused(f, c, f->ExitInitializationMode, "exit before enter");
+  call_refused(f, c, f->EnterContinuousTimeMode, "continuous time before the initialization");
   demand(f->EnterInitializationMode(c, true, 1e-6, 5, true, 4) > fmi3Warning, "a stop before the start");
-  demand(f->EnterInitializationMode(c, true, 1e-6, 0, true, 10) == fmi3OK, "enter");
-  call_them(f, c);
+  demand(f->EnterInitializationMode(c, true, 1e-6, 0, true, 10) > fmi3Warning, "enter after an error");
+  demand(f->Reset(c) == fmi3OK && f->EnterInitializationMode(c, true, 1e-6, 0, true, 10) == fmi3OK, "enter");
+  call_in_phase(f, c);
   demand(f->ExitInitializationMode(c) == fmi3OK, "exit");
-  demand(f->EnterInitializationMode(c, false, 0, 0, false, 0) > fmi3Warning, "again");
-  call_them(f, c);
-  demand(f->EnterEventMode(c) == fmi3OK, "event mode");
-  call_them(f, c);
-  demand(f->EnterStepMode(c) == fmi3OK, "step mode");
-  call_them(f, c);
-  demand(f->EnterContinuousTimeMode(c) == fmi3OK, "continuous time mode");
-  call_them(f, c);
+  call_in_phase(f, c);
+  call_refused(f, c, f->EnterStepMode, "step mode without an event mode");
+  if (model_exchange) {
+    demand(f->EnterContinuousTimeMode(c) == fmi3OK, "continuous time mode");
+    call_in_phase(f, c);
+    demand(f->EnterEventMode(c) == fmi3OK, "event mode");
+    call_in_phase(f, c);
+  } else {
+    call_refused(f, c, f->EnterEventMode, "event mode of co-simulation");
+    call_refused(f, c, f->EnterContinuousTimeMode, "continuous time mode of co-simulation");
+  }
   demand(f->Terminate(c) == fmi3OK, "terminate");
-  call_them(f, c);
-  demand(f->Terminate(c) > fmi3Warning && f->Reset(c) == fmi3OK, "reset");
-  call_them(f, c);
+  call_in_phase(f, c);
+  demand(f->Reset(c) == fmi3OK, "reset");
+  call_in_phase(f, c);
   f->FreeInstance(c);
 }
 
 int call_all_3(const fmu *model) {
   const functions3 *f = model->functions;
   const char *token = model->token;
+  fmi3Instance c;
   int count = 0;
   demand(!strcmp(f->GetVersion(), "3.0"), "version");
   demand(!f->InstantiateModelExchange("a", "{wrong}", NULL, false, false, NULL, log_3), "a wrong token is accepted");
@@ -144,9 +166,16 @@ int call_all_3(const fmu *model) {
   demand(!f->InstantiateScheduledExecution("a", token, NULL, false, false, NULL, log_3, NULL, NULL, NULL), "scheduled");
   demand(!f->InstantiateScheduledExecution("a", token, NULL, false, false, NULL, NULL, NULL, NULL, NULL), "scheduled, silent");
   f->FreeInstance(NULL);
-  call_in_phases(f, f->InstantiateModelExchange(NULL, token, NULL, true, true, NULL, NULL));
-  call_in_phases(f, f->InstantiateModelExchange("", token, NULL, true, true, NULL, log_3));
-  call_in_phases(f, f->InstantiateCoSimulation("", token, NULL, true, true, true, true, NULL, 0, NULL, log_3, NULL));
+  c = f->InstantiateModelExchange(NULL, token, NULL, true, true, NULL, NULL);
+  if (c) {
+    call_in_phases(f, c, 1);
+    call_in_phases(f, f->InstantiateModelExchange("", token, NULL, true, true, NULL, log_3), 1);
+    demand(!f->InstantiateCoSimulation("", token, NULL, true, true, false, true, NULL, 0, NULL, log_3, NULL), "the other kind");
+  } else {
+    call_in_phases(f, f->InstantiateCoSimulation(NULL, token, NULL, true, true, false, true, NULL, 0, NULL, NULL, NULL), 0);
+    call_in_phases(f, f->InstantiateCoSimulation("", token, NULL, true, true, false, true, NULL, 0, NULL, log_3, NULL), 0);
+    demand(!f->InstantiateCoSimulation("", token, NULL, true, true, true, true, NULL, 0, NULL, log_3, NULL), "event mode");
+  }
 #define COUNT(name) count += f->name != NULL;
   FMI3_FUNCTIONS(COUNT)
   return count;

@@ -340,7 +340,8 @@ def test_a_check_of_ones_own_is_a_function_and_a_line(folder, nursery, tmp_path,
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_an_interrupt_leaves_no_process_behind(folder, tmp_path):
+@pytest.mark.parametrize("number", ["SIGINT", "SIGKILL"])
+def test_an_interrupt_leaves_no_process_behind(folder, tmp_path, number):
     path = first_order(folder, "sleepyslave", "import os; open(os.environ['WHO'], 'w').write(str(os.getpid())); time.sleep(60)")
     who = tmp_path / "who"
     process = subprocess.Popen(
@@ -351,7 +352,7 @@ def test_an_interrupt_leaves_no_process_behind(folder, tmp_path):
     deadline = time.monotonic() + 60
     while not (who.is_file() and who.read_text()) and time.monotonic() < deadline:
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(getattr(signal, number))
     assert process.wait(60) != 0
     while time.monotonic() < deadline:
         try:

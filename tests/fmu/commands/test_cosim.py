@@ -132,6 +132,40 @@ def test_mistakes_end_with_the_status_of_other_commands(system_file, kingpost_cl
 
 
 @needs_compiler
+def test_a_hang_ends_within_the_time_that_the_file_or_the_command_allows(broken, kingpost_cli, tmp_path):
+    text = f'[run]\nt_end = 0.1\ntimeout = 0.5\n[components.spring]\nfmu = "{broken("HANG")}"\n'
+    (tmp_path / "system.toml").write_text(text)
+    outcome = kingpost_cli("cosim", "system.toml", "--out", "out", "--write", "csv")
+    assert outcome.status == 5
+    assert "did not answer within 0.5 s while stepping" in outcome.err and "allow more (--timeout)" in outcome.err
+    assert len(read_history(tmp_path / "out" / "failed-history.csv")) == 4
+    outcome = kingpost_cli("cosim", "system.toml", "--timeout", "0.7", "--out", "out", "--write", "csv")
+    assert "did not answer within 0.7 s" in outcome.err
+    (tmp_path / "system.toml").write_text(text.replace("0.5", "-1"))
+    outcome = kingpost_cli("cosim", "system.toml")
+    assert outcome.status == 3 and "timeout is -1" in outcome.err
+
+
+def test_fmus_can_be_kept_in_the_process_or_apart(masses, kingpost_cli, tmp_path):
+    paths = masses(2)
+    (tmp_path / "system.toml").write_text(
+        f'[components.a]\nfmu = "{paths["a"]}"\nisolate = true\n[components.b]\nfmu = "{paths["b"]}"\n'
+    )
+
+    def isolated(*words):
+        components = json.loads(kingpost_cli("cosim", "system.toml", "--check", "--json", *words).out)["components"]
+        return [components[name]["isolated"] for name in "ab"]
+
+    assert isolated() == isolated("--in-process") == [True, False]
+    (tmp_path / "copy.fmu").write_bytes(paths["b"].read_bytes() + b" ")  # other bytes, the same archive
+    (tmp_path / "system.toml").write_text(
+        '[components.a]\nfmu = "copy.fmu"\n[components.b]\nfmu = "copy.fmu"\nisolate = true\n'
+    )
+    assert isolated() == [True, True]
+    assert isolated("--in-process") == [False, True]
+
+
+@needs_compiler
 def test_what_a_failed_run_had_computed_is_on_disk(broken, kingpost_cli, tmp_path):
     (tmp_path / "system.toml").write_text(
         f'[run]\nt_end = 0.1\n[components.spring]\nfmu = "{broken("NAN_LATER")}"\nisolate = false\n'

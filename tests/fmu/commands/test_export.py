@@ -37,6 +37,8 @@ def test_the_command(kingpost_cli, tmp_path):
         (["--set", "mass3=1"], 3, "has nothing called 'mass3' that could be set"),
         (["--setpoint-inputs"], 7, "'double-pendulum' has no force with a set-point"),
         (["--kind", "scheduled"], 2, "invalid choice: 'scheduled'"),
+        (["--arrays"], 7, "FMI 2 has no arrays; export to FMI 3 (fmi=3), or without arrays"),
+        (["--to", "fmu", "--names", "structured"], 7, "exporter 'fmu' has no choice of --names"),
     ],
 )
 def test_the_command_refuses_what_makes_no_sense(words, status, message, kingpost_cli, tmp_path):
@@ -44,6 +46,27 @@ def test_the_command_refuses_what_makes_no_sense(words, status, message, kingpos
     assert outcome.status == status
     assert message in outcome.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_writes_arrays_and_structured_names(kingpost_cli, tmp_path):
+    words = [
+        "--fmi",
+        "3",
+        "--arrays",
+        "--names",
+        "structured",
+        "--loads",
+        "elbow",
+        "--outputs",
+        "elbow.[MF]?",
+        "--outputs",
+        "tip.*",
+    ]
+    assert kingpost_cli("export", "double-pendulum", *words, "-o", "dp.fmu").status == 0
+    description = fmpy.read_model_description(str(tmp_path / "dp.fmu"))
+    assert description.variableNamingConvention == "structured"
+    shapes = {variable.name: variable.shape for variable in description.modelVariables if variable.shape}
+    assert shapes == {"tip": (3,), "elbow.M": (3,), "elbow.F": (3,)}
 
 
 def test_the_command_writes_ports(kingpost_cli, tmp_path):

@@ -41,6 +41,17 @@ def test_the_command_keeps_the_samples_of_a_crash(folder, command, tmp_path):
     assert (tmp_path / "results" / "history.csv").read_bytes() == whole
 
 
+def test_a_hang_ends_within_the_time_allowed(folder, kingpost_cli, tmp_path):
+    words = ("fmu-run", oscillator(folder, "HANG"), "--out", "results", "--write", "csv")
+    outcome = kingpost_cli(*words, "--timeout", "0.5")
+    assert outcome.status == SolverError.exit_code
+    assert "did not come back within 0.5 s while stepping from t = 0.03 s by 0.01 s" in outcome.err
+    assert "allow more (--timeout)" in outcome.err
+    assert len(read_history(tmp_path / "results" / "failed-history.csv")) == 4
+    outcome = kingpost_cli(*words, "--run-timeout", "0.01")
+    assert "the run was given 0.01 s, and has no sample; allow more (--run-timeout)" in outcome.err
+
+
 def test_the_command_refuses_clearly(folder, command):
     assert command("nothing.fmu")[0] == FileError.exit_code
     status, _, err = command(oscillator(folder), "--set", "mass")

@@ -5,7 +5,7 @@ import zipfile
 import pytest
 
 from kingpost import FileError, KingpostError
-from kingpost.fmu.cosim.description.ssp import read_ssp
+from kingpost.fmu.cosim.description.ssp.reading import read_ssp
 from kingpost.fmu.file.archive_limits import VARIABLE, check_limits
 from kingpost.fmu.file.opened import open_fmu
 

@@ -107,7 +107,8 @@ def test_capabilities_are_those_of_the_code():
     assert three == {
         "modelIdentifier": "rig", "needsExecutionTool": "false", "canHandleVariableCommunicationStepSize": "true",
         "fixedInternalStepSize": "0.004", "canGetAndSetFMUState": "true", "canSerializeFMUState": "true",
-        "providesDirectionalDerivatives": "true",
+        "providesDirectionalDerivatives": "true", "providesIntermediateUpdate": "true",
+        "canReturnEarlyAfterIntermediateUpdate": "true",
     }  # fmt: skip
 
 

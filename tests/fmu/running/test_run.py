@@ -2,17 +2,24 @@
 
 import json
 import math
+import os
+import signal
+import subprocess
+import sys
+import time
 import zipfile
+from pathlib import Path
 
 import fmpy
 import numpy as np
 import pytest
 
 from kingpost.base.channels import Channel
-from kingpost.base.errors import Interrupted, SolverError
+from kingpost.base.errors import Interrupted, MechanismError, SolverError
+from kingpost.base.scratch import LOCK
 from kingpost.fmu.running import FmuError, prepare_fmu, run_fmu
 from kingpost.results.history import History
-from kingpost.results.read_write import write_history
+from kingpost.results.read_write import read_history, write_history
 from tests.fmu.building import MODEL_EXCHANGE, needs_compiler, oscillator, oscillator3, slave
 
 pytestmark = [pytest.mark.xdist_group("fmu-run"), needs_compiler]
@@ -223,6 +230,10 @@ def test_an_fmu_that_does_not_start_says_so(folder):
     with pytest.raises(SolverError, match="starting failed: the FMU did not instantiate") as error:
         run_fmu(path, isolated=False)
     assert error.value.history is None
+    talking = oscillator(folder, "SAYS_WHY", change={'guid="{oscillator}"': 'guid="{another}"'}, name="talking")
+    with pytest.raises(SolverError, match="did not instantiate") as error:
+        run_fmu(talking, isolated=False)
+    assert str(error.value).count("the GUID is") == 1
     empty = folder / "empty.fmu"
     with zipfile.ZipFile(oscillator(folder)) as source, zipfile.ZipFile(empty, "w") as archive:
         archive.writestr("modelDescription.xml", source.read("modelDescription.xml"))
@@ -247,6 +258,99 @@ def test_an_interrupt_keeps_what_was_computed(folder, isolated):
     history = interrupted.value.history
     assert 5 < len(history) < 101 and history.provenance["outcome"] == "interrupted"
     assert np.isfinite(history.values).all()
+
+
+@pytest.mark.parametrize(
+    ("defect", "samples", "said"),
+    [
+        ("HANG", 4, "the FMU did not come back within 1 s while stepping from t = 0.03 s by 0.01 s, and its process was ended"),
+        ("HANG_AT_START", 0, "the FMU did not come back within 1 s while instantiating, and its process was ended"),
+    ],
+)
+def test_a_hang_is_named_and_keeps_what_was_computed(folder, defect, samples, said):
+    with pytest.raises(SolverError) as error:
+        run_fmu(oscillator(folder, defect), timeout=1.0)
+    assert said in str(error.value) and "allow more (timeout)" in str(error.value)
+    history = error.value.history
+    assert (0 if history is None else len(history)) == samples
+
+
+@pytest.mark.parametrize("isolated", [True, False])
+def test_the_whole_run_has_a_limit_too(folder, isolated):
+    """A sample takes 20 ms, a process some seconds to start on a busy machine."""
+    limit = 7.0 if isolated else 0.5
+    with pytest.raises(SolverError, match=rf"the run was given {limit:g} s, and has come to t = [\d.]+ s of 100 s") as error:
+        run_fmu(oscillator(folder, "SLOW"), 100.0, isolated=isolated, run_timeout=limit)
+    assert 1 < len(error.value.history) <= limit / 0.02 + 1
+    with pytest.raises(MechanismError, match="run_timeout is -1 s; it must be positive, or 0 for no limit"):
+        prepare_fmu(oscillator(folder), run_timeout=-1)
+
+
+@pytest.mark.parametrize("part", [0, 1])
+@pytest.mark.parametrize("isolated", [True, False])
+def test_discarded_steps_are_taken_in_shorter_ones(folder, part, isolated):
+    """The FMU takes no step above 4.5 ms: it says how far it got, or nothing."""
+    path = oscillator(folder, f"DISCARD={part}", name=f"discarding-{part}")
+    found = run_fmu(path, 0.1, isolated=isolated)
+    expected = run_fmu(oscillator(folder), 0.1, isolated=False)
+    # Internal steps of 0.83 to 1 ms instead of 1 ms: RK4 is wrong by (w h)^5 / 120 = 3e-14 of the amplitude in each of 100.
+    assert found["position"] == pytest.approx(expected["position"], abs=1e-11 * START)
+    assert found.provenance["warnings"] == ["the FMU discarded 10 steps, which were taken in shorter parts"]
+    assert len(found) == 11
+
+
+def test_what_cannot_be_taken_in_shorter_steps_says_why(folder):
+    stuck = oscillator(folder, "DISCARD=1", change={'canGetAndSetFMUstate="true"': ""}, name="no-state")
+    with pytest.raises(SolverError) as error:
+        run_fmu(stuck, 0.1, isolated=False)
+    text = str(error.value)
+    assert "fmi2DoStep ended with status 'discard' for the step from t = 0 s by 0.01 s: it got as far as t = 0.004 s" in text
+    assert (
+        "it cannot go back to an earlier state, so shorter steps cannot be tried; choose a shorter one for all (step)" in text
+    )
+    rigid = oscillator(folder, "DISCARD=1", change={'canHandleVariableCommunicationStepSize="true"': ""}, name="one-length")
+    with pytest.raises(SolverError, match="it takes steps of one length only"):
+        run_fmu(rigid, 0.1, isolated=False)
+
+
+@pytest.mark.parametrize("defect", ["DISCARD", "EARLY_RETURN"])
+def test_fmi_3_discards_and_returns_early(folder, defect):
+    """Of FMI 3 an FMU that discards a step is as it was before it; one that returns early goes on from there."""
+    found = run_fmu(oscillator3(folder, defect), 0.1, isolated=False)
+    # The midpoint rule with at most 1 ms: (w h)^3 / 6 of the amplitude in each of 100 to 120 steps.
+    assert found["position"] == pytest.approx(exact(found.time)[0], abs=START * 120 * (5e-3) ** 3 / 6)
+    notes = ["the FMU discarded 10 steps, which were taken in shorter parts"] if defect == "DISCARD" else []
+    assert found.provenance["warnings"] == notes
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_is_ended_leaves_nothing_running(folder, tmp_path, number):
+    """With SIGTERM nothing is left at all; after SIGKILL the next run removes the files."""
+    path = oscillator(folder, "SLOW")
+    environment = os.environ | {"TMPDIR": str(tmp_path / "temporary")}
+    (tmp_path / "temporary").mkdir()
+    words = [sys.executable, "-m", "kingpost", "fmu-run", str(path), "--t-end", "100", "--write", "csv", "--out", "o"]
+    process = subprocess.Popen(words, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert "instantiated" in process.stderr.readline()
+    (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    time.sleep(0.5)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=30)
+    deadline = time.monotonic() + 20
+    while Path(f"/proc/{child}/stat").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not Path(f"/proc/{child}").exists()
+    left = list((tmp_path / "temporary").iterdir())
+    if number == signal.SIGTERM:
+        assert process.returncode == 143 and left == []
+        assert "interrupted at t = " in said and len(read_history(tmp_path / "o" / "interrupted-history.csv")) > 1
+        return
+    assert process.returncode == -9 and len(left) == 1
+    os.utime(left[0] / LOCK, (0, 0))
+    done = subprocess.run([*words[:4], str(oscillator(folder)), "--out", "p"], cwd=tmp_path, env=environment, check=True)
+    assert done.returncode == 0 and list((tmp_path / "temporary").iterdir()) == []
 
 
 def test_fmi_3_and_its_arrays(folder):
@@ -327,3 +431,22 @@ def test_an_annotation_that_is_none_is_a_warning(folder):
     path = oscillator(folder, extra={"resources/kingpost.json": '{"loads": 3}'}, name="annotated")
     history = run_fmu(path, 0.1, isolated=False)
     assert "kingpost.json in the FMU is not used: its 'loads' is int" in history.provenance["warnings"][0]
+
+
+def test_more_samples_than_fit_are_refused_with_the_numbers(folder):
+    asked = {'stopTime="1"': 'stopTime="1e8"', 'stepSize="0.01"': 'stepSize="0.001"'}
+    endless = oscillator(folder, change=asked, name="endless")
+    with pytest.raises(
+        FmuError, match=r"in steps of 0.001 s, as the FMU suggests, makes 1e\+11 samples of 3 numbers: 3.2e\+03 GB"
+    ):
+        run_fmu(endless)
+    assert len(run_fmu(endless, 0.1, isolated=False)) == 101
+    with pytest.raises(FmuError, match="Give an earlier end"):
+        run_fmu(oscillator(folder), 1e9, step=1e-2)
+
+
+def test_an_fmu_that_does_not_say_how_long_to_run_is_told_so(folder):
+    path = oscillator(folder, change={'stopTime="1" ': ""}, name="open-end")
+    with pytest.raises(FmuError, match="does not say how long to run: its description has no stop time. Give an end time"):
+        run_fmu(path)
+    assert len(run_fmu(path, 0.1, isolated=False)) == 11

@@ -162,6 +162,15 @@ fmi3Status fmi3DoStep(fmi3Instance i, fmi3Float64 t, fmi3Float64 h, fmi3Boolean 
     *last = t;
     if (h < 0.0) return refuse(m, "a step backwards%.0u", 0);
     if (m->stop_defined && t + h > m->stop + 1e-9) return refuse(m, "beyond the stop time%.0u", 0);
+#ifdef DISCARD
+    if (h > 0.0045) return fmi3Discard;
+#endif
+#ifdef EARLY_RETURN
+    if (h > 0.0045) {
+        h = 0.004;
+        *early = fmi3True;
+    }
+#endif
 #ifdef END_EARLY
     if (t + h > 0.5) {
         *terminate = fmi3True;

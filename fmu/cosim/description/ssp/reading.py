@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from kingpost.base.errors import FileError, listed
+from kingpost.base.scratch import Scratch
 from kingpost.fmu.cosim.description.markup import Element, attribute, check_known, child, children, number, plain
 from kingpost.fmu.cosim.description.ssp.network import Network, Way
 from kingpost.fmu.cosim.description.ssp.package import Package, unpack
@@ -28,8 +28,8 @@ from kingpost.fmu.cosim.description.system import Component, Connection, CosimEr
 @contextmanager
 def open_ssp(path: str | Path) -> Iterator[System]:
     """Give the system in an SSP archive, unpacked for as long as it is needed."""
-    with tempfile.TemporaryDirectory(prefix="kingpost-ssp-") as folder:
-        yield read_ssp(path, folder)
+    with Scratch("ssp") as folder:
+        yield read_ssp(path, folder / "package")
 
 
 def read_ssp(path: str | Path, folder: str | Path) -> System:

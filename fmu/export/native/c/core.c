@@ -36,6 +36,7 @@ const char *kp_phase_name(const kp_instance *self) { return PHASES[(int)self->no
 kp_status kp_say(kp_instance *self, kp_status status, const char *format, ...) {
   char text[1024];
   va_list arguments;
+  if (KP_FMI == 3 && status == KP_ERROR) self->now.phase = KP_TERMINATED;
   if (self->logger && (self->logging || status >= KP_DISCARD)) {
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
@@ -43,6 +44,11 @@ kp_status kp_say(kp_instance *self, kp_status status, const char *format, ...) {
     self->logger(self->environment, self->name, status, text);
   }
   return status;
+}
+
+bool kp_refused_within(kp_instance *self) {
+  if (self->within) kp_say(self, KP_ERROR, "within a step variables can be got and set, and nothing else");
+  return self->within;
 }
 
 void kp_stale(kp_instance *self) {
@@ -56,6 +62,9 @@ void kp_reset(kp_instance *self) {
   memcpy(self->now.u, kp_start_u, sizeof self->now.u);
   memcpy(self->now.x, kp_start_x, sizeof self->now.x);
   self->now.phase = KP_INSTANTIATED;
+#if KP_PROJECTS
+  self->now.tolerance = KP_TOLERANCE;
+#endif
   self->last_successful_time = 0;
   kp_stale(self);
 }
@@ -78,6 +87,9 @@ kp_instance *kp_create(const char *name, const char *token, kp_logger logger, vo
   ready = allocate(&self->tangent, kp_tangent_work) && ready;
   ready = allocate(&self->start_tangent, kp_start_tangent_work) && ready;
   ready = allocate(&self->guard, kp_guard_work) && ready;
+#if KP_PROJECTS
+  ready = allocate(&self->projected, kp_projected_work) && ready;
+#endif
   if (!ready || !self->name) {
     kp_destroy(self);
     return NULL;
@@ -102,7 +114,10 @@ void kp_destroy(kp_instance *self) {
   release(&self->tangent);
   release(&self->start_tangent);
   release(&self->guard);
+  release(&self->projected);
   free(self->name);
+  free(self->expanded[0]);
+  free(self->expanded[1]);
   free(self);
 }
 
@@ -196,12 +211,17 @@ int kp_singular_joint(kp_instance *self, const double *x) {
   return -1;
 }
 
-kp_status kp_setup(kp_instance *self, double start, bool stop_defined, double stop) {
+kp_status kp_setup(kp_instance *self, bool tolerance_defined, double tolerance, double start, bool stop_defined, double stop) {
   if (self->now.phase != KP_INSTANTIATED)
     return kp_say(self, KP_ERROR, "start and stop time cannot be set any more: the model is %s; reset it first",
                   kp_phase_name(self));
   if (!isfinite(start) || (stop_defined && !(stop >= start)))
     return kp_say(self, KP_ERROR, "a run from t = %g s to %g s makes no sense", start, stop);
+  if (tolerance_defined && !(isfinite(tolerance) && tolerance > 0))
+    return kp_say(self, KP_ERROR, "a tolerance of %g makes no sense", tolerance);
+#if KP_PROJECTS
+  self->now.tolerance = tolerance_defined ? tolerance : KP_TOLERANCE;
+#endif
   self->now.time = start;
   self->now.stop_defined = stop_defined;
   self->now.stop_time = stop_defined ? stop : 0;
@@ -228,12 +248,17 @@ kp_status kp_exit_initialization(kp_instance *self) {
   if (joint >= 0)
     return kp_say(self, KP_ERROR, "joint '%s' starts where its coordinates are singular; choose other start values",
                   kp_guarded[joint]);
-  self->now.phase = KP_STEPPING;
+  /* FMI has the first event right after the initialization. */
+  self->now.phase = KP_MODEL_EXCHANGE ? KP_EVENT : KP_STEPPING;
   return KP_OK;
 }
 
 kp_status kp_enter(kp_instance *self, kp_phase next) {
-  if (self->now.phase < KP_STEPPING || self->now.phase == KP_TERMINATED)
+  bool known = next == KP_TERMINATED || (KP_MODEL_EXCHANGE && (next == KP_EVENT || next == KP_CONTINUOUS));
+  if (kp_refused_within(self)) return KP_ERROR;
+  /* After an error there is nothing left to terminate, though importers ask for it. */
+  if (KP_FMI == 3 && next == KP_TERMINATED && self->now.phase == KP_TERMINATED) return KP_OK;
+  if (!known || self->now.phase < KP_STEPPING || self->now.phase == KP_TERMINATED)
     return kp_say(self, KP_ERROR, "the model is %s and cannot be %s", kp_phase_name(self), PHASES[next]);
   self->now.phase = next;
   return KP_OK;
@@ -242,11 +267,13 @@ kp_status kp_enter(kp_instance *self, kp_phase next) {
 kp_status kp_get(kp_instance *self, const unsigned references[], size_t count, double values[]) {
   size_t i;
   unsigned r;
+  if (self->within && !self->may_get)
+    return kp_say(self, KP_ERROR, "there is nothing to get before the step from t = %.9g s is finished", self->now.time);
   if (kp_settle(self) != KP_OK) return KP_ERROR;
   for (i = 0; i < count; ++i) {
     r = references[i];
     if (r >= KP_COUNT)
-      return kp_say(self, KP_ERROR, "there is no variable with value reference %u; the last one is %u", r, KP_COUNT - 1u);
+      return kp_say(self, KP_ERROR, "there is no variable with value reference %u; the last one is %u", r, KP_COUNT + KP_NA - 1u);
     if (r == 0)
       values[i] = self->now.time;
     else if (r < KP_FIRST_U)
@@ -274,12 +301,14 @@ kp_status kp_set(kp_instance *self, const unsigned references[], size_t count, c
   for (i = 0; i < count; ++i) {
     r = references[i];
     if (r >= KP_COUNT)
-      return kp_say(self, KP_ERROR, "there is no variable with value reference %u; the last one is %u", r, KP_COUNT - 1u);
+      return kp_say(self, KP_ERROR, "there is no variable with value reference %u; the last one is %u", r, KP_COUNT + KP_NA - 1u);
     if (!isfinite(values[i]))
       return kp_say(self, KP_ERROR, "'%s' was set to %g at t = %.9g s; it must be finite", kp_names[r], values[i],
                     self->now.time);
     if (r == 0 || r >= KP_FIRST_DX)
       return kp_say(self, KP_ERROR, "'%s' is computed by the model and cannot be set", kp_names[r]);
+    if (self->within && !(self->may_set && r >= KP_FIRST_U && r < KP_FIRST_X))
+      return kp_say(self, KP_ERROR, "'%s' cannot be set within a step; inputs can, where values for them are asked for", kp_names[r]);
     if (r >= KP_FIRST_X && !starting)
       return kp_say(self, KP_ERROR, "the start value of '%s' can be set only before the end of the initialization", kp_names[r]);
   }

@@ -21,6 +21,13 @@
 /* No array has length zero in C. */
 #define KP_ROOM(n) ((n) > 0 ? (n) : 1)
 
+/* Errors of constraints and quaternions that are worth an event, in parts of what the solver lets pass in one step: more often, and
+   a solver of many steps would begin anew all the time. */
+#define KP_DRIFT 100.0
+/* Errors that are rounding, and the rounds in which larger ones must become so. */
+#define KP_MENDED 1e-12
+#define KP_MENDING_ROUNDS 10
+
 enum {
   KP_FIRST_P = 1,
   KP_FIRST_U = KP_FIRST_P + KP_NP,
@@ -32,6 +39,7 @@ enum {
 
 /* In the order of fmi2Status and fmi3Status. */
 typedef enum { KP_OK, KP_WARNING, KP_DISCARD, KP_ERROR, KP_FATAL } kp_status;
+/* FMI 3 ends an instance that answered with an error; until it is reset or set to an earlier state, its values can be read. */
 typedef enum { KP_INSTANTIATED, KP_INITIALIZING, KP_STEPPING, KP_EVENT, KP_CONTINUOUS, KP_TERMINATED } kp_phase;
 
 /* What rollback and serialisation keep: everything that later results depend on. */
@@ -49,6 +57,10 @@ typedef struct {
   /* What the integrator carries from step to step beside the state, and the step length that it is for; 0: begin anew. */
   double memory[KP_ROOM(KP_NM)];
   double memory_step;
+#if KP_PROJECTS
+  /* What the importer's solver works with, as far as it tells. */
+  double tolerance;
+#endif
 } kp_state;
 
 typedef struct {
@@ -59,30 +71,45 @@ typedef struct {
 } kp_workspace;
 
 typedef void (*kp_logger)(void *environment, const char *instance, kp_status status, const char *text);
+typedef struct kp_instance kp_instance;
+/* Lets the importer look at a step that is finished, or give the inputs of one that is to come; it may make ``until`` earlier. */
+typedef void (*kp_between)(kp_instance *self, double time, bool finished, bool more, double *until);
 
-typedef struct {
+struct kp_instance {
   kp_state now;
   double y[KP_ROOM(KP_NY)];
   double dx[KP_ROOM(KP_NX)];
   bool y_fresh;
   bool dx_fresh;
   double last_successful_time;
-  kp_workspace step, outputs, rhs, guard, start, memory, tangent, start_tangent;
+  kp_workspace step, outputs, rhs, guard, start, memory, tangent, start_tangent, projected;
   /* The state, followed by the integrator's memory, before and after a step. */
   double before[KP_ROOM(KP_NX + KP_NM)];
   double following[KP_ROOM(KP_NX + KP_NM)];
   double seed[1 + KP_NX + KP_NU + KP_NP];
   double sensitivity[KP_ROOM(KP_NX + KP_NY)];
+  double mended[KP_ROOM(KP_NX)];
   char *name;
   kp_logger logger;
   void *environment;
   bool logging;
-} kp_instance;
+  kp_between between;
+  /* Whether the importer gives inputs within a communication step. */
+  bool asks_inputs;
+  /* What it may do while it is asked, in the middle of a step. */
+  bool within, may_get, may_set;
+  bool returned_early;
+  /* Room for the components of arrays that a call names. */
+  unsigned *expanded[2];
+  size_t room[2];
+};
 
 KP_LOCAL kp_instance *kp_create(const char *name, const char *token, kp_logger logger, void *environment, bool logging);
 KP_LOCAL void kp_destroy(kp_instance *self);
 KP_LOCAL kp_status kp_say(kp_instance *self, kp_status status, const char *format, ...);
 KP_LOCAL void kp_reset(kp_instance *self);
+/* Whether a call comes at a time at which the importer is only asked about a step that is under way. */
+KP_LOCAL bool kp_refused_within(kp_instance *self);
 KP_LOCAL const char *kp_phase_name(const kp_instance *self);
 /* Values have changed, so that outputs and derivatives must be computed again. */
 KP_LOCAL void kp_stale(kp_instance *self);
@@ -92,7 +119,8 @@ KP_LOCAL kp_status kp_refresh_derivatives(kp_instance *self);
 /* The place of the first joint whose coordinates are singular in state x, or -1. */
 KP_LOCAL int kp_singular_joint(kp_instance *self, const double *x);
 
-KP_LOCAL kp_status kp_setup(kp_instance *self, double start, bool stop_defined, double stop);
+KP_LOCAL kp_status kp_setup(kp_instance *self, bool tolerance_defined, double tolerance, double start, bool stop_defined,
+                            double stop);
 KP_LOCAL kp_status kp_enter_initialization(kp_instance *self);
 KP_LOCAL kp_status kp_exit_initialization(kp_instance *self);
 /* Go on to another phase after the initialization. */
@@ -110,8 +138,10 @@ KP_LOCAL kp_status kp_get_states(kp_instance *self, double x[], size_t count);
 KP_LOCAL kp_status kp_get_derivatives(kp_instance *self, double dx[], size_t count);
 KP_LOCAL kp_status kp_get_nominals(kp_instance *self, double nominals[], size_t count);
 
-/* Whether an integrator that has taken a step must stop there. */
-KP_LOCAL kp_status kp_completed_step(kp_instance *self, bool *terminate);
+/* Whether an integrator that has taken a step must let the state be mended in an event, or stop there. */
+KP_LOCAL kp_status kp_completed_step(kp_instance *self, bool *event, bool *terminate);
+/* In an event: take errors of constraints and quaternions out of the state, and say whether that changed it. */
+KP_LOCAL kp_status kp_update(kp_instance *self, bool *states_changed);
 
 /* sensitivity = d unknowns / d knowns * seed */
 KP_LOCAL kp_status kp_directional(kp_instance *self, const unsigned unknowns[], size_t unknown_count, const unsigned knowns[],

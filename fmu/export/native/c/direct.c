@@ -41,7 +41,7 @@ KP_EXPORT double kp_direct_time(const direct *self) { return self->model->now.ti
 KP_EXPORT size_t kp_direct_state_size(void) { return kp_serialized_size(); }
 
 KP_EXPORT int kp_direct_setup(direct *self, double start, int stop_defined, double stop) {
-  return kp_setup(self->model, start, stop_defined != 0, stop);
+  return kp_setup(self->model, false, 0, start, stop_defined != 0, stop);
 }
 
 KP_EXPORT int kp_direct_enter_initialization(direct *self) { return kp_enter_initialization(self->model); }

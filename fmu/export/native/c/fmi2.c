@@ -67,12 +67,16 @@ KP_EXPORT fmi2Component FMI2(fmi2Instantiate)(fmi2String name, fmi2Type type, fm
   /* A copy, since the importer's own need not live as long as the instance. */
   fmi2CallbackFunctions *copy = calloc(1, sizeof *copy);
   kp_instance *self;
-  (void)type;
   (void)resources;
   (void)visible;
   if (!copy) return NULL;
   if (callbacks) *copy = *callbacks;
   self = kp_create(name, guid, log_to, copy, logging != 0);
+  if (self && (type == fmi2ModelExchange) != KP_MODEL_EXCHANGE) {
+    kp_say(self, KP_ERROR, "this FMU is for %s alone", KP_MODEL_EXCHANGE ? "model exchange" : "co-simulation");
+    kp_destroy(self);
+    self = NULL;
+  }
   if (!self) free(copy);
   return self;
 }
@@ -84,9 +88,7 @@ KP_EXPORT void FMI2(fmi2FreeInstance)(fmi2Component c) {
 
 FMI2_STATUS FMI2(fmi2SetupExperiment)(fmi2Component c, fmi2Boolean tolerance_defined, fmi2Real tolerance, fmi2Real start,
                                       fmi2Boolean stop_defined, fmi2Real stop) {
-  (void)tolerance_defined;
-  (void)tolerance;
-  return kp_setup(c, start, stop_defined != 0, stop);
+  return kp_setup(c, tolerance_defined != 0, tolerance, start, stop_defined != 0, stop);
 }
 
 FMI2_STATUS FMI2(fmi2EnterInitializationMode)(fmi2Component c) { return kp_enter_initialization(c); }
@@ -152,24 +154,26 @@ FMI2_STATUS FMI2(fmi2GetDirectionalDerivative)(fmi2Component c, const fmi2ValueR
   return kp_directional(c, unknowns, unknown_count, knowns, known_count, seed, sensitivity);
 }
 
-/* Model exchange. There are no events. */
+/* Model exchange. The one event that there is takes errors of the importer's solver out of the state. */
 
 FMI2_STATUS FMI2(fmi2EnterEventMode)(fmi2Component c) { return kp_enter(c, KP_EVENT); }
 
 FMI2_STATUS FMI2(fmi2NewDiscreteStates)(fmi2Component c, fmi2EventInfo *info) {
-  (void)c;
+  bool changed;
+  kp_status status = kp_update(c, &changed);
   memset(info, 0, sizeof *info);
-  return KP_OK;
+  info->valuesOfContinuousStatesChanged = changed;
+  return status;
 }
 
 FMI2_STATUS FMI2(fmi2EnterContinuousTimeMode)(fmi2Component c) { return kp_enter(c, KP_CONTINUOUS); }
 
 FMI2_STATUS FMI2(fmi2CompletedIntegratorStep)(fmi2Component c, fmi2Boolean no_rollback, fmi2Boolean *enter_event_mode,
                                               fmi2Boolean *terminate) {
-  bool stop;
-  kp_status status = kp_completed_step(c, &stop);
+  bool event, stop;
+  kp_status status = kp_completed_step(c, &event, &stop);
   (void)no_rollback;
-  *enter_event_mode = 0;
+  *enter_event_mode = event;
   *terminate = stop;
   return status;
 }

@@ -47,6 +47,8 @@ typedef void (*fmi3UnlockPreemptionCallback)(void);
 typedef struct {
   fmi3LogMessageCallback log;
   fmi3InstanceEnvironment environment;
+  fmi3IntermediateUpdateCallback update;
+  bool early_return;
 } importer;
 
 static void log_to(void *environment, const char *instance, kp_status status, const char *text) {
@@ -56,10 +58,25 @@ static void log_to(void *environment, const char *instance, kp_status status, co
   if (to && to->log) to->log(to->environment, status, category, text);
 }
 
+/* Arrays have references behind those of the model's own variables: their components are those from begin(r) to end(r). */
+static bool is_array(fmi3ValueReference r) { return r >= KP_COUNT && r - KP_COUNT < KP_NA; }
+static size_t begin(fmi3ValueReference r) { return kp_array_ends[r - KP_COUNT]; }
+static size_t end(fmi3ValueReference r) { return kp_array_ends[r - KP_COUNT + 1]; }
+static size_t size_of(fmi3ValueReference r) { return is_array(r) ? end(r) - begin(r) : 1; }
+
+static fmi3Instance refused(fmi3InstanceEnvironment environment, fmi3LogMessageCallback log, const char *text) {
+  if (log) log(environment, KP_ERROR, "logStatusError", text);
+  return NULL;
+}
+
 static fmi3Instance instantiate(fmi3String name, fmi3String token, fmi3Boolean logging, fmi3InstanceEnvironment environment,
-                                fmi3LogMessageCallback log) {
-  importer *to = calloc(1, sizeof *to);
+                                fmi3LogMessageCallback log, bool model_exchange) {
+  importer *to;
   kp_instance *self;
+  if (model_exchange != KP_MODEL_EXCHANGE)
+    return refused(environment, log,
+                   KP_MODEL_EXCHANGE ? "this FMU is for model exchange alone" : "this FMU is for co-simulation alone");
+  to = calloc(1, sizeof *to);
   if (!to) return NULL;
   to->log = log;
   to->environment = environment;
@@ -82,7 +99,17 @@ KP_EXPORT fmi3Instance FMI3(fmi3InstantiateModelExchange)(fmi3String name, fmi3S
                                                           fmi3InstanceEnvironment environment, fmi3LogMessageCallback log) {
   (void)resources;
   (void)visible;
-  return instantiate(name, token, logging, environment, log);
+  return instantiate(name, token, logging, environment, log, true);
+}
+
+/* Intermediate update: outputs after each internal step, inputs for the middle of it. */
+static void update_between(kp_instance *self, double time, bool finished, bool more, double *until) {
+  const importer *to = self->environment;
+  fmi3Boolean requested = false;
+  fmi3Float64 at = time;
+  bool early = finished && more && to->early_return;
+  to->update(to->environment, time, self->asks_inputs, finished, finished, early, &requested, &at);
+  if (early && requested && at < *until) *until = at > time ? at : time;
 }
 
 KP_EXPORT fmi3Instance FMI3(fmi3InstantiateCoSimulation)(fmi3String name, fmi3String token, fmi3String resources,
@@ -90,14 +117,22 @@ KP_EXPORT fmi3Instance FMI3(fmi3InstantiateCoSimulation)(fmi3String name, fmi3St
                                                          fmi3Boolean early_return, const fmi3ValueReference intermediate[],
                                                          size_t intermediate_count, fmi3InstanceEnvironment environment,
                                                          fmi3LogMessageCallback log, fmi3IntermediateUpdateCallback update) {
+  kp_instance *self;
+  fmi3ValueReference first;
+  size_t i;
   (void)resources;
   (void)visible;
-  (void)event_mode;
-  (void)early_return;
-  (void)intermediate;
-  (void)intermediate_count;
-  (void)update;
-  return instantiate(name, token, logging, environment, log);
+  if (event_mode) return refused(environment, log, "this FMU has no event mode; instantiate it without");
+  self = instantiate(name, token, logging, environment, log, false);
+  if (!self || !update) return self;
+  self->between = update_between;
+  ((importer *)self->environment)->update = update;
+  ((importer *)self->environment)->early_return = early_return;
+  for (i = 0; i < intermediate_count; ++i) {
+    first = is_array(intermediate[i]) ? kp_elements[begin(intermediate[i])] : intermediate[i];
+    self->asks_inputs = self->asks_inputs || (first >= KP_FIRST_U && first < KP_FIRST_X);
+  }
+  return self;
 }
 
 KP_EXPORT fmi3Instance FMI3(fmi3InstantiateScheduledExecution)(fmi3String name, fmi3String token, fmi3String resources,
@@ -113,8 +148,7 @@ KP_EXPORT fmi3Instance FMI3(fmi3InstantiateScheduledExecution)(fmi3String name, 
   (void)clock;
   (void)lock;
   (void)unlock;
-  if (log) log(environment, KP_ERROR, "logStatusError", "this model has no scheduled execution");
-  return NULL;
+  return refused(environment, log, "this model has no scheduled execution");
 }
 
 KP_EXPORT void FMI3(fmi3FreeInstance)(fmi3Instance c) {
@@ -124,9 +158,8 @@ KP_EXPORT void FMI3(fmi3FreeInstance)(fmi3Instance c) {
 
 FMI3_STATUS FMI3(fmi3EnterInitializationMode)(fmi3Instance c, fmi3Boolean tolerance_defined, fmi3Float64 tolerance,
                                               fmi3Float64 start, fmi3Boolean stop_defined, fmi3Float64 stop) {
-  (void)tolerance_defined;
-  (void)tolerance;
-  return kp_setup(c, start, stop_defined, stop) == KP_OK ? kp_enter_initialization(c) : KP_ERROR;
+  kp_status status = kp_setup(c, tolerance_defined, tolerance, start, stop_defined, stop);
+  return status == KP_OK ? kp_enter_initialization(c) : status;
 }
 
 FMI3_STATUS FMI3(fmi3ExitInitializationMode)(fmi3Instance c) { return kp_exit_initialization(c); }
@@ -136,23 +169,70 @@ FMI3_STATUS FMI3(fmi3EnterStepMode)(fmi3Instance c) { return kp_enter(c, KP_STEP
 FMI3_STATUS FMI3(fmi3Terminate)(fmi3Instance c) { return kp_enter(c, KP_TERMINATED); }
 
 FMI3_STATUS FMI3(fmi3Reset)(fmi3Instance c) {
+  if (kp_refused_within(c)) return KP_ERROR;
   kp_reset(c);
   return KP_OK;
 }
 
-static fmi3Status check_values(fmi3Instance c, size_t references, size_t values) {
-  if (references == values) return KP_OK;
-  return kp_say(c, KP_ERROR, "%lu value references came with %lu values; every variable is a scalar", (unsigned long)references,
-                (unsigned long)values);
+/* Put the components of arrays in their place, in room number ``which``; NULL if there are not as many as there are values. */
+static const unsigned *expanded(kp_instance *self, int which, const fmi3ValueReference vr[], size_t n, size_t count) {
+  size_t i, k, total = 0;
+  unsigned *list;
+  for (i = 0; i < n; ++i) total += size_of(vr[i]);
+  if (total != count) {
+    kp_say(self, KP_ERROR, "%lu value references came with %lu values; they stand for %lu", (unsigned long)n, (unsigned long)count,
+           (unsigned long)total);
+    return NULL;
+  }
+  if (total > self->room[which] || !self->expanded[which]) {
+    list = realloc(self->expanded[which], (total + 1) * sizeof *list);
+    if (!list) {
+      kp_say(self, KP_ERROR, "no memory for %lu values", (unsigned long)total);
+      return NULL;
+    }
+    self->expanded[which] = list;
+    self->room[which] = total;
+  }
+  list = self->expanded[which];
+  for (i = 0; i < n; ++i)
+    if (is_array(vr[i]))
+      for (k = begin(vr[i]); k < end(vr[i]); ++k) *list++ = kp_elements[k];
+    else
+      *list++ = vr[i];
+  return self->expanded[which];
+}
+
+/* How often a component of an array occurs in it: an entry off the diagonal of a symmetric matrix twice. */
+static size_t repeated(fmi3ValueReference r, unsigned component) {
+  size_t k, found = 0;
+  for (k = begin(r); k < end(r); ++k) found += kp_elements[k] == component;
+  return found;
+}
+
+/* Entries that are one and the same variable must have one value. */
+static bool symmetric(kp_instance *self, const fmi3ValueReference vr[], size_t n, const fmi3Float64 *values) {
+  size_t i, k, m;
+  for (i = 0; i < n; values += size_of(vr[i++]))
+    if (is_array(vr[i]))
+      for (k = begin(vr[i]); k < end(vr[i]); ++k)
+        for (m = begin(vr[i]); m < k; ++m)
+          if (kp_elements[m] == kp_elements[k] && values[m - begin(vr[i])] != values[k - begin(vr[i])]) {
+            kp_say(self, KP_ERROR, "'%s' was set to %g and to %g: the matrix must be symmetric", kp_names[kp_elements[k]],
+                   values[m - begin(vr[i])], values[k - begin(vr[i])]);
+            return false;
+          }
+  return true;
 }
 
 FMI3_STATUS FMI3(fmi3GetFloat64)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3Float64 values[], size_t count) {
-  return check_values(c, n, count) == KP_OK ? kp_get(c, vr, n, values) : KP_ERROR;
+  const unsigned *list = expanded(c, 0, vr, n, count);
+  return list ? kp_get(c, list, count, values) : KP_ERROR;
 }
 
 FMI3_STATUS FMI3(fmi3SetFloat64)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const fmi3Float64 values[],
                                  size_t count) {
-  return check_values(c, n, count) == KP_OK ? kp_set(c, vr, n, values) : KP_ERROR;
+  const unsigned *list = expanded(c, 0, vr, n, count);
+  return list && symmetric(c, vr, n, values) ? kp_set(c, list, count, values) : KP_ERROR;
 }
 
 /* All variables are of type Float64. */
@@ -252,9 +332,20 @@ FMI3_STATUS FMI3(fmi3DeserializeFMUState)(fmi3Instance c, const fmi3Byte bytes[]
 FMI3_STATUS FMI3(fmi3GetDirectionalDerivative)(fmi3Instance c, const fmi3ValueReference unknowns[], size_t unknown_count,
                                                const fmi3ValueReference knowns[], size_t known_count, const fmi3Float64 seed[],
                                                size_t seed_count, fmi3Float64 sensitivity[], size_t sensitivity_count) {
-  if (check_values(c, known_count, seed_count) != KP_OK || check_values(c, unknown_count, sensitivity_count) != KP_OK)
-    return KP_ERROR;
-  return kp_directional(c, unknowns, unknown_count, knowns, known_count, seed, sensitivity);
+  const unsigned *along = expanded(c, 0, knowns, known_count, seed_count);
+  const unsigned *of = along ? expanded(c, 1, unknowns, unknown_count, sensitivity_count) : NULL;
+  double *parts;
+  size_t i, k, place = 0;
+  kp_status status;
+  if (!of) return KP_ERROR;
+  parts = malloc((seed_count + 1) * sizeof *parts);
+  if (!parts) return kp_say(c, KP_ERROR, "no memory for %lu values", (unsigned long)seed_count);
+  for (i = 0; i < known_count; ++i)
+    for (k = size_of(knowns[i]); k > 0; --k, ++place)
+      parts[place] = is_array(knowns[i]) ? seed[place] / (double)repeated(knowns[i], along[place]) : seed[place];
+  status = kp_directional(c, of, sensitivity_count, along, seed_count, parts, sensitivity);
+  free(parts);
+  return status;
 }
 
 FMI3_STATUS FMI3(fmi3GetAdjointDerivative)(fmi3Instance c, const fmi3ValueReference unknowns[], size_t unknown_count,
@@ -301,21 +392,19 @@ FMI3_STATUS FMI3(fmi3EvaluateDiscreteStates)(fmi3Instance c) {
   return KP_OK;
 }
 
-/* There are no events: nothing changes, nothing is to come. */
+/* The one event that there is takes errors of the importer's solver out of the state. */
 FMI3_STATUS FMI3(fmi3UpdateDiscreteStates)(fmi3Instance c, fmi3Boolean *need_update, fmi3Boolean *terminate,
                                            fmi3Boolean *nominals_changed, fmi3Boolean *states_changed, fmi3Boolean *next_defined,
                                            fmi3Float64 *next) {
-  (void)c;
-  *need_update = *terminate = *nominals_changed = *states_changed = *next_defined = false;
+  *need_update = *terminate = *nominals_changed = *next_defined = false;
   *next = 0;
-  return KP_OK;
+  return kp_update(c, states_changed);
 }
 
 FMI3_STATUS FMI3(fmi3CompletedIntegratorStep)(fmi3Instance c, fmi3Boolean no_rollback, fmi3Boolean *enter_event_mode,
                                               fmi3Boolean *terminate) {
   (void)no_rollback;
-  *enter_event_mode = false;
-  return kp_completed_step(c, terminate);
+  return kp_completed_step(c, enter_event_mode, terminate);
 }
 
 FMI3_STATUS FMI3(fmi3SetTime)(fmi3Instance c, fmi3Float64 time) { return kp_set_time(c, time); }
@@ -357,10 +446,15 @@ FMI3_STATUS FMI3(fmi3GetOutputDerivatives)(fmi3Instance c, const fmi3ValueRefere
 FMI3_STATUS FMI3(fmi3DoStep)(fmi3Instance c, fmi3Float64 from, fmi3Float64 size, fmi3Boolean no_rollback,
                              fmi3Boolean *event_needed, fmi3Boolean *terminate, fmi3Boolean *early_return,
                              fmi3Float64 *last_successful_time) {
-  kp_status status = kp_do_step(c, from, size);
+  kp_instance *self = c;
+  kp_state before = self->now;
+  kp_status status = kp_do_step(self, from, size);
   (void)no_rollback;
-  *event_needed = *terminate = *early_return = false;
-  *last_successful_time = ((kp_instance *)c)->last_successful_time;
+  /* A step that is discarded leaves no trace. */
+  if (status == KP_DISCARD) kp_set_state(self, &before);
+  *event_needed = *terminate = false;
+  *early_return = self->returned_early && status == KP_OK;
+  *last_successful_time = self->last_successful_time;
   return status;
 }
 

@@ -75,15 +75,29 @@ static double whole_steps(double t) {
   return n >= 0 && fabs(t - n * KP_STEP) <= 1e-6 * KP_STEP ? n : -1;
 }
 
+/* Let the importer see the state at time t, or give the inputs that hold there; false if it did what ends the instance. */
+static bool ask(kp_instance *self, double t, bool finished, bool more, double *until) {
+  self->now.time = t;
+  kp_stale(self);
+  self->within = true;
+  self->may_get = finished;
+  self->may_set = self->asks_inputs;
+  self->between(self, t, finished, more, until);
+  self->within = false;
+  return self->now.phase == KP_STEPPING;
+}
+
 kp_status kp_do_step(kp_instance *self, double from, double size) {
   double u[KP_ROOM(KP_NU)];
-  double h, t, count, first = whole_steps(from), last = whole_steps(from + size);
+  double h, length, t, count, until = HUGE_VAL, first = whole_steps(from), last = whole_steps(from + size);
   long k, n;
   size_t i;
   bool ramps = false;
   kp_status status;
   /* Times that importers add up step by step wander by rounding; anything larger is a misunderstanding. */
   double slack = 1e-6 * fabs(size) + 1e-9 * fabs(self->now.time);
+  self->returned_early = false;
+  if (kp_refused_within(self)) return KP_ERROR;
   if (self->now.phase != KP_STEPPING)
     return kp_say(self, KP_ERROR, "a step was asked for, but the model is %s", kp_phase_name(self));
   if (!isfinite(size) || size < 0) return kp_say(self, KP_ERROR, "a communication step of %g s is impossible", size);
@@ -106,23 +120,35 @@ kp_status kp_do_step(kp_instance *self, double from, double size) {
   }
   kp_stale(self);
   for (k = 0; k < n; ++k) {
-    /* An input that changes linearly acts with its value in the middle of the step. */
+    t = last > 0 ? (first + (double)k) * h : from + (double)k * h;
+    /* The importer may want to go no further than to some time within this step. */
+    length = until - t < h * (1 - 1e-9) ? until - t : h;
+    self->returned_early = length < h;
+    if (!(length > 1e-9 * h)) break;
+    /* An input that changes acts with its value in the middle of the step. */
     if (ramps)
       for (i = 0; i < KP_NU; ++i) u[i] = self->now.u[i] + self->now.u_rate[i] * ((double)k + 0.5) * h;
-    t = last > 0 ? (first + (double)k) * h : from + (double)k * h;
-    status = advance(self, t, h, u);
+    if (self->between && self->asks_inputs) {
+      if (!ask(self, t + 0.5 * length, false, false, &until)) return KP_ERROR;
+      memcpy(u, self->now.u, KP_NU * sizeof *u);
+    }
+    status = advance(self, t, length, u);
     if (status != KP_OK) {
       for (i = 0; i < KP_NU; ++i) self->now.u[i] += self->now.u_rate[i] * (double)k * h;
       self->now.time = self->last_successful_time = t;
       return status;
     }
+    t = self->returned_early ? until : last > 0 ? (first + (double)k + 1) * h : k + 1 < n ? from + ((double)k + 1) * h : from + size;
+    if (self->between && !ask(self, t, true, k + 1 < n && !self->returned_early, &until)) return KP_ERROR;
+    if (self->returned_early) break;
   }
   for (i = 0; i < KP_NU; ++i) {
     self->now.u[i] += self->now.u_rate[i] * size;
     self->now.u_rate[i] = 0;
   }
-  self->now.time = last > 0 ? last * h : from + size;
-  self->last_successful_time = from + size;
+  kp_stale(self);
+  self->now.time = t;
+  self->last_successful_time = self->returned_early ? t : from + size;
   return KP_OK;
 }
 
@@ -168,13 +194,72 @@ kp_status kp_get_nominals(kp_instance *self, double nominals[], size_t count) {
   return KP_OK;
 }
 
-kp_status kp_completed_step(kp_instance *self, bool *terminate) {
+#if KP_PROJECTS
+/* Find the state without errors of constraints and quaternions, and how far it is from x: in parts of what a solver with a
+   relative tolerance of 1 would let pass. */
+static bool mend(kp_instance *self, const double *x, double *distance) {
+  kp_workspace *ws = &self->projected;
+  double part;
+  size_t i;
+  ws->arg[0] = &self->now.time;
+  ws->arg[1] = x;
+  ws->arg[2] = self->now.p;
+  ws->res[0] = self->mended;
+  if (kp_projected(ws->arg, ws->res, ws->iw, ws->w, 0)) return false;
+  *distance = 0;
+  for (i = 0; i < KP_NX; ++i) {
+    part = fabs(self->mended[i] - x[i]) / (fabs(self->mended[i]) + kp_nominal_x[i]);
+    if (!isfinite(part)) return false;
+    if (part > *distance) *distance = part;
+  }
+  return true;
+}
+#endif
+
+kp_status kp_completed_step(kp_instance *self, bool *event, bool *terminate) {
   int joint = kp_singular_joint(self, self->now.x);
+  *event = false;
   *terminate = joint >= 0;
-  if (joint < 0) return KP_OK;
-  kp_say(self, KP_DISCARD, "joint '%s' is about to lock at t = %.9g s: its coordinates become singular", kp_guarded[joint],
-         self->now.time);
+  if (joint >= 0) {
+    kp_say(self, KP_DISCARD, "joint '%s' is about to lock at t = %.9g s: its coordinates become singular", kp_guarded[joint],
+           self->now.time);
+    return KP_OK;
+  }
+#if KP_PROJECTS
+  {
+    double distance;
+    /* Where no mended state can be found, the event says so. */
+    *event = !mend(self, self->now.x, &distance) || distance > KP_DRIFT * self->now.tolerance;
+  }
+#endif
   return KP_OK;
+}
+
+kp_status kp_update(kp_instance *self, bool *states_changed) {
+  *states_changed = false;
+  if (self->now.phase != KP_EVENT)
+    return kp_say(self, KP_ERROR, "discrete states are updated in an event, but the model is %s", kp_phase_name(self));
+#if KP_PROJECTS
+  {
+    double distance, x[KP_NX];
+    int round;
+    memcpy(x, self->now.x, sizeof x);
+    for (round = 0; round < KP_MENDING_ROUNDS; ++round) {
+      if (!mend(self, x, &distance)) break;
+      if (distance <= KP_MENDED) {
+        if (*states_changed) kp_set_states(self, x, KP_NX);
+        return KP_OK;
+      }
+      memcpy(x, self->mended, sizeof x);
+      *states_changed = true;
+    }
+    *states_changed = false;
+    return kp_say(self, KP_ERROR, "the constraints of the model cannot be satisfied near the state that it has at t = %.9g s: give "
+                  "start values nearer to closed loops, or let the solver take shorter steps", self->now.time);
+  }
+#else
+  return KP_OK;
+#endif
 }
 
 /* During the initialization, parameters also act through the start values that are formulas of them. */

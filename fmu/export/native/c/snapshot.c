@@ -6,6 +6,7 @@
 #include <string.h>
 
 kp_status kp_get_state(kp_instance *self, void **state) {
+  if (kp_refused_within(self)) return KP_ERROR;
   if (!*state) *state = malloc(sizeof self->now);
   if (!*state) return kp_say(self, KP_ERROR, "no memory for a copy of the state");
   memcpy(*state, &self->now, sizeof self->now);
@@ -13,6 +14,7 @@ kp_status kp_get_state(kp_instance *self, void **state) {
 }
 
 kp_status kp_set_state(kp_instance *self, const void *state) {
+  if (kp_refused_within(self)) return KP_ERROR;
   if (!state) return kp_say(self, KP_ERROR, "there is no state to go back to");
   memcpy(&self->now, state, sizeof self->now);
   self->last_successful_time = self->now.time;

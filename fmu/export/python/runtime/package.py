@@ -180,9 +180,9 @@ class PackageEngine(Engine):
             return
         if self._step is None:
             self._solve(start, size)
+            self._time = start + size
         else:
             self._march(start, size, self._step)
-        self._time = start + size
 
     def get_state(self) -> bytes:
         def room(values: FloatArray) -> FloatArray:
@@ -227,17 +227,20 @@ class PackageEngine(Engine):
         count = math.ceil(size / longest * (1 - 1e-9))
         if count >= 1e9:
             self._refuse(f"a step of {size:g} s holds more than 1e9 internal steps of {longest:g} s")
-        n = max(count, 1)
-        h = size / n
+        n, h, first = max(count, 1), size / max(count, 1), None
+        steps = _whole_steps(start, longest), _whole_steps(start + size, longest)
+        if steps[0] is not None and steps[1] is not None and steps[1] > steps[0]:
+            n, h, first = steps[1] - steps[0], longest, steps[0]
         self._stale()
         for k in range(n):
-            t = start + k * h
+            t = start + k * h if first is None else (first + k) * h
             self._time = t
             with self._explained(f"the step of {h:g} s from t = {t:.9g} s found no solution; try a shorter one"):
                 self._remember(t, h)
                 following = step(t, np.concatenate([self._x, self._memory]), self._u, self._p, h)
             self._check_following(following, t, h)
             self._x, self._memory = following[: self._nx], following[self._nx :]
+        self._time = start + size if first is None else (first + n) * h
 
     def _remember(self, t: float, h: float) -> None:
         """Let the integrator begin anew where its memory does not belong to the state and to steps of length ``h``."""
@@ -352,3 +355,9 @@ class PackageEngine(Engine):
 
     def _refuse(self, text: str) -> NoReturn:
         raise EngineError(ERROR, text)
+
+
+def _whole_steps(t: float, step: float) -> int | None:
+    """Return the number of internal steps from time zero to ``t``, if it is whole but for rounding, as in c/motion.c."""
+    n = round(t / step)
+    return n if n >= 0 and abs(t - n * step) <= 1e-6 * step else None

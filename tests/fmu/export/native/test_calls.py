@@ -9,20 +9,28 @@ import threading
 import numpy as np
 import pytest
 from fmpy.fmi1 import FMICallException
+from fmpy.fmi2 import FMU2Model, FMU2Slave
+from fmpy.fmi3 import FMU3Model, FMU3Slave
 
 from kingpost import simulate
 from tests.fmu.hosting import Hosted
-from tests.fmu.machines import flywheel, rig, tumbling
+from tests.fmu.machines import flywheel, locking, rig, tumbling
 
 both = pytest.mark.parametrize("fmi", [2, 3])
 TIME, LENGTH, TORQUE = 0, 1, 5  # references of the rig: time, four parameters, torque, two states
 
 
 def refused(status, call, *arguments):
-    """Make a call that must come back with a status worse than a warning."""
+    """Make a call that must come back with a status worse than a warning; what an error ends in FMI 3 is brought back."""
+    raw = getattr(call.__self__, "raw", call.__self__)
+    ends = status == 3 and isinstance(raw, (FMU3Slave, FMU3Model))
+    state = raw.getFMUState() if ends else None
     with pytest.raises(FMICallException) as caught:
         call(*arguments)
     assert caught.value.status == status
+    if ends:
+        raw.setFMUState(state)
+        raw.freeFMUState(state)
 
 
 @both
@@ -64,8 +72,59 @@ def test_what_cannot_be_read_or_set_is_refused(fmi, native):
         assert fmu.said.startswith(f"this model has no {kind} variables; all its variables are of type")
         if fmi == 3:
             refused(3, fmu.raw.setFloat64, [TORQUE], [1.0, 2.0])
-            assert fmu.said == "1 value references came with 2 values; every variable is a scalar"
+            assert fmu.said == "1 value references came with 2 values; they stand for 1"
         fmu.step(0.0, 0.01)  # none of this has hurt it
+
+
+@both
+def test_an_error_ends_an_instance_of_fmi_3_and_not_one_of_fmi_2(fmi, native):
+    with Hosted(native(rig(), fmi=fmi)) as fmu:
+        fmu.initialize()
+        fmu.steps(5, 0.01)
+        state, before = fmu.save(), fmu.get(fmu.outputs)
+        with pytest.raises(FMICallException):
+            fmu.set({"torque": math.nan})
+        assert list(fmu.get(fmu.outputs)) == list(before)  # what it has can be read
+        if fmi == 2:
+            fmu.step(0.05, 0.01)
+            return
+        with pytest.raises(FMICallException):
+            fmu.step(0.05, 0.01)
+        assert fmu.said == "a step was asked for, but the model is terminated"
+        fmu.raw.terminate()  # what importers do then, and nothing is said against it
+        assert fmu.said == "a step was asked for, but the model is terminated"
+        fmu.restore(state)
+        fmu.step(0.05, 0.01)
+        with pytest.raises(FMICallException):
+            fmu.step(9.0, 0.01)
+        fmu.raw.reset()
+        fmu.initialize()
+        fmu.step(0.0, 0.01)
+        fmu.forget(state)
+
+
+def test_a_discarded_step_of_fmi_3_leaves_no_trace(native):
+    with Hosted(native(locking(), fmi=3)) as fmu:
+        fmu.initialize()
+        fmu.steps(10, 0.01)
+        before = fmu.get(fmu.outputs)
+        refused(2, fmu.step, 0.1, 0.2)  # locks on the way, at 0.17 s
+        assert "is about to lock at t = 0.1" in fmu.said
+        assert list(fmu.get(fmu.outputs)) == list(before) and fmu.get("time") == 0.1
+        fmu.step(0.1, 0.01)
+
+
+@pytest.mark.parametrize(("kind", "other"), [("cs", "me"), ("me", "cs")])
+@both
+def test_an_instance_of_the_other_kind_is_refused(fmi, kind, other, native):
+    # A test of what instances are told apart by: the other class of fmpy for the same library.
+    classes = {(2, "cs"): FMU2Slave, (2, "me"): FMU2Model, (3, "cs"): FMU3Slave, (3, "me"): FMU3Model}
+    with Hosted(native(rig(), fmi=fmi, fmu=kind)) as fmu:
+        raw = classes[fmi, other](
+            guid=fmu.description.guid, unzipDirectory=fmu.raw.unzipDirectory, modelIdentifier=fmu.raw.modelIdentifier
+        )
+        with pytest.raises(Exception, match="Failed to instantiate"):
+            raw.instantiate()
 
 
 @both

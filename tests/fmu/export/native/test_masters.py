@@ -50,7 +50,7 @@ def close(found, history, names):
 @pytest.mark.parametrize("fmi", [2, 3])
 def test_fmpy(fmi, crane, expected):
     names = outputs_of(crane[fmi])
-    for extra in ({}, {"use_event_mode": True, "early_return_allowed": True} if fmi == 3 else {}):
+    for extra in ({}, {"early_return_allowed": True} if fmi == 3 else {}):
         found = fmpy.simulate_fmu(
             str(crane[fmi]), stop_time=1.0, output_interval=STEP, start_values={**SETTINGS, **INPUTS}, output=names, **extra
         )
@@ -96,6 +96,28 @@ def test_libcosim(crane, expected):
     assert found["done"]
     close(found["one"], expected, names)
     assert found["two"] != found["one"]
+
+
+SPEAKING = """
+import sys
+from libcosimpy.CosimExecution import CosimExecution
+from libcosimpy.CosimLogging import CosimLogLevel, log_output_level
+from libcosimpy.CosimSlave import CosimLocalSlave
+log_output_level(CosimLogLevel.INFO)
+execution = CosimExecution.from_step_size(step_size=1e7)
+for i, path in enumerate(sys.argv[1:]):
+    execution.add_local_slave(CosimLocalSlave(fmu_path=path, instance_name=f"number{i}"))
+assert execution.simulate_until(2 * 10**7)
+"""
+
+
+def test_libcosim_has_nothing_to_complain_about(crane, native):
+    pytest.importorskip("libcosimpy.CosimExecution", reason="needs libcosimpy")
+    words = [sys.executable, "-c", SPEAKING, crane[2], native(rig()), native(rig(), fmi=2, outputs=["tip.*"])]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
+    said = done.stdout + done.stderr
+    assert "[info" in said  # it speaks
+    assert "error" not in said.lower() and "warning" not in said.lower()
 
 
 def test_libcosim_cannot_read_fmi_3():

@@ -144,15 +144,19 @@ def test_a_lock_stops_the_step_with_the_joint_and_the_time(native, plugins):
             with pytest.raises(Exception, match="DoStep failed with status 2"):
                 fmu.step(0.0, 1.0)
             assert fmu.said == "joint 'hinge' is about to lock at t = 0.161 s: its coordinates become singular"
-            # It stands at the last good moment, and says so; steps back from there are no matter.
-            assert fmu.get("time") == pytest.approx(0.16, abs=1e-12)
-            assert fmu.get("hinge.pitch") == pytest.approx(1.56, abs=1e-9)
+            # In FMI 2 it stands at the last good moment, and says so; in FMI 3 where it was. Steps from there are no matter.
+            reached = 0.16 if fmi == 2 else 0.0
+            assert fmu.get("time") == pytest.approx(reached, abs=1e-12)
+            assert fmu.get("hinge.pitch") == pytest.approx(1.4 + reached, abs=1e-9)
             if fmi == 2:
                 assert fmu.raw.getRealStatus(2) == pytest.approx(0.16, abs=1e-12)
         with Hosted(native(locking(), fmi=fmi)) as fmu:
             with pytest.raises(Exception, match="ExitInitializationMode failed with status 3"):
                 fmu.initialize({"hinge.pitch": 1.5707})
             assert "joint 'hinge' starts where its coordinates are singular" in fmu.said
+            if fmi == 3:  # an error has ended the instance
+                fmu.raw.reset()
+                fmu.begin()
             fmu.set({"hinge.pitch": 0.0})
             fmu.raw.exitInitializationMode()
             fmu.step(0.0, 0.1)

@@ -7,6 +7,7 @@ import pytest
 from kingpost import FileError, KingpostError
 from kingpost.fmu.cosim import CosimError, open_ssp, prepare_cosimulation, read_ssd
 from kingpost.fmu.cosim.description.ssp.package import STRUCTURE
+from tests.fmu.building import CO_SIMULATION, MODEL_EXCHANGE
 from tests.fmu.cosim.description.ssp.structures import (
     binding,
     component,
@@ -209,3 +210,14 @@ def test_one_connection_of_a_text(tmp_path, relays):
     said = "'a.msg' is a String; only numbers and truth values can be connected, not texts"
     with open_ssp(path) as found, pytest.raises(CosimError, match=said):
         prepare_cosimulation(found)
+
+
+def test_the_interface_that_a_structure_asks_for_is_taken(tmp_path, broken, plugins):
+    """Of an FMU that offers both; and it is written again."""
+    both = broken(interfaces=(MODEL_EXCHANGE, CO_SIMULATION), name="both")
+    for wanted, interface in (("ModelExchange", "model-exchange"), ("CoSimulation", "co-simulation"), ("any", None)):
+        text = structure(system(component("r", more=f'implementation="{wanted}"')))
+        with open_ssp(pack(tmp_path / "x.ssp", text, {"relay": both})) as found:
+            assert found.components[0].interface == interface
+            with open_ssp(found.write_ssp(tmp_path / "y.ssp", plugins)) as again:
+                assert again.components[0].interface == (interface if wanted == "ModelExchange" else None)

@@ -1,0 +1,144 @@
+"""Signals that ask a command to end: what was computed is kept, and the exit status names the signal."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from kingpost.cli.signals import ENDING, TWICE, Asked, asked_to_end, while_doing
+from kingpost.results.read_write import read_history
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="POSIX signals")
+KINGPOST = [sys.executable, "-m", "kingpost"]
+LONG = ("run", "double-pendulum", "--t-end", "1e5", "--output-step", "10", "-v", "--write", "csv", "--out", "o")
+SLOW_MODEL = """
+import time
+import kingpost
+
+class Slow(kingpost.Model):
+    '''Takes long to build.'''
+    name = "slow"
+    def build(self):
+        print("building", flush=True)
+        time.sleep(60)
+
+@kingpost.hookimpl
+def kingpost_register_models(): return [Slow]
+"""
+
+
+def ended(words, cwd, number, line=b""):
+    """Start a command, signal it as soon as it has said ``line``, and return its exit status and what it said."""
+    process = subprocess.Popen([*map(str, words)], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert process.stdout is not None
+    assert line in process.stdout.readline()
+    if line == b"kernel":
+        time.sleep(0.7)  # until there are samples
+    process.send_signal(number)
+    said, _ = process.communicate(timeout=60)
+    return process.returncode, said.decode()
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_run_that_is_asked_to_end_keeps_its_samples(tmp_path, number, status):
+    code, said = ended([*KINGPOST, *LONG], tmp_path, number, b"kernel")
+    assert code == status
+    assert "kingpost: interrupted at t = " in said and f"(by {number.name})" in said
+    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == ["interrupted-history.csv", "interrupted-run.json"]
+    assert json.loads((tmp_path / "o" / "interrupted-run.json").read_text())["outcome"] == "interrupted"
+    assert len(read_history(tmp_path / "o" / "interrupted-history.csv")) > 1
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_an_interrupt_during_preparation_says_so(tmp_path, number, status):
+    (tmp_path / "slow.py").write_text(SLOW_MODEL)
+    code, said = ended([*KINGPOST, "run", "slow", "--plugin", "slow.py"], tmp_path, number, b"building")
+    assert code == status
+    assert "kingpost: interrupted while 'slow' was being prepared; nothing was computed" in said
+    assert {path.name for path in tmp_path.iterdir()} <= {"slow.py", "__pycache__"}
+
+
+@pytest.mark.parametrize("verb", ["report", "fatigue", "plot"])
+def test_commands_that_read_results_end_as_well(tmp_path, verb):
+    code = (
+        "import sys, time\n"
+        "import kingpost.results.read_write as reading\n"
+        "def read(*arguments):\n"
+        "    print('reading', flush=True)\n"
+        "    time.sleep(60)\n"
+        "reading.read_history = read\n"
+        "from kingpost.cli.main import main\n"
+        f"sys.exit(main([{verb!r}, '.']))\n"
+    )
+    status, said = ended([sys.executable, "-c", code], tmp_path, signal.SIGTERM, b"reading")
+    assert status == 143
+    assert said.strip() == "kingpost: interrupted (by SIGTERM)"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_whose_results_are_being_written_is_not_thrown_away(tmp_path, kingpost_cli, monkeypatch):
+    from kingpost.results import run_folder
+
+    whole, tries = run_folder.write_together, []
+
+    def write(folder, files):
+        tries.append(folder)
+        if len(tries) == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+        whole(folder, files)
+
+    monkeypatch.setattr(run_folder, "write_together", write)
+    outcome = kingpost_cli("run", "double-pendulum", "--t-end", "0.1", "--write", "csv", "--out", "o")
+    assert outcome.status == 143 and len(tries) == 2
+    assert "interrupted after the run; its results are whole, in o/history.csv, o/run.json (by SIGTERM)" in outcome.err
+    assert len(read_history(tmp_path / "o")) == 11
+
+
+def test_the_second_of_two_signals_in_a_row_asks_for_nothing_new(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    asked = Asked()
+    with pytest.raises(KeyboardInterrupt):
+        asked.take(signal.SIGTERM, None)
+    now += 0.5 * TWICE
+    asked.take(signal.SIGHUP, None)
+    assert (asked.status, asked.words) == (143, " (by SIGTERM)")
+    now += TWICE
+    with pytest.raises(KeyboardInterrupt):
+        asked.take(signal.SIGHUP, None)
+    assert asked.status == 129
+
+
+def test_handlers_of_others_stay_and_ours_go(monkeypatch):
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in ENDING}
+    try:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+        with asked_to_end() as asked:
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+            assert signal.getsignal(signal.SIGTERM) == asked.take
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+        found = []
+        thread = threading.Thread(target=lambda: found.append(_status_in_a_thread()))
+        thread.start()
+        thread.join()
+        assert found == [130]  # signals belong to the main thread
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _status_in_a_thread():
+    with asked_to_end() as asked:
+        return asked.status
+
+
+def test_an_interrupt_that_has_something_to_say_keeps_its_words():
+    with pytest.raises(KeyboardInterrupt, match=r"^interrupted while this was done$"), while_doing("this was done"):
+        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt, match=r"^at t = 3 s$"), while_doing("this was done"):
+        raise KeyboardInterrupt("at t = 3 s")
