@@ -6,7 +6,10 @@ from kingpost.base.version import __version__
 
 #: Where the public names come from; each is loaded when it is first asked for.
 PLACES = {
-    "base.errors": ("ExportError", "FileError", "Interrupted", "KingpostError", "MechanismError", "PluginError", "SolverError"),
+    "base.errors": (
+        *("ExportError", "FileError", "InternalError", "Interrupted", "KingpostError", "MechanismError", "PluginError"),
+        *("PluginRaisedError", "SolverError"),
+    ),
     "base.fields": ("BodyName", "CoordinateName", "JointName"),
     "base.formulas": ("Expression", "Scalar", "Vector3"),
     "cli.command": ("Command",),

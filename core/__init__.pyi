@@ -4,10 +4,12 @@ from collections.abc import Mapping
 
 from kingpost.base.errors import ExportError as ExportError
 from kingpost.base.errors import FileError as FileError
+from kingpost.base.errors import InternalError as InternalError
 from kingpost.base.errors import Interrupted as Interrupted
 from kingpost.base.errors import KingpostError as KingpostError
 from kingpost.base.errors import MechanismError as MechanismError
 from kingpost.base.errors import PluginError as PluginError
+from kingpost.base.errors import PluginRaisedError as PluginRaisedError
 from kingpost.base.errors import SolverError as SolverError
 from kingpost.base.fields import BodyName as BodyName
 from kingpost.base.fields import CoordinateName as CoordinateName

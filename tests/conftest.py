@@ -20,6 +20,7 @@ TOGETHER = (
     r"(tests/core/report/test_browser)\.py",
     r"(tests/fmu/checks/test_check)\.py",
     r"(tests/fmu/running/test_run)\.py",
+    r"(tests/fuzz/test_readers\.py::test_damaged)",
     r"(tests/validation/test_vessel_crane\.py::test_twenty)",
     r"(tests/validation/test_directors\.py)::test_(?:random|the_start|the_null_space_is)\w+\[(\d+)",
     r"(tests/validation/test_joint_loads\.py)::test_(?:loads_|the_residual)",

@@ -14,10 +14,16 @@ Path = tuple[str | int, ...]
 
 
 class KingpostError(Exception):
-    """Base of every error that Kingpost raises on purpose."""
+    """Base of every error that Kingpost raises on purpose; on its own: what was asked for does not fit what there is."""
 
-    #: Exit status of the ``kingpost`` command when this error ends it.
-    exit_code: ClassVar[int] = 1
+    #: Exit status of the ``kingpost`` command when this error ends it; 1 is for faults of Kingpost's own.
+    exit_code: ClassVar[int] = 9
+
+
+class InternalError(KingpostError):
+    """Something that cannot be the user's doing: a fault in Kingpost itself."""
+
+    exit_code = 1
 
 
 class MechanismError(KingpostError):
@@ -51,6 +57,12 @@ class SolverError(KingpostError):
     def __init__(self, message: str, *, history: Any = None) -> None:
         super().__init__(message)
         self.history = history
+
+
+class PluginRaisedError(PluginError, SolverError):
+    """A plugin that is not Kingpost's raised; the message names its file and line. ``history`` as in :class:`SolverError`."""
+
+    exit_code = 10
 
 
 class Interrupted(KeyboardInterrupt):

@@ -25,6 +25,16 @@ AnchorName = NewType("AnchorName", str)
 Table = Mapping[str, Any]
 
 
+#: What the fields of classes are declared as; to find it out takes longer than to read a small file.
+_HINTS: dict[type[Any], dict[str, Any]] = {}
+
+
+def _hints(cls: type[Any]) -> dict[str, Any]:
+    if cls not in _HINTS:
+        _HINTS[cls] = get_type_hints(cls)
+    return _HINTS[cls]
+
+
 def convert(annotation: Any, value: Any) -> Any:
     """Return ``value`` as ``annotation`` asks, or raise :class:`MechanismError` with a bare reason."""
     if annotation is Any:
@@ -81,7 +91,7 @@ def _convert_tuple(arguments: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
 
 def convert_fields(instance: Any, what: str) -> None:
     """Convert every field of a frozen dataclass in place; meant to be called from ``__post_init__``."""
-    hints = get_type_hints(type(instance))
+    hints = _hints(type(instance))
     for field in dataclasses.fields(instance):
         value = getattr(instance, field.name)
         try:
@@ -100,7 +110,7 @@ def fill(cls: type[T], values: Mapping[str, Any], what: str) -> T:
     for name, field in fields.items():
         if required(field) and name not in values:
             raise MechanismError(f"{what} lacks '{name}'. It takes: {describe_fields(cls)}.")
-    hints = get_type_hints(cls)
+    hints = _hints(cls)
     converted = {}
     for key, value in values.items():
         try:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from kingpost.base.errors import MechanismError, closest, listed
+from kingpost.base.numbers import finite, shown
 
 #: What can be called in a formula, and what CasADi calls it; its functions take numbers and symbols alike.
 FUNCTIONS = {
@@ -21,13 +22,16 @@ FUNCTIONS = {
     **{"abs": "fabs", "min": "fmin", "max": "fmax"},
 }
 CONSTANTS = {"pi": math.pi}
+#: Longer or deeper formulas are refused: Python's parser, and ours, go down one call for every level.
+LONGEST = 20_000
+DEEPEST = 250
 _ARITY = {"atan2": 2, "min": 2, "max": 2}
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
     ast.Mult: lambda a, b: a * b,
     ast.Div: lambda a, b: a / b,
-    ast.Pow: lambda a, b: a**b,
+    ast.Pow: lambda a, b: _real(a**b),
 }
 
 
@@ -111,12 +115,17 @@ def as_scalar(value: Any) -> float | Expression:
         return Expression(value._text())
     if isinstance(value, str):
         expression = Expression(value)
-        return expression if expression.names else float(evaluate(expression, {}))
+        if expression.names:
+            return expression
+        number = finite(evaluate(expression, {}))
+        if number is None:
+            raise MechanismError(f"expected a finite number, but '{expression}' is {evaluate(expression, {})}")
+        return number
     if isinstance(value, bool) or not hasattr(value, "__float__"):
-        raise MechanismError(f"expected a number or a formula, got {value!r}")
-    number = float(value)
-    if not math.isfinite(number):
-        raise MechanismError(f"expected a finite number, got {number}")
+        raise MechanismError(f"expected a number or a formula, got {shown(value)}")
+    number = finite(value)
+    if number is None:
+        raise MechanismError(f"expected a finite number, got {shown(value)}")
     return number
 
 
@@ -133,9 +142,14 @@ def evaluate(value: Scalar, scope: Mapping[str, Any]) -> Any:
         )
     try:
         return _value(ast.parse(value.text, mode="eval").body, scope)
-    except ZeroDivisionError:
+    except (ZeroDivisionError, OverflowError, _NotRealError) as error:
         numbers = ", ".join(f"{name} = {scope[name]!r}" for name in sorted(value.names))
-        raise MechanismError(f"'{value}' divides by zero with {numbers or 'no parameters'}") from None
+        outcome = {ZeroDivisionError: "divides by zero", OverflowError: "is too large for a number"}.get(
+            type(error), "has no real value"
+        )
+        raise MechanismError(f"'{value}' {outcome} with {numbers or 'no parameters'}") from None
+    except RecursionError:
+        raise MechanismError(f"{shown(value.text)} {_TOO_DEEP}") from None
 
 
 def _join(left: Any, operator: str, right: Any) -> Expression:
@@ -143,20 +157,47 @@ def _join(left: Any, operator: str, right: Any) -> Expression:
     return Expression(f"({sides[0]}) {operator} ({sides[1]})")
 
 
+_TOO_DEEP = f"is nested too deep for a formula (at most {DEEPEST} levels; each term of a sum is one); write it shorter"
+
+
+class _NotRealError(ArithmeticError):
+    """A power of a negative number is complex."""
+
+
+def _real(power: Any) -> Any:
+    if isinstance(power, complex):
+        raise _NotRealError
+    return power
+
+
 def _parse(text: str) -> ast.Expression:
+    if len(text) > LONGEST:
+        raise MechanismError(f"a formula has {len(text)} characters, {shown(text)}; at most {LONGEST} are read")
     try:
         tree = ast.parse(text.strip(), mode="eval")
+        if _depth(tree) > DEEPEST:
+            raise RecursionError
+        _check(tree.body, text)
     except (SyntaxError, ValueError):
-        raise MechanismError(f"'{text}' is not a formula; write for example 'length / 2'") from None
-    _check(tree.body, text)
+        raise MechanismError(f"{shown(text)} is not a formula; write for example 'length / 2'") from None
+    except (RecursionError, MemoryError):  # which of them, depends on the version of Python
+        raise MechanismError(f"{shown(text)} {_TOO_DEEP}") from None
     return tree
+
+
+def _depth(tree: ast.Expression) -> int:
+    depth, level = 0, [tree.body]
+    while level:
+        depth += 1
+        level = [child for node in level for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+    return depth
 
 
 def _check(node: ast.AST, text: str) -> None:
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-            if not math.isfinite(number):
-                raise MechanismError(f"'{text}' holds the number {number}, which is not finite")
+            if finite(number) is None:
+                raise MechanismError(f"{shown(text)} holds the number {shown(number)}, which is not finite, or too large")
         case ast.Name(id=name):
             if name in FUNCTIONS:
                 raise MechanismError(f"'{text}': '{name}' is a function; write {name}(...)")

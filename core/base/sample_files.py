@@ -7,17 +7,12 @@ import math
 from pathlib import Path
 
 from kingpost.base.errors import FileError, closest, listed
+from kingpost.base.text_files import read_text
 
 
 def read_samples(path: Path, column: str | None) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return times, the first column, and the values in one other column; the only one unless ``column`` names it."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise FileError(f"there is no file '{path}'") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"'{path}' cannot be read: {error}") from None
-    reader = csv.reader(text.split("\n"), skipinitialspace=True)
+    reader = csv.reader(read_text(path, encoding="utf-8-sig").split("\n"), skipinitialspace=True)
     times: list[float] = []
     values: list[float] = []
     try:

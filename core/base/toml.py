@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 from kingpost.base.errors import FileError, Path
+from kingpost.base.text_files import read_text
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -111,13 +112,10 @@ def _keys(dotted: str) -> Path:
 
 def read_toml(path: pathlib.Path, what: str = "") -> tuple[str, dict[str, Any]]:
     """Return text and content of a TOML file; ``what`` it holds is said if it is not there."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise FileError(f"there is no {f'{what} ' if what else ''}file '{path}'") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"'{path}' cannot be read: {error}") from None
+    text = read_text(path, what)
     try:
         return text, tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # no TOML, or a whole number with more digits than Python reads
         raise FileError(f"{path} is not valid TOML: {error}") from None
+    except RecursionError:
+        raise FileError(f"{path} cannot be read: its arrays and tables are nested too deep") from None

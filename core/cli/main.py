@@ -13,7 +13,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kingpost.base.errors import ExportError, FileError, KingpostError, MechanismError, PluginError, SolverError
+from kingpost.base.errors import (
+    ExportError,
+    FileError,
+    KingpostError,
+    MechanismError,
+    PluginError,
+    PluginRaisedError,
+    SolverError,
+    listed,
+)
 from kingpost.base.version import __version__
 
 if TYPE_CHECKING:
@@ -28,6 +37,8 @@ exit status:
   0 done    1 fault in kingpost itself    2 wrong command line    {MechanismError.exit_code} model refused
   {PluginError.exit_code} plugin missing or broken    {SolverError.exit_code} integration failed    \
 {FileError.exit_code} file problem    {ExportError.exit_code} export refused    8 findings in an FMU
+  {KingpostError.exit_code} what was asked for cannot be had    {PluginRaisedError.exit_code} a plugin raised    \
+11 steps too long, files whole
   130 interrupted (Ctrl-C)    143 asked to end (SIGTERM)    129 terminal closed (SIGHUP)
 """
 
@@ -56,7 +67,7 @@ def _carried_out(words: list[str], asked: Asked) -> int:
             command: Command = arguments.command
             return command.run(arguments, plugins)
     except KingpostError as error:
-        print(f"kingpost: {in_words_of_the_command_line(str(error))}", file=sys.stderr)
+        print(f"kingpost: {in_words_of_the_command_line(str(error))}{_said_in(error)}", file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
         # The reader (head, less) has gone: nothing is wrong, and nothing more can be said.
@@ -66,10 +77,8 @@ def _carried_out(words: list[str], asked: Asked) -> int:
         what, newline, rest = (str(interrupt) or "interrupted").partition("\n")
         print(f"\nkingpost: {what}{asked.words}{newline}{rest}", file=sys.stderr)
         return asked.status
-    except Exception:
-        traceback.print_exc()
-        print("kingpost: this is a fault in kingpost or in a plugin; please report it with the lines above", file=sys.stderr)
-        return 1
+    except Exception as error:
+        return _told(error)
 
 
 def make_parser(plugins: PluginSet) -> argparse.ArgumentParser:
@@ -144,6 +153,31 @@ def _plugin_files(words: list[str]) -> list[str]:
         return list(early.parse_known_args(words)[0].plugin)
     except argparse.ArgumentError:
         return []  # the full parser will say what is wrong
+
+
+def _told(error: Exception) -> int:
+    """Say whose fault an unforeseen exception is: a plugin's, with its file and line, or ours; return the status."""
+    from kingpost.registry.failures import TRACE, plugin_failure, plugin_place, strangers
+
+    failure, place = plugin_failure(error), plugin_place(error)
+    # Of a plugin that calls Kingpost wrongly, or finds a fault there, only the whole path tells which.
+    if failure is None or place is None or place.called_us or os.environ.get(TRACE) == "1":
+        traceback.print_exception(error)
+    if failure is not None:
+        advice = "" if os.environ.get(TRACE) == "1" else f"\n  {TRACE}=1 shows the whole way there"
+        print(f"kingpost: {failure}{advice}", file=sys.stderr)
+        return failure.exit_code
+    suspects = f", or in what a plugin gave back ({listed(strangers())})" if strangers() else ""
+    print(f"kingpost: this is a fault in kingpost{suspects}; please report it with the lines above", file=sys.stderr)
+    return 1
+
+
+def _said_in(error: KingpostError) -> str:
+    """Return where in a stranger's plugin something was refused; of verbs that is of no use."""
+    from kingpost.registry.failures import plugin_place
+
+    place = None if isinstance(error, PluginRaisedError) else plugin_place(error)
+    return f"\n  in {place.place}" if place is not None and place.kind != "command" else ""
 
 
 def in_words_of_the_command_line(text: str) -> str:

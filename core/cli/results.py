@@ -31,7 +31,7 @@ def carried_out(run: Callable[[ProgressBar], History], name: str, options: Resul
     try:
         history = run(bar)
     except SolverError as error:
-        raise SolverError(f"{error}{_kept(error.history, options)}") from None
+        raise type(error)(f"{error}{_kept(error.history, options)}") from error
     except Interrupted as interrupt:
         raise KeyboardInterrupt(f"{interrupt}{_kept(interrupt.history, options)}") from None
     finally:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import FileError, KingpostError
+from kingpost.base.numbers import shown
+from kingpost.base.text_files import parse_json, read_text
 from kingpost.cli.how import settings_from
 
 if TYPE_CHECKING:
@@ -48,12 +49,9 @@ def _read_state(name: str | None) -> dict[str, Any]:
     if name is None:
         return {}
     try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-        state = json.loads(text)
-    except FileNotFoundError:
-        raise FileError(f"--at {name}: there is no such file") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        state = parse_json(sys.stdin.read() if name == "-" else read_text(Path(name)))
+    except (FileError, ValueError) as error:
         raise FileError(f"--at {name}: {error}") from None
     if not isinstance(state, dict):
-        raise FileError(f"--at {name}: expected an object with some of t, q, v, z, u, parameters, got {state!r}")
+        raise FileError(f"--at {name}: expected an object with some of t, q, v, z, u, parameters, got {shown(state)}")
     return state

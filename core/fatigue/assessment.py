@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -181,7 +182,9 @@ class HotSpotAssessment(Assessment):
 
 def life_years(damage_per_year: float, dff: float) -> float:
     """Return the life in years: 1 / (DFF damage per year)."""
-    return 1.0 / (dff * damage_per_year) if damage_per_year > 0.0 else math.inf
+    used_per_year = dff * damage_per_year
+    # Less than the smallest number with a reciprocal is no damage, either.
+    return 1.0 / used_per_year if used_per_year > sys.float_info.min else math.inf
 
 
 def assess_loads(

@@ -15,6 +15,8 @@ from kingpost.fatigue.counting import Cycles
 SLOPES = (3.0, 4.0, 5.0)
 #: Reference frequency in Hz of damage-equivalent ranges.
 REFERENCE_FREQUENCY = 1.0
+#: Inverse slopes lie between these by far: welded steel has 3 to 5, composites 10 to 30.
+SMALLEST_SLOPE, LARGEST_SLOPE = 0.1, 1000.0
 #: Reference number of cycles of EN 13001.
 EN13001_REFERENCE_CYCLES = 2e6
 
@@ -53,7 +55,16 @@ def damage_equivalent_range(
         return EquivalentRange(0.0, slope, n_eq)
     # Scaled by the largest range, so that no power over- or underflows.
     total = float(np.sum(cycles.count * (cycles.range / largest) ** slope))
-    return EquivalentRange(largest * (total / n_eq) ** (1.0 / slope), slope, n_eq)
+    try:
+        equivalent = largest * (total / n_eq) ** (1.0 / slope)
+    except OverflowError:
+        equivalent = math.inf
+    if not math.isfinite(equivalent):
+        raise KingpostError(
+            f"the damage-equivalent range of {total:g} cycles up to {largest:g} over N_eq = {n_eq:g} with m = {slope:g} is too "
+            "large for a number; check the loads and the reference frequency"
+        )
+    return EquivalentRange(equivalent, slope, n_eq)
 
 
 def combined_equivalent_range(
@@ -109,8 +120,11 @@ def history_parameter(cycles: Cycles, slope: float, repetitions: float = 1.0) ->
 def check_slopes(slopes: Sequence[float]) -> None:
     """Refuse inverse slopes that no S-N curve has."""
     for slope in slopes:
-        if not 0.0 < slope < math.inf:
-            raise KingpostError(f"the inverse slope m = {slope} is not above 0; welded steel has 3 to 5, composites about 10")
+        if not SMALLEST_SLOPE <= slope <= LARGEST_SLOPE:
+            raise KingpostError(
+                f"the inverse slope m = {slope} is not between {SMALLEST_SLOPE:g} and {LARGEST_SLOPE:g}; welded steel has 3 to "
+                "5, composites about 10"
+            )
 
 
 def _equivalent_cycles(duration: float, f_ref: float) -> float:

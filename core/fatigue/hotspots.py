@@ -103,8 +103,11 @@ def check_matrix(K: ArrayLike, channels: Sequence[str]) -> FloatArray:
     """Return a matrix of unit-load coefficients, refusing one that does not fit its channels."""
     try:
         matrix = np.asarray(K, dtype=float)
+    except OverflowError:
+        raise KingpostError("K holds a whole number that is too large") from None
     except (ValueError, TypeError):
-        widths = sorted({len(row) if isinstance(row, Sequence) else 0 for row in cast(Any, K)})
+        rows = K if isinstance(K, Sequence) else []
+        widths = sorted({len(row) if isinstance(row, Sequence) else 0 for row in cast(Any, rows)})
         raise KingpostError(
             f"the rows of K must be lists of numbers of one length, as many as there are channels ({len(channels)}); their "
             f"lengths are {listed(map(str, widths))}"

@@ -18,9 +18,14 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError, closest, listed
 from kingpost.base.fields import fill
 from kingpost.fatigue.counting import Cycles
+from kingpost.fatigue.equivalent import LARGEST_SLOPE, SMALLEST_SLOPE
 from kingpost.fatigue.tables import as_table, read_table
 
 SHIPPED = Path(__file__).with_name("curves.toml")
+#: Standards have exponents of the thickness correction between 0.05 and 0.3.
+LARGEST_THICKNESS_EXPONENT = 2.0
+#: Thinner plates are not welded.
+SMALLEST_THICKNESS = 1e-4
 #: Said with every damage that a shipped curve gave.
 VERIFY = "shipped as an example; verify it against the licensed edition of the standard"
 
@@ -70,6 +75,18 @@ class SNCurve:
             number = getattr(self, key)
             if number is not None and not 0.0 < number < math.inf:
                 raise KingpostError(f"{what}: {key} = {number:g} must be a number above 0")
+        for key in ("m1", "m2"):
+            number = getattr(self, key)
+            if number is not None and not SMALLEST_SLOPE <= number <= LARGEST_SLOPE:
+                raise KingpostError(
+                    f"{what}: {key} = {number:g} is no inverse slope of an S-N curve; it lies between {SMALLEST_SLOPE:g} and "
+                    f"{LARGEST_SLOPE:g} (welded steel has 3 to 5)"
+                )
+        if self.k is not None and self.k > LARGEST_THICKNESS_EXPONENT:
+            raise KingpostError(
+                f"{what}: k = {self.k:g} is no exponent of a thickness correction; standards have 0.05 to 0.3, and more than "
+                f"{LARGEST_THICKNESS_EXPONENT:g} is not taken"
+            )
         for one, other, need in (("m2", "N_knee", "A second slope"), ("t_ref", "k", "A thickness correction")):
             if (getattr(self, one) is None) != (getattr(self, other) is None):
                 given, lacking = (other, one) if getattr(self, one) is None else (one, other)
@@ -87,7 +104,7 @@ class SNCurve:
                 f"{what}: log10_a1 = {self.log10_a1:g} would be an intercept a1 of 1e{self.log10_a1:.0f}; give the logarithm "
                 f"to base 10 for stress ranges in MPa (log10({self.log10_a1:g}) = {math.log10(self.log10_a1):.4g})"
             )
-        if self.t_ref is not None and self.t_ref > 1.0:
+        if self.t_ref is not None and not SMALLEST_THICKNESS <= self.t_ref <= 1.0:
             raise KingpostError(f"{what}: t_ref = {self.t_ref:g} m is no plate thickness; give it in m, e.g. 0.025")
 
     @property
@@ -95,7 +112,8 @@ class SNCurve:
         """The stress range at the knee in MPa, None for a curve of one slope."""
         if self.N_knee is None:
             return None
-        return float(10.0 ** ((self.log10_a1 - math.log10(self.N_knee)) / self.m1))
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.float64(10.0) ** ((self.log10_a1 - math.log10(self.N_knee)) / self.m1))
 
     @property
     def log10_a2(self) -> float | None:
@@ -110,10 +128,15 @@ class SNCurve:
         size = megapascals(np.asarray(stress_range, dtype=float))
         if (size < 0.0).any() or np.isnan(size).any():
             raise KingpostError(f"S-N curve '{self.name}': a stress range is 0 or more, got {np.min(size):g} MPa")
-        with np.errstate(divide="ignore", over="ignore"):  # an infinite number of cycles is the right answer
-            cycles = 10.0**self.log10_a1 / size**self.m1
-            if self.log10_a2 is not None and self.m2 is not None:
-                cycles = np.where(size > self.knee_range_MPa, cycles, 10.0**self.log10_a2 / size**self.m2)
+        # An infinite number of cycles is a right answer, and none at all, too. In logarithms, since intercepts and powers can
+        # be beyond the range of numbers where their quotient is not.
+        with np.errstate(divide="ignore", over="ignore", under="ignore"):
+            log_size = np.log10(size)
+            log_cycles = self.log10_a1 - self.m1 * log_size
+            if self.log10_a2 is not None and self.m2 is not None and self.N_knee is not None:
+                second = log_cycles > math.log10(self.N_knee)
+                log_cycles = np.where(second, self.log10_a2 - self.m2 * log_size, log_cycles)
+            cycles = 10.0**log_cycles
         if self.cut_off_range_MPa is not None:
             cycles = np.where(size < self.cut_off_range_MPa, np.inf, cycles)
         return np.asarray(cycles, dtype=float)
@@ -127,7 +150,8 @@ class SNCurve:
 
 def miner_damage(cycles: Cycles, curve: SNCurve, factor: float = 1.0) -> float:
     """Return Miner's sum of n_i / N(R_i) for stress ranges R_i in Pa that are first multiplied by ``factor``."""
-    return float(np.sum(cycles.count / curve.cycles_to_failure(factor * cycles.range)))
+    with np.errstate(divide="ignore", over="ignore"):  # a range that nothing bears once does infinite damage
+        return float(np.sum(cycles.count / curve.cycles_to_failure(factor * cycles.range)))
 
 
 @dataclass(frozen=True)

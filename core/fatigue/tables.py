@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kingpost.base.errors import FileError, KingpostError, MechanismError, closest, listed
+from kingpost.base.numbers import finite, shown
 from kingpost.base.toml import LineIndex, read_toml
 
 
@@ -63,6 +63,7 @@ def as_tables(value: Any, what: str) -> list[Mapping[str, Any]]:
 
 def as_number(value: Any, what: str) -> float:
     """Return a finite number, or refuse what stands in its place."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise KingpostError(f"{what} = {value!r} is not a finite number")
-    return float(value)
+    number = finite(value)
+    if number is None:
+        raise KingpostError(f"{what} = {shown(value)} is not a finite number")
+    return number

@@ -39,11 +39,12 @@ def read_mesh(path: str | Path, most: int = MOST_TRIANGLES) -> tuple[FloatArray,
         corners, triangles = reader(data)
     except (ValueError, IndexError, struct.error) as error:
         raise FileError(f"'{path}' is not a whole {path.suffix[1:].upper()} file: {error}") from None
-    if not len(triangles):
-        raise FileError(f"'{path}' holds no triangles")
-    if not np.isfinite(corners).all() or np.abs(corners).max() > 1e30:
+    if len(corners) and not np.abs(corners).max() <= 1e30:
         raise FileError(f"'{path}' has corners that are not finite numbers")
-    return coarser(*_merged(corners, triangles), most)
+    corners, triangles = _merged(corners, triangles)
+    if not len(triangles):
+        raise FileError(f"'{path}' holds no triangles with an area")
+    return coarser(corners, triangles, most)
 
 
 def coarser(corners: FloatArray, triangles: Triangles, most: int) -> tuple[FloatArray, Triangles]:

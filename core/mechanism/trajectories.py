@@ -421,7 +421,7 @@ def _evaluated(value: Scalar, scope: Mapping[str, Any]) -> Any:
     result = evaluate(value, scope)
     if isinstance(result, _SYMBOLIC):
         return result
-    if isinstance(result, complex) or not math.isfinite(result):
+    if not math.isfinite(result):
         numbers = {name: scope[name] for name in sorted(scope) if name in getattr(value, "names", ())}
         known = listed(f"{name} = {number!r}" for name, number in numbers.items())
         raise MechanismError(f"'{value}' is {result} with {known}; a trajectory needs finite numbers")

@@ -10,6 +10,7 @@ import numpy as np
 
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.formulas import Expression, Scalar, evaluate
+from kingpost.base.numbers import finite, shown
 from kingpost.mechanism.elements import Body, Joint
 from kingpost.mechanism.mechanism import Mechanism
 
@@ -37,9 +38,9 @@ def resolve_values(mechanism: Mechanism, settings: Mapping[str, float], further:
     for name, given in settings.items():
         if isinstance(given, bool) or not isinstance(given, int | float | np.floating | np.integer):
             raise MechanismError(f"'{name}' was set to {given!r}, which is not a number")
-        value = float(given)
-        if not math.isfinite(value):
-            raise MechanismError(f"'{name}' was set to {value}; it must be finite")
+        value = finite(given)
+        if value is None:
+            raise MechanismError(f"'{name}' was set to {shown(given)}; it must be finite")
         if name in parameters:
             parameters[name].check(value)
             values[name] = value

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kingpost.base.errors import FileError, MechanismError
+from kingpost.base.errors import FileError, MechanismError, PluginError
+from kingpost.base.numbers import finite_in, shown
+from kingpost.base.text_files import is_file, resolved
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.model import Model
 from kingpost.modelfiles.toml_model import read_model_file
@@ -115,12 +116,15 @@ def _open(name: str, plugins: PluginSet, seen: tuple[Path, ...]) -> OpenedModel:
     if name.endswith(".urdf"):
         return OpenedModel(read_urdf(name), plugins)
     if not name.endswith(".toml"):
-        if "/" in name or Path(name).is_file():
+        if "/" in name or is_file(Path(name)):
             raise FileError(f"'{name}' is not a model file; its name must end in .toml or .urdf")
         model = select(plugins.models, name)
-        return OpenedModel(model.build(), plugins, t_end=model.t_end, step=model.step)
+        mechanism = model.build()
+        if not isinstance(mechanism, Mechanism):
+            raise PluginError(f"model '{model.name}' built {shown(mechanism)}, expected a kingpost.Mechanism")
+        return OpenedModel(mechanism, plugins, t_end=model.t_end, step=model.step)
     path = Path(name)
-    if path.resolve() in seen:
+    if resolved(path) in seen:
         raise FileError(f"{path} takes its model from itself")
     file = read_model_file(path, plugins)
     plugins = plugins.with_files(file.plugins)
@@ -128,7 +132,7 @@ def _open(name: str, plugins: PluginSet, seen: tuple[Path, ...]) -> OpenedModel:
         return OpenedModel(file.mechanism, plugins, dict(file.settings), (file.run,))
     assert file.model is not None
     inner = str(path.parent / file.model) if file.model.endswith(".toml") else file.model
-    source = _open(inner, plugins, (*seen, path.resolve()))
+    source = _open(inner, plugins, (*seen, resolved(path)))
     return replace(source, settings={**source.settings, **file.settings}, run=(*source.run, file.run))
 
 
@@ -137,11 +141,8 @@ def parse_settings(words: Iterable[str]) -> dict[str, float]:
     settings = {}
     for word in words:
         name, equals, text = word.partition("=")
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not equals or not name or not math.isfinite(value):
+        value = finite_in(text)
+        if not equals or not name or value is None:
             raise MechanismError(f"setting '{word}': write NAME=VALUE with a finite number, e.g. mass1=2.5")
         settings[name.strip()] = value
     return settings

@@ -13,6 +13,7 @@ from typing import Any
 
 from kingpost.base.errors import FileError, MechanismError, PluginError, closest, listed
 from kingpost.base.fields import fill
+from kingpost.base.numbers import finite, shown
 from kingpost.base.toml import LineIndex, read_toml
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter, Port
@@ -101,7 +102,7 @@ def _interpret(path: Path, data: dict[str, Any], plugins: PluginSet | None) -> M
     files = tuple(path.parent / name for name in _texts(data, "plugins"))
     try:
         plugins = (plugins or PluginSet()).with_files(files, named_by=path)
-    except PluginError as error:
+    except (PluginError, FileError) as error:
         raise MechanismError(str(error), path=("plugins",)) from None
     try:
         run = fill(RunSettings, _table(data, "run"), "[run]")
@@ -109,8 +110,8 @@ def _interpret(path: Path, data: dict[str, Any], plugins: PluginSet | None) -> M
         raise error.within("run") from None
     settings = _table(data, "set")
     for name, value in settings.items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise MechanismError(f"set: {name} = {value!r} is not a number", path=("set", name))
+        if finite(value) is None:
+            raise MechanismError(f"set: {name} = {shown(value)} is not a finite number", path=("set", name))
     if "model" in data:
         for key in MECHANISM_KEYS:
             if key in data and key not in ("name", "description"):

@@ -17,7 +17,10 @@ from typing import Any
 import pluggy
 
 from kingpost.base.errors import PluginError, closest, listed
+from kingpost.base.raised import in_words, path_of
+from kingpost.base.text_files import is_file, resolved
 from kingpost.base.version import __version__
+from kingpost.registry.failures import FILE_MODULE, TRACE
 from kingpost.registry.hookspecs import KINDS_HOOK, NAME, PREFIX, hookspec
 from kingpost.registry.kinds import CORE_KINDS, DECLARING, HERE, PluginKind
 from kingpost.registry.registry import Broken, Origin, Registry
@@ -55,7 +58,7 @@ class PluginSet:
         announce: Callable[[Path, Path], None] | None = None,
     ) -> None:
         self.broken: list[Broken] = []
-        self.files: tuple[Path, ...] = tuple(dict.fromkeys(Path(file).resolve() for file in files))
+        self.files: tuple[Path, ...] = tuple(dict.fromkeys(resolved(Path(file)) for file in files))
         if self.files and switched_off():
             raise PluginError(f"plugin file '{self.files[0]}' is not loaded: plugins are switched off here")
         self.kinds: dict[str, PluginKind] = {}
@@ -105,7 +108,7 @@ class PluginSet:
 
     def with_files(self, files: Iterable[str | Path], named_by: Path | None = None) -> PluginSet:
         """Return a set that also holds the plugins in ``files``, which a model or system file may have named."""
-        wanted = tuple(dict.fromkeys([*self.files, *(Path(file).resolve() for file in files)]))
+        wanted = tuple(dict.fromkeys([*self.files, *(resolved(Path(file)) for file in files)]))
         if wanted == self.files:
             return self
         if self._announce is not None and named_by is not None and not switched_off():
@@ -147,15 +150,15 @@ class PluginSet:
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # a stranger's module may raise anything, SystemExit included
-                self.broken.append(Broken(source, f"import failed: {type(error).__name__}: {error}"))
+                self.broken.append(Broken(source, f"import failed{_last_line(error)}: {in_words(error)}"))
                 continue
             self._add(plugin, source)
 
     def _load_file(self, path: Path) -> None:
         source = Origin("file", str(path), path.stem, "local")
-        if not path.is_file():
+        if not is_file(path):
             raise PluginError(f"plugin file '{path}' does not exist")
-        module_name = f"kingpost_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+        module_name = f"{FILE_MODULE}{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
         spec = importlib.util.spec_from_file_location(module_name, path)
         if spec is None or spec.loader is None:
             raise PluginError(f"plugin file '{path}' is not a Python file; its name must end in .py")
@@ -168,7 +171,7 @@ class PluginSet:
         except BaseException as error:
             del sys.modules[module_name]
             line = _line_in(error, path)
-            raise PluginError(f"plugin file {path}{line}: {type(error).__name__}: {error}") from error
+            raise PluginError(f"plugin file {path}{line}: {in_words(error)}") from error
         self._add(module, source)
         if not any(True for name in vars(module) if name.startswith(PREFIX)):
             raise PluginError(
@@ -186,7 +189,7 @@ class PluginSet:
             if callable(declare):
                 self._declare(declare(), source)
         except Exception as error:
-            self.broken.append(Broken(source, f"{KINDS_HOOK}() failed: {type(error).__name__}: {error}"))
+            self.broken.append(Broken(source, f"{KINDS_HOOK}() failed{_last_line(error)}: {in_words(error)}"))
             return
         fault = self._hook_fault(plugin)
         if fault:
@@ -238,10 +241,10 @@ class PluginSet:
             try:
                 result = implementation.function()
             except Exception as error:
-                self.broken.append(Broken(source, f"{kind.hook}() failed: {type(error).__name__}: {error}"))
+                self.broken.append(Broken(source, f"{kind.hook}() failed{_last_line(error)}: {in_words(error)}"))
                 continue
             classes = list(result) if isinstance(result, Sequence) else [result]
-            if os.environ.get("KINGPOST_TRACE_PLUGINS") == "1":
+            if os.environ.get(TRACE) == "1":
                 names = ", ".join(getattr(cls, "__name__", repr(cls)) for cls in classes)
                 print(f"[kingpost] {kind.hook}: {source} -> {names}", file=sys.stderr)
             for cls in classes:
@@ -285,9 +288,13 @@ def _line_in(error: BaseException, path: Path) -> str:
     """Return ``", line n"`` for the last line of ``path`` that the traceback passes through."""
     if isinstance(error, SyntaxError):
         return f", line {error.lineno}"
-    traceback, line = error.__traceback__, ""
-    while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename == str(path):
-            line = f", line {traceback.tb_lineno}"
-        traceback = traceback.tb_next
-    return line
+    lines = [place.line for place, _ in path_of(error) if place.file == str(path)]
+    return f", line {lines[-1]}" if lines else ""
+
+
+def _last_line(error: BaseException) -> str:
+    """Return `` in FILE, line n``: where a stranger's module, or what it imports, raised."""
+    path = path_of(error)
+    if isinstance(error, SyntaxError) or len(path) < 2:  # its message names the line; or nothing but our own call
+        return ""
+    return f" in {path[-1][0].file}, line {path[-1][0].line}"

@@ -55,6 +55,6 @@ def parse_value(text: str) -> Any:
         return text == "true"
     try:
         value = ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # all that Python's manual says it may raise
         return text
     return value if isinstance(value, int | float) and not isinstance(value, bool) else text

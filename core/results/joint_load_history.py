@@ -76,6 +76,9 @@ def joint_load_history(
         advice = f"Joints with loads: {listed(known)}." if known else f"It holds no joint loads at all; {HOW_TO_GET_LOADS}."
         raise KingpostError(f"this history has no load of joint '{joint}'{closest(joint, known)} {advice}")
     stored = known[joint]
+    unknown = [key for key in ("frame", "side", "at", "parts") if stored.get(key) is None]
+    if unknown:
+        raise KingpostError(f"the record of this history says nothing of {listed(unknown)} of the load of joint '{joint}'")
     wanted_frame: Frame = stored["frame"] if frame is None else frame
     wanted_side: Side = stored["side"] if side is None else side
     wanted_at = (stored["at"] if frame is None and side is None else (0.0, 0.0, 0.0)) if at is None else at

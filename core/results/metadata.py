@@ -16,11 +16,20 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError
+from kingpost.base.record_form import fault_of, fault_of_record
+from kingpost.base.text_files import parse_json
 from kingpost.results.history import History
 
 FORMAT = "kingpost history"
 #: Raised when a file of today could no longer be understood by yesterday's reader.
 VERSION = 1
+#: The form of the JSON text, beyond format and version.
+DESCRIPTION = {
+    "samples": int,
+    "channels": [{"name": str, "unit": str, "frame?": str, "side?": str, "at?": [float], "stored_as?": str}],
+    "provenance?": {},
+    "run_id?": str,
+}
 #: What the entry with the JSON text is called in formats whose entries have names.
 ENTRY = "kingpost"
 
@@ -73,7 +82,7 @@ def to_text(history: History, stored_as: Sequence[str] | None = None, *, provena
 
 def from_text(text: str) -> Metadata:
     """Return what :func:`to_text` wrote; raise :class:`ValueError` for anything else."""
-    record = json.loads(text)
+    record = parse_json(text, finite=True)
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise ValueError(f"its description does not begin with the format '{FORMAT}'")
     if record.get("version") != VERSION:
@@ -81,24 +90,22 @@ def from_text(text: str) -> Metadata:
             f"it has version {record.get('version')!r} of the format, and this Kingpost reads version {VERSION}; use the "
             "Kingpost that wrote it, or a newer one"
         )
-    try:
-        entries = record["channels"]
-        channels = tuple(
-            Channel(
-                entry["name"],
-                entry["unit"],
-                entry.get("frame", ""),
-                entry.get("side", ""),
-                tuple(map(float, entry.get("at", ()))),
-            )
-            for entry in entries
+    fault = fault_of(record, DESCRIPTION) or fault_of_record(record.get("provenance") or {})
+    if fault:
+        raise ValueError(f"its description is not as it should be: {fault}")
+    entries = record["channels"]
+    channels = tuple(
+        Channel(
+            entry["name"],
+            entry["unit"],
+            entry.get("frame") or "",
+            entry.get("side") or "",
+            tuple(map(float, entry.get("at") or ())),
         )
-        stored_as = tuple(entry.get("stored_as", entry["name"]) for entry in entries)
-        return Metadata(
-            int(record["samples"]), channels, stored_as, record.get("provenance", {}), str(record.get("run_id", ""))
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"its description is not complete: {type(error).__name__}: {error}") from None
+        for entry in entries
+    )
+    stored_as = tuple(entry.get("stored_as") or entry["name"] for entry in entries)
+    return Metadata(record["samples"], channels, stored_as, record.get("provenance") or {}, record.get("run_id") or "")
 
 
 def plain_json(data: Mapping[str, Any], what: str, indent: int | None = None) -> str:

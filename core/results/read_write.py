@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import FileError, KingpostError, closest, listed
 from kingpost.base.files import json_file, write_together
+from kingpost.base.record_form import fault_of_record
+from kingpost.base.text_files import is_dir, is_file, parse_json, possible
 from kingpost.base.transactions import Fill, current, settle
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import make
@@ -39,6 +43,10 @@ def read_history(path: str | Path, plugins: PluginSet | None = None) -> History:
     """
     path = Path(path)
     plugins = plugins or PluginSet()
+    if not is_file(path) and not is_dir(path) and not is_dir(path.parent):
+        raise FileError(f"there is no file or folder '{path}'")
+    if not possible(path.name):
+        raise FileError(f"there is no file or folder '{path}': no file can have such a name")
     for _ in range(AGAIN):
         with contextlib.suppress(OSError):
             settle(path if path.is_dir() else path.parent)
@@ -92,7 +100,7 @@ def write_history(history: History, path: str | Path, plugins: PluginSet | None 
 def _read(cls: type[Writer], path: Path) -> History:
     cls.check_installed()
     try:
-        return cls().read(current(path))
+        history = cls().read(current(path))
     except KingpostError:
         raise
     except FileNotFoundError as error:  # it was there
@@ -102,6 +110,22 @@ def _read(cls: type[Writer], path: Path) -> History:
     except Exception as error:  # whatever a library says about a damaged file
         reason = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
         raise FileError(f"'{path}' is damaged, or is no {cls.name} file with a history: {reason}") from error
+    _check_times(path, history.time)
+    return history
+
+
+def _check_times(path: Path, times: FloatArray) -> None:
+    """Refuse times that no history has: whatever is asked of it would be answered with nonsense."""
+    lost = np.flatnonzero(~np.isfinite(times))
+    if lost.size:
+        raise FileError(f"'{path}': the time of sample {lost[0]} is {times[lost[0]]}; every sample needs a time")
+    back = np.flatnonzero(np.diff(times) <= 0.0)
+    if back.size:
+        i = int(back[0])
+        raise FileError(
+            f"'{path}': times must rise, but sample {i + 1} is at {times[i + 1]} s after {times[i]} s ({back.size} such "
+            "places); sort the samples and drop repeated times"
+        )
 
 
 def _read_recorded(record_path: Path, plugins: PluginSet) -> History:
@@ -153,19 +177,23 @@ def _sidecars(path: Path) -> list[Path]:
 
 def _load_record(path: Path) -> dict[str, Any]:
     try:
-        record = json.loads(current(path).read_text(encoding="utf-8"))
+        record = parse_json(current(path).read_text(encoding="utf-8"), finite=True)
     except FileNotFoundError as error:
         raise ExchangedError(f"'{path}', the record of a run, cannot be read: {error}") from None
     except (OSError, ValueError) as error:
         raise FileError(f"'{path}', the record of a run, cannot be read: {error}") from None
     if not isinstance(record, dict):
         raise FileError(f"'{path}' is not the record of a run: it holds {type(record).__name__}, expected an object")
+    fault = fault_of_record(record)
+    if fault:
+        raise FileError(f"'{path}', the record of a run, is damaged: {fault}")
     return record
 
 
 def _files(record: dict[str, Any]) -> list[str]:
     files = record.get("files")
-    return [name for name in files if isinstance(name, str)] if isinstance(files, list) else []
+    names = [name for name in files if isinstance(name, str)] if isinstance(files, list) else []
+    return [name for name in names if possible(name) and "/" not in name]  # beside the record, nowhere else
 
 
 def _with_record(history: History, path: Path, record: dict[str, Any], record_path: Path) -> History:

@@ -10,7 +10,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
 from kingpost.equations.newton import ImplicitStepMap, repeat_newton
 from kingpost.simulation.problem import Problem
-from kingpost.symbols.externals import python_error
+from kingpost.symbols.externals import force_failure, python_error
 
 
 class Failures:
@@ -19,14 +19,10 @@ class Failures:
     def __init__(self, problem: Problem, h: float) -> None:
         self.problem, self.equations, self.integrator, self.h = problem, problem.equations, problem.integrator, h
 
-    def explain(self, error: SolverError) -> str:
-        """Return the message, or, if a force written in Python raised, what it raised; pass an interrupt on."""
+    def explained(self, error: SolverError) -> SolverError:
+        """Return the error, or, if a force written in Python raised, what it raised and where; pass an interrupt on."""
         raised = self.python_error()
-        if raised is None:
-            return str(error)
-        if isinstance(raised[1], KeyboardInterrupt):
-            raise raised[1]
-        return f"force '{raised[0]}' raised {type(raised[1]).__name__}: {raised[1]}"
+        return error if raised is None else force_failure(*raised)
 
     def python_error(self) -> tuple[str, BaseException] | None:
         """Return which force's Python function raised, and what, and forget it."""

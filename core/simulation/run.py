@@ -18,6 +18,7 @@ from kingpost.equations.integrator import InitialValueProblem, Integrator, Solve
 from kingpost.equations.newton import ImplicitStepMap, iteration_statistics
 from kingpost.kernel.kernel import Evaluator, Kernel, Status
 from kingpost.mechanism.mechanism import Mechanism
+from kingpost.registry.failures import plugin_failure
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
 from kingpost.simulation.failures import Failures
@@ -85,7 +86,7 @@ class Simulation:
         try:
             y[:1] = self.kernel.sample(*first, self.p)
         except SolverError as error:
-            raise SolverError(self._failures.explain(error)) from None
+            raise self._failures.explained(error) from None
         self._failures.check_outputs(self.grid.t_start, y[0])
         finished = 0
 
@@ -113,7 +114,7 @@ class Simulation:
                 else:
                     self._solve(y[1:], advanced, statistics)
             except SolverError as error:
-                raise SolverError(self._failures.explain(error)) from None
+                raise self._failures.explained(error) from None
         except KeyboardInterrupt:
             reached = self.grid.times[finished]
             raise Interrupted(f"interrupted at t = {reached:g} s", history=so_far("interrupted")) from None
@@ -121,7 +122,7 @@ class Simulation:
             explanation = str(error)
             history = so_far("failed")
             message = " ".join([explanation, *(f"Note: {note}." for note in history.provenance["warnings"])])
-            raise SolverError(message, history=history) from None
+            raise type(error)(message, history=history) from None
         return so_far("complete")
 
     def _room(self) -> FloatArray:
@@ -248,6 +249,8 @@ class Simulation:
             for t, x in lost:
                 self._failures.refuse_dead_centre(t, [x])
             raise
+        except Exception as error:
+            raise plugin_failure(error) or error from error
 
     def _projection(self) -> Callable[[float, FloatArray], FloatArray] | None:
         """Return the function (t, x) -> x without errors of the constraints, if the equations have one."""

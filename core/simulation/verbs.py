@@ -6,7 +6,6 @@ from which what is left out keeps the machine's own start value.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError, closest, listed
+from kingpost.base.numbers import finite, shown
 from kingpost.equations.consistency import OPEN, consistent_start
 from kingpost.equations.equations import Equations
 from kingpost.loads.sharing import closure_loads
@@ -219,8 +219,8 @@ def checked_state(state: Mapping[str, Any]) -> Mapping[str, Any]:
     for key in state:
         if key not in STATE_KEYS:
             raise KingpostError(f"a state has no '{key}'{closest(key, STATE_KEYS)} It takes: {listed(STATE_KEYS)}.")
-    if not _is_number(state.get("t", 0.0)):
-        raise KingpostError(f"t = {state['t']!r} is not a finite number")
+    if finite(state.get("t", 0.0)) is None:
+        raise KingpostError(f"t = {shown(state['t'])} is not a finite number")
     if not isinstance(state.get("parameters", {}), Mapping):
         raise KingpostError('parameters must be an object, e.g. {"mass1": 2.0}')
     return state
@@ -235,11 +235,6 @@ def _vector(state: Mapping[str, Any], key: str, start: FloatArray, names: list[s
         size = len(given) if several else given
         raise KingpostError(f"{key} must be a list of {len(start)} numbers ({listed(names)}), got {size!r}")
     for i, value in enumerate(given):
-        if not _is_number(value):
-            raise KingpostError(f"{key}[{i}] = {value!r} is not a finite number")
+        if finite(value) is None:
+            raise KingpostError(f"{key}[{i}] = {shown(value)} is not a finite number")
     return np.array(given, dtype=float)
-
-
-def _is_number(value: Any) -> bool:
-    number = isinstance(value, int | float | np.floating | np.integer) and not isinstance(value, bool)
-    return number and math.isfinite(value)

@@ -7,7 +7,6 @@ the run says.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +15,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from kingpost.base.errors import PluginError, SolverError
+from kingpost.base.errors import PluginError, PluginRaisedError
+from kingpost.base.raised import in_words, path_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,13 +155,16 @@ def _refuse_raised(externals: Sequence[External]) -> None:
     raised = python_error(externals)
     if raised is None:
         return
-    owner, error = raised
+    raise force_failure(*raised) from None
+
+
+def force_failure(owner: str, error: BaseException) -> PluginRaisedError:
+    """Return what is to be said of a force whose Python function raised; pass an interrupt on."""
     if isinstance(error, KeyboardInterrupt):
         raise error
     # The first line is our call of the function.
-    lines = traceback.extract_tb(error.__traceback__)[1:]
-    where = f"\n  in {lines[-1].filename}, line {lines[-1].lineno}, in {lines[-1].name}" if lines else ""
-    raise SolverError(f"force '{owner}' raised {type(error).__name__}: {error}{where}") from None
+    where = "".join(f"\n  in {place}" for place, _ in path_of(error)[1:][-1:])
+    return PluginRaisedError(f"force '{owner}' raised {in_words(error)}{where}")
 
 
 def _identifier(name: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from kingpost.base.errors import KingpostError
+from kingpost.base.errors import InternalError
 from kingpost.fmu.checks.check import Check, Verdict
 from kingpost.fmu.process.endings import describe_ending
 from kingpost.fmu.process.program import last_printed, start_program
@@ -102,7 +102,7 @@ class Nursery:
         if not line:
             self._errors.seek(0)
             told = self._errors.read().decode("utf-8", errors="replace").strip().splitlines()[-10:]
-            raise KingpostError("\n".join(["the process that runs the checks ended itself; it said:", *told]))
+            raise InternalError("\n".join(["the process that runs the checks ended itself; it said:", *told]))
         answer: dict[str, Any] = json.loads(line)
         return answer
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kingpost.base.errors import KingpostError
+from kingpost.base.errors import InternalError
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json
 from kingpost.fmu.commands.options import add_kind_argument, chosen_kind
@@ -73,7 +73,7 @@ class FmuCheck(Command):
             print(_sum(report))
         if report.faults:
             names = ", ".join(result.name for result in report.faults)
-            raise KingpostError(f"checks failed themselves: {names}; please report this")
+            raise InternalError(f"checks failed themselves: {names}; please report this")
         return FINDINGS if report.errors or (arguments.strict and report.findings) else 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kingpost.base.errors import KingpostError, listed
+from kingpost.base.errors import FileError, listed
 from kingpost.base.files import write_whole
 from kingpost.fmu.cosim.plan import Plan
 from kingpost.fmu.cosim.wiring.graph import layers
@@ -56,7 +56,7 @@ def draw_system(plan: Plan) -> Figure:
 def save_picture(figure: Figure, path: Path) -> None:
     """Write a picture in the format that its suffix names."""
     if path.suffix.lower() not in FORMATS:
-        raise KingpostError(f"'{path}': the name of a picture must end in {listed(FORMATS)}")
+        raise FileError(f"'{path}': the name of a picture must end in {listed(FORMATS)}")
     write_whole(path, lambda beside: save(figure, beside))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.base.errors import Interrupted, KingpostError, SolverError
+from kingpost.base.errors import Interrupted, KingpostError, PluginRaisedError, SolverError
 from kingpost.fmu.cosim.components.described import PartnerEnded, PartnerError, Running
 from kingpost.fmu.cosim.description.system import CosimError, System
 from kingpost.fmu.cosim.layout import Layout
@@ -19,6 +19,7 @@ from kingpost.fmu.cosim.record import make_history
 from kingpost.fmu.cosim.slower import start_component
 from kingpost.fmu.cosim.watch import Watch
 from kingpost.fmu.process.limits import checked_limit
+from kingpost.registry.failures import plugin_failure
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
 
@@ -116,6 +117,11 @@ class _Run:
             exploding = self.watch.suspicion() if isinstance(error, PartnerError) and self.watch is not None else ""
             what = f"{str(error).rstrip('.')}.{exploding}" if exploding else str(error)
             raise SolverError(f"system '{system.name}': {who}{what}", history=so_far("failed")) from None
+        except Exception as error:
+            failure = plugin_failure(error)
+            if failure is None:
+                raise
+            raise PluginRaisedError(f"system '{system.name}': {failure}", history=so_far("failed")) from error
         history = so_far("complete")
         if history is None:
             raise SolverError(f"system '{system.name}': {self.warnings[-1]}")

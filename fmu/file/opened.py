@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import hashlib
-import json
+import lzma
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,6 +15,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal, TypeAlias
 
 from kingpost.base.errors import FileError, KingpostError, MechanismError, listed
+from kingpost.base.record_form import FORM, Each, fault_of
+from kingpost.base.text_files import is_dir, is_file, parse_json
 from kingpost.fmu.file.archive_limits import check_limits
 from kingpost.fmu.file.head import Head, read_head
 
@@ -22,6 +24,32 @@ FmiKind: TypeAlias = Literal["co-simulation", "model-exchange"]
 DESCRIPTION = "modelDescription.xml"
 #: What Kingpost's own FMUs say about the machine inside: loads, geometry and channels, as in the provenance of a run.
 ANNOTATION = "resources/kingpost.json"
+#: What reading a member of a damaged archive can end in: besides errors of the container, those of its ways to pack (deflate,
+#: bzip2, LZMA), and of names and sizes that cannot be.
+DAMAGED: tuple[type[Exception], ...] = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    OSError,
+    EOFError,
+    RuntimeError,
+    ValueError,
+    OverflowError,
+    MemoryError,
+)
+_PLACE = {"position?": [object], "rotation?": [object]}
+#: What of the annotation is read again: as in the record of a run, and of the definition of the machine what ports are made of.
+ANNOTATION_FORM = {
+    **FORM,
+    "channels?": Each({"unit?": str, "frame?": str, "side?": str, "at?": [float]}),
+    "model?": {
+        "definition?": {
+            "joints?": [{"name": str, "since?": object, "pose?": [object], "twist?": [object], "twist_rate?": [object]}],
+            "ports?": [{"name": str, "joint?": str, "body?": str, **_PLACE}],
+            "forces?": [{"kind": str, "wrench?": [object], "inertia?": [object], **_PLACE}],
+        }
+    },
+}
 #: The element of the model description for each interface.
 ELEMENTS: dict[FmiKind, str] = {"co-simulation": "CoSimulation", "model-exchange": "ModelExchange"}
 
@@ -117,7 +145,7 @@ class Fmu:
             with zipfile.ZipFile(self.path) as archive:
                 check_limits(archive, self.path)
                 archive.extractall(folder, [name for name in self.members if not path_fault(name)])
-        except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, NotImplementedError) as error:
+        except DAMAGED as error:
             raise FileError(f"'{self.path}' cannot be unpacked: {error}") from None
         return folder
 
@@ -183,8 +211,8 @@ def path_fault(name: str) -> str:
 
 
 def _read(path: Path) -> tuple[tuple[str, ...], bytes, bytes | None]:
-    if not path.is_file():
-        what = "is a folder, not a file" if path.is_dir() else "does not exist"
+    if not is_file(path):
+        what = "is a folder, not a file" if is_dir(path) else "does not exist"
         raise FileError(f"'{path}' {what}; give the path of an .fmu file")
     try:
         with zipfile.ZipFile(path) as archive:
@@ -196,7 +224,7 @@ def _read(path: Path) -> tuple[tuple[str, ...], bytes, bytes | None]:
             return members, archive.read(DESCRIPTION), annotation
     except zipfile.BadZipFile as error:
         raise FileError(f"'{path}' is not an FMU, which would be a ZIP archive: {error}") from None
-    except (OSError, RuntimeError, NotImplementedError, EOFError) as error:  # encrypted, or packed in an unknown way
+    except DAMAGED as error:
         raise FileError(f"'{path}' cannot be read: {error}") from None
 
 
@@ -257,14 +285,16 @@ def without_collection() -> Iterator[None]:
 
 def _annotation(content: bytes) -> Mapping[str, Any]:
     """Return the record, or raise :class:`ValueError` if it does not have the form of one."""
-    record = json.loads(content.decode("utf-8"))
+    record = parse_json(content.decode("utf-8"), finite=True)
     if not isinstance(record, dict):
         raise ValueError(f"it holds {type(record).__name__}, expected an object")
     if isinstance(record.get("channels"), list):  # as in the provenance of a run
         record["channels"] = {
-            entry["name"]: entry for entry in record["channels"] if isinstance(entry, dict) and "name" in entry
+            entry["name"]: entry
+            for entry in record["channels"]
+            if isinstance(entry, dict) and isinstance(entry.get("name"), str)
         }
-    for key in ("loads", "geometry", "channels"):
-        if not isinstance(record.get(key, {}), dict):
-            raise ValueError(f"its '{key}' is {type(record[key]).__name__}, expected an object")
+    fault = fault_of(record, ANNOTATION_FORM)
+    if fault:
+        raise ValueError(fault)
     return record

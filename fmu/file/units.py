@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kingpost.base.numbers import finite_in
 from kingpost.base.units import BASE, Unit, parse_unit
-from kingpost.fmu.file.opened import Fmu, number_in
+from kingpost.fmu.file.opened import Fmu
+
+#: No quantity has a higher power of a base unit.
+LARGEST_POWER = 100
 
 
 def declared_units(fmu: Fmu) -> dict[str, Unit]:
@@ -20,10 +24,12 @@ def declared_units(fmu: Fmu) -> dict[str, Unit]:
 
 def defined_unit(name: str, base: Mapping[str, str | float | None]) -> Unit:
     """Return a unit from the attributes of its BaseUnit; one that is not made of numbers is a name and no more."""
-    numbers = {key: number_in(None if value is None else str(value)) for key, value in base.items() if value is not None}
+    numbers = {key: finite_in(str(value)) for key, value in base.items() if value is not None}
     if any(value is None for value in numbers.values()):
         return Unit(name, known=False)
     powers = {key: int(numbers.get(key) or 0) for key in BASE}
+    if any(abs(power) > LARGEST_POWER for power in powers.values()):
+        return Unit(name, known=False)
     factor = numbers.get("factor")
     if factor == 0:
         return Unit(name, known=False)

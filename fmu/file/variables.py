@@ -78,7 +78,7 @@ class Variable:
         """Return ``value`` (a number, a text, or several for an array) as the values that the FMU takes."""
         words: Sequence[Any]
         if self.declared.type in ("String", "Binary"):
-            words = [value] if isinstance(value, str | bytes) else list(value)
+            words = [value] if isinstance(value, str | bytes) or not isinstance(value, Iterable) else list(value)
         elif isinstance(value, str):
             words = value.split()
         else:

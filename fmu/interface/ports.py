@@ -34,7 +34,7 @@ def port_members(
             members = {member: f"{name}.{member}" for member in (*COMPONENTS, "power")}
             members |= {f"free.{member}": f"{name}.free.{member}" for member in COMPONENTS}
             members |= {member: f"{name}.{member}" for member in _INERTIA}
-            members |= _driven(definition, port["joint"])
+            members |= _driven(definition, port.get("joint", ""))
         called = {member: names.get(variable, variable) for member, variable in members.items()}
         shown = {member: variable for member, variable in called.items() if variable in variables}
         if shown:
@@ -42,10 +42,17 @@ def port_members(
     return found
 
 
+def _joint(definition: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return a joint of a definition; an empty one if there is none, for definitions come from files of others."""
+    return next((item for item in definition.get("joints", []) if item["name"] == name), {})
+
+
 def _driven(definition: Mapping[str, Any], joint: str) -> dict[str, str]:
     """Return the inputs that give the motion of a joint."""
-    entry = next(item for item in definition.get("joints", []) if item["name"] == joint)
-    pose = entry["pose"]
+    entry = _joint(definition, joint)
+    pose = entry.get("pose") or ()
+    if len(pose) not in _POSES:
+        return {}
     members = dict(zip(_POSES[len(pose)], map(str, pose), strict=True))
     members |= dict(zip(TWIST, map(str, entry.get("twist", [])), strict=False))
     members |= dict(zip((f"{name}_rate" for name in TWIST), map(str, entry.get("twist_rate", [])), strict=False))
@@ -61,7 +68,7 @@ def _carried(definition: Mapping[str, Any], port: Mapping[str, Any]) -> dict[str
         if force["kind"] == "carried-load" and at == place:
             inertia = list(force.get("inertia", ()))
             names = [f"free.{member}" for member in COMPONENTS] if inertia else list(COMPONENTS)
-            members |= dict(zip(names, map(str, force["wrench"]), strict=True))
+            members |= dict(zip(names, map(str, force.get("wrench", ())), strict=False))
             members |= dict(zip(_INERTIA, map(str, inertia), strict=False))
     return members
 
@@ -71,7 +78,7 @@ def continuing_inputs(definition: Mapping[str, Any]) -> frozenset[str]:
     found: set[str] = set()
     for joint in definition.get("joints", []):  # a signal block has none
         if joint.get("since") is not None:
-            found |= {str(joint["since"]), *map(str, (*joint["pose"], *joint["twist"]))}
+            found |= {str(joint["since"]), *map(str, (*(joint.get("pose") or ()), *(joint.get("twist") or ())))}
     return frozenset(found)
 
 
@@ -84,8 +91,7 @@ def unfelt_inputs(definition: Mapping[str, Any]) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for port in definition.get("ports", []):
         if port.get("joint"):
-            joint = next(item for item in definition.get("joints", []) if item["name"] == port["joint"])
-            rates = frozenset(map(str, joint.get("twist_rate", ())))
+            rates = frozenset(map(str, _joint(definition, port["joint"]).get("twist_rate") or ()))
             names = [*(f"free.{member}" for member in COMPONENTS), *_INERTIA]
             found |= {f"{port['name']}.{member}": rates for member in names}
     return found

@@ -55,6 +55,8 @@ def experiment(
             count = (end - begin) / step
             if abs(count - round(count)) > WHOLE_RATIO * count:
                 step = (end - begin) / math.ceil(count)
+    if not step > 0:
+        raise SolverError(f"the run goes from {begin} s to {end} s, which is too short to be divided into steps")
     return Experiment(begin, end, step)
 
 

@@ -59,6 +59,8 @@ def input_table(
     for name in chosen:
         if inputs[name][0].name in settings:
             raise FmuError(f"input '{name}' is set to a constant and given over time in {where}; do one of the two")
+    if isinstance(source, History) and not len(source):
+        raise FmuError(f"{where}: there are no samples in it; give at least one")
     columns = {name: _column(source, name, inputs[name][0], times, where) for name in chosen}
     if isinstance(source, History) and len(source) and (source.time[0] > times[0] or source.time[-1] < times[-1]):
         notes = (

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.base.errors import Interrupted, KingpostError, SolverError, closest, listed
+from kingpost.base.errors import InternalError, Interrupted, SolverError, closest, listed
 from kingpost.base.scratch import Scratch
 from kingpost.fmu.file.opened import FmiKind, Fmu, FmuError, open_fmu
 from kingpost.fmu.file.variables import Variable, recorded, start_settings, variables_of
@@ -341,7 +341,7 @@ def _understood(rows: FloatArray, code: int, place: Path) -> Ended:
             warnings.append(f"after the run {crash}")
         return Ended(rows, left["outcome"], left["message"], left["statistics"], tuple(warnings))
     if left.get("fault"):
-        raise KingpostError(f"the process that runs the FMU failed itself: {left['fault']}")
+        raise InternalError(f"the process that runs the FMU failed itself: {left['fault']}")
     said = [json.loads(line) for line in (place / "messages").read_text(encoding="utf-8").splitlines()[-PRINTED:]]
     told = "; ".join(str(Message(**entry)) for entry in said)
     printed = last_printed(place / "printed")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from kingpost.base.errors import MechanismError, PluginError, closest, listed
+from kingpost.base.errors import FileError, MechanismError, PluginError, closest, listed
 from kingpost.base.fields import Table, fill
 from kingpost.base.toml import LineIndex, read_toml
 from kingpost.fmu.cosim.description.system import Component, Connection, CosimError, PowerBond, System
@@ -84,7 +84,7 @@ def _plugins(data: Mapping[str, Any], path: Path, plugins: PluginSet) -> PluginS
         raise CosimError(f"'plugins' must be a list of texts, got {names!r}", path=("plugins",))
     try:
         return plugins.with_files([path.parent / name for name in names], named_by=path)
-    except PluginError as error:
+    except (PluginError, FileError) as error:
         raise CosimError(str(error), path=("plugins",)) from None
 
 

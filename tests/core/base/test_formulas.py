@@ -83,3 +83,26 @@ def test_division_by_zero_names_the_numbers():
 def test_only_finite_numbers_and_formulas_are_scalars(value):
     with pytest.raises(MechanismError, match="expected a"):
         as_scalar(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "scope", "message"),
+    [
+        ("a**400", {"a": 10.0}, "is too large for a number with a = 10.0"),
+        ("a**0.5", {"a": -1.0}, "has no real value with a = -1.0"),
+    ],
+)
+def test_what_has_no_value_names_the_numbers(text, scope, message):
+    with pytest.raises(MechanismError, match=message):
+        evaluate(Expression(text), scope)
+
+
+@pytest.mark.parametrize("term", ["a + ", "-", "a ** ", "sin("])
+def test_formulas_may_be_long_but_not_without_end(term):
+    def formula(count):
+        return term * count + "a" + ")" * (count if "(" in term else 0)
+
+    # 180 nested parentheses are within what Python's own parser takes (200).
+    assert evaluate(formula(180), {"a": 1.0}) is not None
+    with pytest.raises(MechanismError, match="nested too deep|is not a formula"):
+        Expression(formula(260))

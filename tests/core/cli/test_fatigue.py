@@ -157,7 +157,7 @@ def test_warnings_go_to_standard_error_and_into_the_record(fatigue, tmp_path):
         (("run.csv", "--hotspots", "spots.toml", "--joint", "slew"), 2, "--hotspots says which loads are used"),
         (("run.csv", "--curves", "x.toml"), 2, "--curves is of use with --hotspots only"),
         (("run.csv", "--slopes", "three"), 2, "'three' is not a list of numbers, such as 3,4,5"),
-        (("run.csv", "--slopes", "-3"), 2, "inverse slope m = -3.0 is not above 0"),
+        (("run.csv", "--slopes", "-3"), 2, "inverse slope m = -3.0 is not between 0.1 and 1000"),
         (("run.csv", "--f-ref", "0"), 2, "reference frequency is 0 Hz"),
         (("run.csv", "--threshold", "some"), 2, "'some' is no threshold; write a number, such as 500, or 1% of the largest"),
         (("run.csv", "--threshold", "100%"), 2, "a threshold of 1 of the largest range would leave nothing"),

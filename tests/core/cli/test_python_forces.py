@@ -1,10 +1,11 @@
 """Forces written in plain Python, on the command line."""
 
+import re
 import textwrap
 
 import pytest
 
-from kingpost import SolverError
+from kingpost import PluginRaisedError, SolverError
 from kingpost.cli.run import DIVERGES
 
 PLUGIN = """\
@@ -75,8 +76,8 @@ def test_the_command_says_that_a_force_is_plain_python(blown, kingpost_cli):
 
 def test_the_command_names_the_force_that_raised_and_keeps_what_was_computed(blown, kingpost_cli, tmp_path):
     failed = kingpost_cli("run", blown, "--t-end", "1", "--out", "o")
-    assert failed.status == SolverError.exit_code
-    assert "kingpost: force 'evening-gust' raised ValueError: no data" in failed.err
+    assert failed.status == PluginRaisedError.exit_code
+    assert re.search(r"kingpost: force 'evening-gust' raised ValueError: no data\n  in .*\.py, line \d+, in \w+", failed.err)
     assert failed.out == ""
     assert "The 31 samples up to t = 0.3 s are in o/failed-history.csv, o/failed-run.json" in failed.err
     assert len((tmp_path / "o" / "failed-history.csv").read_text().splitlines()) == 33

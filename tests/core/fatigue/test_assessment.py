@@ -1,6 +1,7 @@
 """Whole assessments of loads, and several runs together."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from kingpost.fatigue import (
     combined_record,
     count_cycles,
     hot_spot_record,
+    life_years,
     load_record,
     read_states,
 )
@@ -105,7 +107,7 @@ def test_a_history_without_loads_says_how_to_get_them():
     ("options", "message"),
     [
         ({"slopes": ()}, "no inverse slope m was given"),
-        ({"slopes": (3.0, -1.0)}, "inverse slope m = -1.0 is not above 0"),
+        ({"slopes": (3.0, -1.0)}, "inverse slope m = -1.0 is not between 0.1 and 1000"),
         ({"f_ref": 0.0}, "reference frequency is 0 Hz; give one above 0"),
         ({"relative_threshold": 1.0}, "a threshold of 1 of the largest range would leave nothing"),
         ({"relative_threshold": 0.1, "threshold": 1.0}, "either in the unit of the signal or as a part of its largest range"),
@@ -260,3 +262,8 @@ def test_bad_tables_are_refused_with_file_and_numbers(tmp_path, old, new, messag
 def test_the_report_of_a_filter_is_the_count_of_a_filter():
     result = assess_loads(HISTORY, channels=["slew.Mx"], options=CountingOptions(threshold=1e5))
     assert np.array_equal(result.signals[0].cycles.range, count_cycles(HISTORY["slew.Mx"], 1e5).range)
+
+
+def test_a_life_beyond_the_range_of_numbers_is_infinite():
+    assert life_years(1e-10, 1e-320) == math.inf
+    assert life_years(math.inf, 1.0) == 0.0

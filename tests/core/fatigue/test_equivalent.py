@@ -82,7 +82,7 @@ def test_the_history_parameter_by_hand():
 
 
 def test_numbers_that_make_no_sense_are_refused():
-    with pytest.raises(KingpostError, match="inverse slope m = 0.0 is not above 0"):
+    with pytest.raises(KingpostError, match="inverse slope m = 0.0 is not between 0.1 and 1000"):
         damage_equivalent_range(NOISE, 0.0, 1.0)
     with pytest.raises(
         KingpostError, match="duration is 0 s, so N_eq = T f_ref is not a number of cycles; give a duration above 0"

@@ -120,6 +120,11 @@ def test_own_curves_come_before_those_shipped(tmp_path):
         ("m1 = 3.0", 'm1 = 3.0\nname = "x"', "has its name in the heading .curves.mine.; remove 'name'"),
         ("m1 = 3.0", "m1 = 3.0\nk = 0.2", "has k = 0.2 but no t_ref. A thickness correction takes both t_ref and k"),
         ("m1 = 3.0", "m1 = 3.0\nk = 0.2\nt_ref = 25", "t_ref = 25 m is no plate thickness; give it in m, e.g. 0.025"),
+        ("m1 = 3.0", "m1 = 1e-9", "own.toml:1: S-N curve 'mine': m1 = 1e-09 is no inverse slope of an S-N curve"),
+        ("m2 = 5.0", "m2 = 5e12", "m2 = 5e.12 is no inverse slope of an S-N curve; it lies between 0.1 and 1000"),
+        ("m2 = 5.0", "m2 = 1e308", "m2 = 1e.308 is no inverse slope"),
+        ("m1 = 3.0", "m1 = 3.0\nk = 1e7\nt_ref = 0.025", "k = 1e.07 is no exponent of a thickness correction"),
+        ("m1 = 3.0", "m1 = 3.0\nk = 0.2\nt_ref = 1e-300", "t_ref = 1e-300 m is no plate thickness"),
         ("[curves.mine]", "[curve.mine]", "own.toml: a file of S-N curves has no 'curve'; did you mean 'curves'"),
         (GOOD, "curves = 3", "'curves' must be a table, written .curves.NAME.; got 3"),
         (GOOD, "[curves]\nmine = 3", "own.toml:2: S-N curve 'mine' must be a table, written .curves.mine.; got 3"),
@@ -146,3 +151,11 @@ def test_files_that_are_not_there_or_no_text_are_refused(tmp_path):
 def test_negative_ranges_are_refused():
     with pytest.raises(KingpostError, match="S-N curve 'D-air': a stress range is 0 or more, got -1 MPa"):
         D.cycles_to_failure([1e6, -1e6])
+
+
+def test_curves_far_from_any_standard_have_numbers_still():
+    # The intercept of the second line is 10^(-300 + 1000 (30 + 300) / 0.1), far beyond the range of numbers.
+    curve = SNCurve("steep", m1=0.1, log10_a1=30.0, m2=1000.0, N_knee=1e-300)
+    cycles = curve.cycles_to_failure([0.0, 1e-300, 1e3, 1e300])
+    assert not np.isnan(cycles).any() and (np.diff(cycles[np.isfinite(cycles)]) <= 0).all()
+    assert cycles[0] == np.inf

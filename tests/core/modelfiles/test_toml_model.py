@@ -77,7 +77,7 @@ def test_a_wrong_file_is_refused_with_its_line(tmp_path, plugins, old, new, line
             MechanismError,
             ":2: the file takes its mechanism from model =",
         ),
-        ('model = "double-pendulum"\n[set]\nmass1 = "two"\n', MechanismError, ":3: set: mass1 = 'two' is not a number"),
+        ('model = "double-pendulum"\n[set]\nmass1 = "two"\n', MechanismError, ":3: set: mass1 = 'two' is not a finite number"),
         ('model = "double-pendulum"\nplugins = ["gone.py"]\n', MechanismError, "gone.py' does not exist"),
         ('name = "x"\nparameters = { a = 3 }\nbodies = []\njoints = []\n', MechanismError, "must be written a = { default = 3"),
     ],

@@ -281,7 +281,7 @@ def test_long_histories_are_thinned_and_their_peaks_kept():
         ),
         (Options(skip=-1.0), "skip = -1 s does not fit"),
         (Options(skip=np.nan), "skip = nan s does not fit"),
-        (Options(slopes=(3.0, 0.0)), "the inverse slope m = 0.0 is not above 0"),
+        (Options(slopes=(3.0, 0.0)), "the inverse slope m = 0.0 is not between 0.1 and 1000"),
         (
             Options(joints=("slev",)),
             "no loads of a joint 'slev'; did you mean 'slew'? Joints with loads: hull, slew, luff, knuckle.",

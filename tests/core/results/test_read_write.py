@@ -146,7 +146,7 @@ def test_a_plugin_can_bring_a_format_but_not_take_one(history, tmp_path):
         "    '''The number of samples.'''\n"
         "    name, suffix = 'count', '.count'\n"
         "    def write(self, history, path): path.write_text(str(len(history)))\n"
-        "    def read(self, path): return kingpost.History(numpy.zeros(int(path.read_text())), (), numpy.zeros((50, 0)))\n"
+        "    def read(self, path): return kingpost.History(numpy.arange(int(path.read_text())), (), numpy.zeros((50, 0)))\n"
         "class Another(Count):\n"
         "    '''Comes before csv in the alphabet.'''\n"
         "    name, suffix = 'another', '.csv'\n"
@@ -277,3 +277,34 @@ def test_an_exchange_that_was_cut_off_is_read_as_if_it_were_finished(history, pl
         assert (tmp_path / "run" / COMMIT).is_dir()
     assert read_history(tmp_path / "run", plugins) == other
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["history.csv", "run.json"]
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        ((0, 1, 1), "times must rise, but sample 2 is at 1.0 s after 1.0 s (1 such places)"),
+        ((0, 2, 1), "sample 2 is at 1.0 s after 2.0 s"),
+        ((0, "nan", 1), "the time of sample 1 is nan"),
+        ((0, 1, "inf"), "the time of sample 2 is inf"),
+    ],
+)
+def test_times_that_are_none_are_refused(tmp_path, times, message):
+    (tmp_path / "x.csv").write_text("time,a\n" + "".join(f"{time},1\n" for time in times))
+    with pytest.raises(FileError) as error:
+        read_history(tmp_path / "x.csv")
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a\0b.csv", "gone/x.csv"], ids=["long", "NUL", "gone"])
+def test_names_that_no_file_has_are_refused(tmp_path, name):
+    with pytest.raises(FileError, match="there is no file or folder"):
+        read_history(tmp_path / name)
+
+
+def test_a_record_names_files_beside_it_and_nowhere_else(tmp_path):
+    (tmp_path / "elsewhere.csv").write_text("time,a\n0,1\n")
+    (tmp_path / "run").mkdir()
+    for name in ("../elsewhere.csv", "b" * 300 + ".csv", "b\0.csv"):
+        (tmp_path / "run" / "run.json").write_text(json.dumps({"files": [name]}))
+        with pytest.raises(FileError, match="lists no 'files'"):
+            read_history(tmp_path / "run")

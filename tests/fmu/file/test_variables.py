@@ -28,6 +28,7 @@ def test_variables_are_as_described(variables):
         ("locked", "True", True),
         ("locked", 0.0, False),
         ("label", "a b", "a b"),
+        ("label", 2.0, "2.0"),
     ],
 )
 def test_values_become_what_the_fmu_takes(variables, name, value, converted):

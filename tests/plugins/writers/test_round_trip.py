@@ -84,7 +84,8 @@ def test_odd_names_and_extreme_numbers(suffix, plugins, tmp_path, data):
     channels = tuple(
         Channel(name, data.draw(texts), data.draw(texts), data.draw(texts), tuple(data.draw(at))) for name in names
     )
-    time = data.draw(st.lists(NUMBERS, min_size=samples, max_size=samples))
+    finite = st.floats(allow_nan=False, allow_infinity=False)
+    time = sorted(data.draw(st.lists(finite, min_size=samples, max_size=samples, unique=True)))  # unique takes -0.0 as 0.0
     values = np.array(rows, dtype=float).reshape(samples, len(names))
     history = History(np.array(time, dtype=float), channels, values, {"note": data.draw(texts)})
     write_history(history, tmp_path / f"x{suffix}", plugins)

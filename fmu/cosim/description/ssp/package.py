@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from kingpost.base.errors import FileError, listed
+from kingpost.base.text_files import is_dir, is_file
 from kingpost.fmu.cosim.description.markup import Element, parsed, plain
 from kingpost.fmu.cosim.description.system import CosimError
 from kingpost.fmu.file.archive_limits import check_limits
-from kingpost.fmu.file.opened import path_fault
+from kingpost.fmu.file.opened import DAMAGED, path_fault
 
 STRUCTURE = "SystemStructure.ssd"
 VERSIONS = ("1.0", "2.0")
@@ -57,8 +57,8 @@ class Package:
                 f"{where}: the source {source!r} is not read ({fault}); sources are relative paths of files {inside}"
             )
         found = self.folder / path
-        if not found.is_file():
-            there = sorted(member.name for member in found.parent.iterdir()) if found.parent.is_dir() else []
+        if not is_file(found):
+            there = sorted(member.name for member in found.parent.iterdir()) if is_dir(found.parent) else []
             owner = "the archive" if self.closed else f"'{self.folder}'"
             raise FileError(f"{where}: {owner} holds no '{path}'; in that folder there are {listed(there, 20)}")
         return found
@@ -84,6 +84,6 @@ def unpack(path: Path, folder: Path) -> Package:
             archive.extractall(folder, members)
     except FileNotFoundError:
         raise FileError(f"there is no file '{path}'") from None
-    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
+    except DAMAGED as error:
         raise FileError(f"'{path}' is not an SSP archive, which would be a ZIP archive: {error}") from None
     return Package(folder)
