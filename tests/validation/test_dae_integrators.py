@@ -247,8 +247,8 @@ def test_directors_keep_the_angular_momentum_of_a_free_body(name, plugins):
     history = simulate(
         spinning_body(), 50.0, step=0.1, output_step=0.1, integrator=name, formulation="directors", plugins=plugins
     )
-    x = history.values[:, :24]
-    places, rates = x[:, :12].reshape(-1, 4, 3), x[:, 12:].reshape(-1, 4, 3)
+    # Twelve coordinates of the body, and their rates behind the four that follow its quaternion.
+    places, rates = (history.values[:, rows].reshape(-1, 4, 3) for rows in (slice(0, 12), slice(16, 28)))
     weights = np.array([SPIN_MASS, *(SPIN_INERTIA.sum() / 2 - SPIN_INERTIA)])
     momentum = np.einsum("i,tij->tj", weights, np.cross(places, rates))
     assert momentum[0] == pytest.approx(SPIN_INERTIA * [0.3, 4.0, 0.2], abs=1e-14)  # about the origin, where the body starts
