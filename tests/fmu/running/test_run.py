@@ -416,7 +416,7 @@ def crane(folder):
 def test_loads_of_kingposts_fmus_can_be_turned(crane):
     messages = []
     history = run_fmu(crane, 0.1, step=0.05, on_message=messages.append)
-    assert history.channels[0] == Channel("slew.Mx", "1", "child", "child", (0.0, 0.0, 0.0))
+    assert history.channels[0] == Channel("slew.Mx", "N", "child", "child", (0.0, 0.0, 0.0))
     # The king's x axis is the world's y axis, its y axis the world's -x axis; on the parent everything is opposite.
     load = history.loads("slew", frame="world", side="parent")
     assert load.total[-1] == pytest.approx([2.0, -1.0, -3.0, 20.0, -10.0, -30.0])
@@ -430,7 +430,7 @@ def test_loads_of_kingposts_fmus_can_be_turned(crane):
 def test_an_annotation_that_is_none_is_a_warning(folder):
     path = oscillator(folder, extra={"resources/kingpost.json": '{"loads": 3}'}, name="annotated")
     history = run_fmu(path, 0.1, isolated=False)
-    assert "kingpost.json in the FMU is not used: its 'loads' is int" in history.provenance["warnings"][0]
+    assert "kingpost.json in the FMU is not used: its 'loads' is 3, expected a table" in history.provenance["warnings"][0]
 
 
 def test_more_samples_than_fit_are_refused_with_the_numbers(folder):
