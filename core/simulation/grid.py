@@ -61,6 +61,8 @@ def fixed_step_grid(t_start: float, t_end: float, step: float, output_step: floa
         substeps = _largest_divisor(steps, max(1, round(DEFAULT_OUTPUT_STEP / step)))
     else:
         whole = _whole(output_step, step)
+        if not math.isfinite(output_step / step):
+            raise SolverError(f"an output step of {output_step:g} s is longer than the run, which lasts {t_end - t_start:g} s")
         if whole is None:
             n = max(1, math.floor(output_step / step))
             raise SolverError(
@@ -166,5 +168,7 @@ def _samples(t_start: float, t_end: float, output_step: float) -> int:
 
 def _whole(length: float, part: float) -> int | None:
     ratio = length / part
+    if not math.isfinite(ratio):
+        return None
     n = round(ratio)
     return n if n >= 1 and abs(ratio - n) <= WHOLE_RATIO * n else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -21,8 +22,9 @@ def steps_together(described: Described, step: float) -> int:
     own = described.step if isinstance(described, FmuComponent) else None
     if own is None or own <= step * (1 + WHOLE_STEPS):
         return 1
-    count = round(own / step)
-    if abs(own / step - count) > WHOLE_STEPS * count:
+    ratio = own / step
+    count = round(ratio) if math.isfinite(ratio) else 0
+    if not abs(ratio - count) <= WHOLE_STEPS * count:
         raise CosimError(
             f"component '{described.name}': its step of {own:g} s is no whole number of communication steps of {step:g} s",
             path=("components", described.name, "step"),

@@ -32,6 +32,7 @@ def test_the_grid_ends_where_it_should(steps, start, step):
     ("make", "message"),
     [
         (lambda: fixed_step_grid(0, 10, 0.003, None), "end at 9.999 s or 10.002 s, or use a step of 0.00299940012 s"),
+        (lambda: fixed_step_grid(0, 10, 0.002, 1e308), "an output step of 1e+308 s is longer than the run, which lasts 10 s"),
         (lambda: fixed_step_grid(0, 10, 0.002, 0.005), "an output step of 0.005 s is not a whole number of steps of 0.002 s"),
         (lambda: fixed_step_grid(0, 1, 0.01, 0.03), "is not a whole number of output steps of 0.03 s; end at 0.99 s or 1.02 s"),
         (lambda: output_grid(0, 1, 0.03), "end at 0.99 s or 1.02 s"),

@@ -47,5 +47,7 @@ def test_what_does_not_fit_is_refused(relays):
         CosimError, match=r"component 'slow': its step of 0.03 s is no whole number of communication steps of 0.02 s"
     ):
         prepare_cosimulation(system(relays, step=0.02))
+    with pytest.raises(CosimError, match="is no whole number of communication steps of 4.94066e-324 s"):
+        prepare_cosimulation(system(relays, step=5e-324))
     with pytest.raises((CosimError, SolverError), match="cannot go back to an earlier state"):
         cosimulate(system(relays, master="iterated"))
