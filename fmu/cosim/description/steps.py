@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 #: A step is a whole number of others if it is so to this relative precision.
 WHOLE = 1e-9
 
@@ -14,6 +16,8 @@ def fitting_step(name: str, wanted: float | None, step: float | None) -> tuple[f
     """
     if wanted is None or step is None or wanted <= 0 or step <= 0 or wanted < step * (1 - WHOLE):
         return wanted, ""
+    if not math.isfinite(wanted / step):
+        return wanted, ""  # as no number of steps fits, it is refused with the others that do not
     count = max(1, int(wanted / step * (1 + WHOLE)))
     note = ""
     if abs(wanted / step - count) > WHOLE * count:

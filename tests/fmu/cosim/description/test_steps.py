@@ -16,6 +16,7 @@ from kingpost.fmu.cosim.description.steps import fitting_step
         (None, 0.1, None, False),
         (0.2, None, 0.2, False),
         (0.05, 0.1, 0.05, False),
+        (1e308, 0.01, 1e308, False),  # their ratio is beyond the range of numbers
     ],
 )
 def test_steps_become_whole_communication_steps(wanted, step, expected, noted):
