@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from kingpost.base.errors import listed
+from kingpost.base.load_frames import Frame, Side
 from kingpost.base.numbers import finite, shown
 
 
@@ -35,15 +36,31 @@ class ByKind:
     forms: Mapping[str, Any]
 
 
-VECTOR = Exactly(3, float)
+@dataclass(frozen=True)
+class OneOf:
+    """One of some words."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Within:
+    """A number no larger than ``most``, so that what is computed from it stays finite."""
+
+    most: float
+
+
+#: A length, or an entry of a rotation.
+LENGTH = Within(1e30)
+VECTOR = Exactly(3, LENGTH)
 FRAME = {"position": VECTOR, "rotation": Exactly(3, VECTOR)}
 TIE = {"kind": str, "parent": str, "child": str, "parent_frame": FRAME, "child_frame": FRAME, "axis?": VECTOR}
 POINT = {"body": str, "at": VECTOR}
 SHAPE = ByKind(
     {
         "box": {"frame": FRAME, "size": VECTOR},
-        "cylinder": {"frame": FRAME, "radius": float, "length": float},
-        "sphere": {"frame": FRAME, "radius": float},
+        "cylinder": {"frame": FRAME, "radius": LENGTH, "length": LENGTH},
+        "sphere": {"frame": FRAME, "radius": LENGTH},
         "mesh": {"frame": FRAME, "points": [VECTOR], "triangles": [Exactly(3, int)]},
     }
 )
@@ -53,13 +70,15 @@ FORM = {
     "time?": {"step_s?": float},
     "warnings?": [str],
     "redundant_closures?": [str],
-    "loads?": {"joints?": Each({"frame?": str, "side?": str, "at?": VECTOR, "parts?": [str]})},
+    "loads?": {
+        "joints?": Each({"frame?": OneOf(get_args(Frame)), "side?": OneOf(get_args(Side)), "at?": VECTOR, "parts?": [str]})
+    },
     "geometry?": {
         "bodies?": Each({"mass": float, "com": VECTOR, "shapes?": [SHAPE]}),
         "joints?": Each(TIE),
         "closures?": Each(TIE),
         "outputs?": [{"name": str, **POINT}],
-        "lines?": [{"name": str, "kind": str, "points": [POINT], "length?": float, "drum?": str, "radius?": float}],
+        "lines?": [{"name": str, "kind": str, "points": [POINT], "length?": LENGTH, "drum?": str, "radius?": LENGTH}],
         "floats?": [str],
     },
 }
@@ -75,6 +94,12 @@ def fault_of(value: Any, form: Any, where: str = "") -> str:
     """Return what in plain data is not of a form, and where."""
     if form is object:
         return ""
+    if isinstance(form, OneOf):
+        return "" if value in form.words else f"its '{where}' is {shown(value)}, expected {listed(form.words)}"
+    if isinstance(form, Within):
+        number = finite(value)
+        well = number is not None and abs(number) <= form.most
+        return "" if well else f"its '{where}' is {shown(value)}, expected a number up to {form.most:g}"
     if isinstance(form, type):
         well = finite(value) is not None if form is float else isinstance(value, form) and not isinstance(value, bool)
         return "" if well else f"its '{where}' is {shown(value)}, expected {WORDS[form]}"

@@ -24,11 +24,12 @@ def test_what_a_run_records_is_well():
         ({"time": 3}, "its 'time' is 3, expected a table"),
         ({"loads": {"joints": []}}, "its 'loads.joints' is [], expected a table"),
         ({"loads": {"joints": {"slew": {"at": [0, 0]}}}}, "its 'loads.joints.slew.at' is [0, 0], expected a list of 3"),
+        ({"loads": {"joints": {"slew": {"side": "left"}}}}, "its 'loads.joints.slew.side' is 'left', expected child, parent"),
         ({"geometry": {"joints": {"slew": {}}}}, "its 'geometry.joints.slew' lacks 'kind'"),
         ({"geometry": {"joints": {"slew": {**TIE, "parent": 3}}}}, "its 'geometry.joints.slew.parent' is 3, expected a text"),
         (
             {"geometry": {"joints": {"slew": {**TIE, "axis": [0, 0, float("nan")]}}}},
-            "its 'geometry.joints.slew.axis[2]' is nan, expected a finite number",
+            "its 'geometry.joints.slew.axis[2]' is nan, expected a number up to 1e+30",
         ),
         (
             {"geometry": {"bodies": {"boom": {"mass": 1, "com": [0, 0, 0], "shapes": [{"kind": "cone"}]}}}},

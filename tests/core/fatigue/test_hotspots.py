@@ -123,6 +123,7 @@ def test_loads_in_other_axes_are_those_of_the_history():
 @pytest.mark.parametrize(
     ("text", "old", "new", "message"),
     [
+        (MATRIX, "[[21.0, 3.1e-2], [1.0, 2.0]]", "1979-05-27", ":2: the rows of K must be lists of numbers"),
         (MATRIX, "[1.0, 2.0]]", f"[1{'0' * 400}, 2.0]]", ":2: K holds a whole number that is too large"),
         (MATRIX, "[1.0, 2.0]]", "[1.0]]", r":2: the rows of K .* as many as there are channels .2.; their lengths are 1, 2"),
         (MATRIX, 'x", "slew.Fz"]', 'x"]', "K has 2 columns, but there are 1 channels .slew.Mx.; give one column for each"),
