@@ -87,7 +87,7 @@ def record(joints):
         "loads": {"joints": dict.fromkeys(names, how)},
         "geometry": {
             "joints": {
-                name: {"parent": parent, "child": child, "parent_frame": place, "child_frame": place}
+                name: {"kind": "revolute", "parent": parent, "child": child, "parent_frame": place, "child_frame": place}
                 for name, (parent, child) in zip(names, bodies, strict=True)
             }
         },

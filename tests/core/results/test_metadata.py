@@ -30,7 +30,7 @@ def test_numbers_that_were_not_announced_are_refused(history):
     [
         ({"format": "other"}, "does not begin with the format 'kingpost history'"),
         ({"version": 2}, "it has version 2 of the format, and this Kingpost reads version 1"),
-        ({"channels": [{"name": "a"}]}, "its description is not complete: KeyError: 'unit'"),
+        ({"channels": [{"name": "a"}]}, "its 'channels.0.' lacks 'unit'"),
     ],
 )
 def test_other_descriptions_are_refused(history, change, message):
