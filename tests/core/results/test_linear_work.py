@@ -54,12 +54,16 @@ def work(act):
         seen[event] += 1
         return trace
 
-    before, Name.compared = sys.gettrace(), 0
-    sys.settrace(trace)
-    try:
-        act()
-    finally:
-        sys.settrace(before)
+    before = sys.gettrace()
+    # Twice: Python 3.12 and newer count the steps of a function only after it was first seen.
+    for _ in range(2 if sys.version_info >= (3, 12) else 1):
+        Name.compared = 0
+        seen.clear()
+        sys.settrace(trace)
+        try:
+            act()
+        finally:
+            sys.settrace(before)
     return seen["opcode"] + Name.compared
 
 

@@ -90,6 +90,8 @@ start = "equilibrium"
 close_loops = true
 loads = ["pivot:frame=parent", "coupler-section", "eye"]
 load_method = "recursive"
+load_metric = "size"
+check_step = 0.5
 cut = ["coupler=1.2"]
 monitors = true
 write = ["csv"]
