@@ -102,9 +102,7 @@ def test_a_csv_that_was_edited_says_where(history, plugins, tmp_path):
     assert "row 2 (line 4), column 1 ('time'): 'O.1' is not a number" in edited(history, plugins, path, "\n0.1,", "\nO.1,")
     assert "row 2 (line 4) has 24 columns, expected 23" in edited(history, plugins, path, "\n0.1,", "\n0,1,")
     assert "its first line, the description of the columns, is not whole" in edited(history, plugins, path, '"unit"', '"unit')
-    assert "its description is not complete: KeyError: 'unit'" in edited(
-        history, plugins, path, '"unit": "rad"', '"eunit": "x"'
-    )
+    assert "its 'channels[0]' lacks 'unit'" in edited(history, plugins, path, '"unit": "rad"', '"eunit": "x"')
 
 
 def test_rows_can_be_taken_out_on_purpose(history, plugins, tmp_path):
