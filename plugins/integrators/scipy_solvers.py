@@ -29,10 +29,10 @@ class ToleranceOptions:
     max_step: float | None = None
 
     def __post_init__(self) -> None:
-        if not SMALLEST_RTOL <= self.rtol < 1.0:
+        if not SMALLEST_RTOL <= self.rtol < math.inf:
             raise MechanismError(
                 f"rtol = {self.rtol:g}: the solvers work with {SMALLEST_RTOL:.2g}, a hundred times the rounding of numbers, or "
-                "more, and below 1"
+                "more"
             )
         if not 0.0 <= self.atol < math.inf:
             raise MechanismError(f"atol = {self.atol:g}: it must be zero or more, and finite")
