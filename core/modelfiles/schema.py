@@ -124,7 +124,7 @@ def _type(annotation: Any) -> dict[str, Any]:
 
 def _only_in_python(annotation: Any) -> bool:
     """Say whether a type has no form in a file: plugin classes and their instances, requests."""
-    if get_origin(annotation) is type:
-        return True
+    if get_origin(annotation) is not None:  # Python 3.10 takes tuple[str, ...] for a type
+        return get_origin(annotation) is type
     plain = (str, float, int, bool)
     return isinstance(annotation, type) and annotation not in plain and not hasattr(annotation, "from_data")

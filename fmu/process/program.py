@@ -31,9 +31,8 @@ def start_program(
     lifeline = Lifeline()
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", module, *words],
+            [sys.executable, *_run(module), *words],
             start_new_session=session,
-            # Modules of the current folder must not stand in for others.
             env={**os.environ, "PYTHONSAFEPATH": "1", **lifeline.environment, **(environment or {})},
             pass_fds=lifeline.inherited,
             **streams,
@@ -43,6 +42,17 @@ def start_program(
         raise
     lifeline.tie(process)
     return process
+
+
+def _run(module: str) -> list[str]:
+    """Return words that make Python run a module, such that modules of the current folder do not stand in for others.
+
+    PYTHONSAFEPATH says so from Python 3.11 on; before, the folder is taken off the path by hand, before anything is imported.
+    """
+    if sys.version_info >= (3, 11):
+        return ["-m", module]
+    start = f"import sys; del sys.path[0]; import runpy; runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
+    return ["-c", start]
 
 
 def hand_over(job: Mapping[str, Any], path: Path) -> None:
