@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import ClassVar
 
 from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.tasks import ServoTask
 from kingpost.registry.plugin import Plugin
 
 
@@ -24,3 +26,7 @@ class Model(Plugin):
     @abstractmethod
     def build(self) -> Mechanism:
         """Return the mechanism."""
+
+    def tasks(self) -> Mapping[str, ServoTask]:
+        """Return the servo tasks that can be asked for by name, such as that of the document a machine comes from."""
+        return {}
