@@ -29,7 +29,7 @@ from kingpost.base.formulas import Scalar, evaluate
 from kingpost.base.sample_files import read_samples
 
 #: Derivatives can be asked for up to this order.
-HIGHEST_ORDER = 6
+HIGHEST_ORDER = 8
 #: From 0 to 1 for s from 0 to 1, with vanishing derivatives 1-4 at both ends: document 000, eq. (4.87), by rising powers.
 REST_TO_REST = (0.0, 0.0, 0.0, 0.0, 0.0, 126.0, -420.0, 540.0, -315.0, 70.0)
 #: From rest to speed 1 in a time of 1, over a way of 1/2, with vanishing derivatives 1-4 at the start and 2-4 at the end.

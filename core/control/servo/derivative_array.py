@@ -13,15 +13,13 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.control.servo.problem import ServoProblem
-from kingpost.kernel.kernel import Evaluator
-from kingpost.symbols.taylor import scaled_powers, taylor
+from kingpost.symbols.taylor import TaylorSeries, scaled_powers
 
 #: Newton steps for a consistent point.
 MOST_STEPS = 60
@@ -117,14 +115,22 @@ class FirstOrder:
         return rows, labels
 
     @cached_property
-    def jacobians(self) -> ca.Function:
-        """The function (t, x, xdot, signals, p) -> dF/dx and dF/dxdot, dense, one below the other in columns."""
-        parts = [ca.densify(ca.jacobian(self.residual, symbol)) for symbol in (self.x, self.xdot)]
-        return ca.Function(
-            "kp_servo_jacobians",
-            [self.t, self.x, self.xdot, self.signals, self.p],
-            [ca.vertcat(ca.vec(parts[0]), ca.vec(parts[1]))],
-        )
+    def jacobians(self) -> tuple[ca.Function, list[tuple[FloatArray, FloatArray]]]:
+        """The function (t, x, xdot, signals, p) -> nonzeros of dF/dx and dF/dxdot, and the rows and columns of these."""
+        parts = [ca.jacobian(self.residual, symbol) for symbol in (self.x, self.xdot)]
+        places = [(np.array(part.sparsity().row()), np.array(part.sparsity().get_col())) for part in parts]
+        arguments = [self.t, self.x, self.xdot, self.signals, self.p]
+        return ca.Function("kp_servo_jacobians", arguments, [ca.vertcat(*part.nonzeros()) for part in parts]), places
+
+    @cached_property
+    def series(self) -> TaylorSeries:
+        """The Taylor series of F."""
+        return TaylorSeries(self.function)
+
+    @cached_property
+    def slopes(self) -> TaylorSeries:
+        """The Taylor series of the nonzeros of :attr:`jacobians`."""
+        return TaylorSeries(self.jacobians[0])
 
 
 class DerivativeArray:
@@ -133,8 +139,6 @@ class DerivativeArray:
     def __init__(self, system: FirstOrder, order: int, tau: float) -> None:
         self.system, self.order, self.tau = system, order, tau
         self.size = system.unknowns.size
-        self._series = Evaluator(taylor(system.function, order))
-        self._slopes = Evaluator(taylor(system.jacobians, order))
         self._p = system.problem.p
 
     def signals(self, t: float) -> FloatArray:
@@ -142,17 +146,17 @@ class DerivativeArray:
         found = self.system.problem.signals([t], self.order)[0]
         return np.asarray(found.T * np.array(scaled_powers(self.tau, self.order)))
 
-    def _arguments(self, t: float, x: FloatArray, signals: FloatArray) -> list[Any]:
+    def _arguments(self, t: float, x: FloatArray, signals: FloatArray) -> list[FloatArray]:
         k = self.order
         time, p = np.zeros((1, k + 1)), np.zeros((len(self._p), k + 1))
         time[0, : min(2, k + 1)] = (t, self.tau)[: k + 1]
         p[:, 0] = self._p
         rates = x[:, 1:] * np.arange(1, k + 2) / self.tau
-        return [np.asfortranarray(item).ravel(order="F") for item in (time, x[:, : k + 1], rates, signals, p)]
+        return [time, x[:, : k + 1], rates, signals, p]
 
     def residual(self, t: float, x: FloatArray, signals: FloatArray) -> FloatArray:
         """Return the coefficients 0 ... order of F along a series x (a column for each order), order by order."""
-        return self._series(*self._arguments(t, x, signals))
+        return self.system.series(*self._arguments(t, x, signals))[0].ravel(order="F")
 
     def jacobian(self, t: float, x: FloatArray, signals: FloatArray) -> FloatArray:
         """Return the derivative of :meth:`residual` with respect to the coefficients of x, order by order.
@@ -160,16 +164,18 @@ class DerivativeArray:
         What the coefficient j of x does to the coefficient i of F depends on i - j alone, but for the factor j of the rate.
         """
         n, k = self.size, self.order
-        slopes = self._slopes(*self._arguments(t, x, signals)).reshape(k + 1, 2, n, n).transpose(0, 1, 3, 2)
+        found = self.system.slopes(*self._arguments(t, x, signals))
+        slopes = np.zeros((2, k + 1, n, n))
+        for part, (values, (rows, columns)) in enumerate(zip(found, self.system.jacobians[1], strict=True)):
+            slopes[part][:, rows, columns] = values.T
         J = np.zeros(((k + 1) * n, (k + 2) * n))
         for i in range(k + 1):
             for j in range(i + 2):
-                block = np.zeros((n, n))
+                block = J[i * n : (i + 1) * n, j * n : (j + 1) * n]
                 if j <= i:
-                    block += slopes[i - j, 0]
+                    block += slopes[0, i - j]
                 if j >= 1:
-                    block += slopes[i - j + 1, 1] * (j / self.tau)
-                J[i * n : (i + 1) * n, j * n : (j + 1) * n] = block
+                    block += slopes[1, i - j + 1] * (j / self.tau)
         return J
 
     def consistent(self, t: float, x: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArray, float]:
