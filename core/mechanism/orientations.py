@@ -139,5 +139,7 @@ def quaternion(R: FloatArray) -> FloatArray:
 def rotation_of_vector(v: FloatArray) -> FloatArray:
     """Return the rotation matrix of a rotation vector: Rodrigues' formula, document 000, eq. (6.95)."""
     angle = float(np.linalg.norm(v))
-    half = float(np.sinc(angle / (2.0 * math.pi)))  # sin(angle / 2) / (angle / 2)
-    return np.asarray(np.eye(3) + np.sinc(angle / math.pi) * _hat(v) + half**2 / 2.0 * (_hat(v) @ _hat(v)))
+    if angle == 0.0:
+        return np.eye(3)
+    e = _hat(v / angle)
+    return np.asarray(np.eye(3) + math.sin(angle) * e + 2.0 * math.sin(angle / 2.0) ** 2 * (e @ e))

@@ -42,7 +42,8 @@ def test_orientations_are_those_of_scipy(angles):
 @given(axis=UNIT, angle=st.floats(0.0, math.pi) | st.sampled_from([0.0, 1e-300, 1e-9, math.pi, math.pi - 1e-9]))
 def test_rotation_vectors_go_there_and_back(axis, angle):
     R = rotation_of_vector(axis * angle)
-    assert pytest.approx(np.eye(3), abs=8 * EPS) == R.T @ R
+    # Entries up to 1 of some roundings each, in sums of three products.
+    assert pytest.approx(np.eye(3), abs=16 * EPS) == R.T @ R
     back = rotation_vector(R)
     # At half a turn the axis and its opposite are the same.
     back = -back if back @ axis < 0 and angle > math.pi - 1e-6 else back
