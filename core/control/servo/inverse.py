@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import platform
 import time
-from collections.abc import Mapping
-from dataclasses import replace
-from datetime import datetime, timezone
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.base.errors import SolverError
-from kingpost.base.version import __version__
+from kingpost.base.errors import Interrupted, SolverError
 from kingpost.control.servo.posing import pose_servo
 from kingpost.control.servo.problem import ServoProblem
-from kingpost.control.servo.solution import ServoSolution, observer, solution_channels
+from kingpost.control.servo.record import InverseRecord, history_of
+from kingpost.control.servo.solution import ServoSolution
 from kingpost.control.servo.start import ServoStart, consistent_start
 from kingpost.control.servo.stepping import ServoMarch, ServoStepper
 from kingpost.control.servo.system import DirectInverse, InverseDynamics, Progress, SteppedInverse
@@ -28,8 +25,6 @@ from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection, select
 from kingpost.results.history import History
 from kingpost.simulation.grid import fixed_step_grid
-from kingpost.simulation.problem import observed
-from kingpost.simulation.provenance import plain_options, problem_record
 from kingpost.simulation.settings import RunSettings
 
 DEFAULT_METHOD, DEFAULT_STEPPER = "minimal-extension", "bdf2"
@@ -71,12 +66,15 @@ def solve_inverse(
     grid = fixed_step_grid(task.t_start, task.t_end, step, step)
     start = consistent_start(problem, find_index(problem) if index is None else index)
     statistics: dict[str, Any] = {}
-    if isinstance(method, SteppedInverse):
-        solution = march(problem, method, stepper, start, grid.times, step, backend, statistics, progress)
-    else:
-        assert isinstance(method, DirectInverse)
-        solution = ServoSolution(grid.times, method.solve(problem, start, grid.times, progress))
-    return history_of(problem, solution, method, stepper, statistics, time.perf_counter() - began)
+
+    def so_far(solution: ServoSolution, outcome: str) -> History:
+        seconds = time.perf_counter() - began
+        return history_of(problem, solution, InverseRecord(method, stepper, outcome, seconds, statistics, start.order))
+
+    if isinstance(method, DirectInverse):
+        return so_far(ServoSolution(grid.times, method.solve(problem, start, grid.times, progress)), "complete")
+    assert isinstance(method, SteppedInverse)
+    return march(problem, method, stepper, start, grid.times, step, backend, statistics, progress, so_far)
 
 
 def march(
@@ -89,8 +87,9 @@ def march(
     backend: Backend,
     statistics: dict[str, Any],
     progress: Progress,
-) -> ServoSolution:
-    """Step the system of a method from the start through all times, as compiled code."""
+    so_far: Callable[[ServoSolution, str], History],
+) -> History:
+    """Step the system of a method from the start through all times, as compiled code; what was found is never thrown away."""
     system = method.reduce(problem, start.point)
     moving = ServoMarch(system, stepper)
     state, given, p = beginning(moving, start, times, h)
@@ -98,19 +97,33 @@ def march(
     symbols = [ca.MX.sym(f"i{k}", solved.numel_in(k)) for k in range(4)]
     observe = ca.Function("kp_observe", symbols, [ca.densify(ca.vertcat(*solved.call(symbols)))])
     kernel = Kernel([moving.step, observe], backend)
+    statistics |= {"backend": kernel.backend, "note": kernel.note}
     values = np.empty((len(times), observe.numel_out(0)))
     values[:1] = kernel.sample(times[:1], state[None, :], given[:1], p)
-    total = len(times) - 1
-    stop = kernel.march(values[1:], 1, float(times[0]), h, state, given, p, progress=lambda done: progress(done / total))
-    statistics |= {"steps": stop.steps, "backend": kernel.backend, "note": kernel.note}
+    finished = 0
+
+    def advanced(steps: int) -> None:
+        nonlocal finished
+        finished = steps
+        progress(steps / (len(times) - 1))
+
+    def part() -> ServoSolution:
+        return ServoSolution(times[: finished + 1], values[: finished + 1])
+
+    try:
+        stop = kernel.march(values[1:], 1, float(times[0]), h, state, given, p, progress=advanced)
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted at t = {times[finished]:g} s", history=so_far(part(), "interrupted")) from None
+    statistics["steps"] = stop.steps
     if stop.status != Status.OK:
         record, _ = moving.loop.iterated(stop.t, stop.x, given[stop.steps], p, h)
         raise SolverError(
             f"inverse dynamics stopped at t = {stop.t:.9g} s of {times[-1]:g} s (method '{method.name}', stepper "
             f"'{stepper.name}' with {h:g} s): {record.explain()}. A shorter step, another stepper or method, or a path that "
-            "keeps away from this place may help; an index analysis says where ranks change"
+            "keeps away from this place may help; an index analysis says where ranks change",
+            history=so_far(part(), "failed"),
         )
-    return ServoSolution(times, values)
+    return so_far(ServoSolution(times, values), "complete")
 
 
 def beginning(moving: ServoMarch, start: ServoStart, times: FloatArray, h: float) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -129,63 +142,6 @@ def beginning(moving: ServoMarch, start: ServoStart, times: FloatArray, h: float
     given = np.hstack([problem.signals(times + c * h, system.orders).reshape(len(times), -1) for c in offsets])
     scales = moving.scales(start.t, state, given[0], problem.p, h)
     return state, np.ascontiguousarray(given), np.concatenate([problem.p, scales])
-
-
-def history_of(
-    problem: ServoProblem,
-    solution: ServoSolution,
-    method: InverseDynamics,
-    stepper: ServoStepper,
-    statistics: Mapping[str, Any],
-    seconds: float,
-) -> History:
-    """Return a solution as a history with all that is seen of it, and how it was found."""
-    posed = observed(problem.posed)
-    equations = posed.equations
-    observe = observer(problem, equations)
-    kernel = Kernel([observe], posed.how.backend or "auto", equations.python_forces)
-    signals = problem.signals(solution.times, 2).reshape(len(solution.times), -1)
-    values = kernel.sample(solution.times, solution.values, np.ascontiguousarray(signals), problem.p)
-    channels = solution_channels(problem, equations)
-    q, v, z = (solution.part(problem, name)[0] for name in ("q", "v", "z"))
-    posed = replace(posed, x0=np.concatenate([q, v, z]))
-    provenance = {
-        "kingpost": __version__,
-        "outcome": "complete",
-        "finished": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "wall_time_s": round(seconds, 6),
-        **problem_record(posed),
-        "inverse": {
-            "method": {"name": method.name, "options": plain_options(method)},
-            "stepper": {"name": stepper.name, "options": plain_options(stepper)},
-            "task": {
-                "name": problem.task.name,
-                "description": problem.task.description,
-                "inputs": list(problem.task.inputs),
-                "measures": list(problem.task.measures),
-            },
-        },
-        "time": {
-            "start_s": float(solution.times[0]),
-            "end_s": float(solution.times[-1]),
-            "step_s": stepper.options.step,
-            "output_step_s": float(solution.times[1] - solution.times[0]),
-        },
-        "statistics": {key: value for key, value in statistics.items() if key not in ("backend", "note")},
-        "backend": {
-            "name": statistics.get("backend", kernel.backend),
-            "note": statistics.get("note", kernel.note),
-            "loop": "compiled" if kernel.backend == "c" else "python",
-        },
-        "channels": [vars(channel) for channel in channels],
-        "plugins": posed.plugins.sources(),
-        "python": platform.python_version(),
-        "casadi": ca.CasadiMeta.version(),
-        "numpy": np.__version__,
-        "platform": platform.platform(),
-        "warnings": [],
-    }
-    return History(solution.times, channels, values, provenance)
 
 
 def find_index(problem: ServoProblem) -> int:
