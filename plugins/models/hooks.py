@@ -19,6 +19,7 @@ from kingpost.plugins.models.offshore_crane import (
     SmallCraneParkedOnBase,
 )
 from kingpost.plugins.models.offshore_vessel import OffshoreVessel, OffshoreVesselPlain, SmallVessel, SmallVesselPlain
+from kingpost.plugins.models.overhead_crane import OverheadCrane
 from kingpost.plugins.models.rotary_crane import RotaryCrane
 from kingpost.plugins.models.satellite import Satellite
 from kingpost.plugins.models.slider_crank import SliderCrank
@@ -44,6 +45,7 @@ def kingpost_register_models() -> list[type[Model]]:
         SliderCrank,
         AndrewsSqueezer,
         RotaryCrane,
+        OverheadCrane,
         LuffingCrane,
         ThreeLinkManipulator,
         Satellite,
