@@ -198,10 +198,12 @@ class DerivativeArray:
                 break
             step = -_least_norm(J / rows[:, None], r / rows)
             length = float(np.abs(step).max(initial=0.0))
-            # Steps beyond the size of the unknowns leave the place where the first derivatives mean anything.
-            factor = min(1.0, 2.0 / length) if length > 0 else 1.0
+            # Steps of the unknowns themselves beyond their size leave the place where first derivatives mean anything; in their
+            # higher coefficients the equations are linear.
+            moved = float(np.abs(step[:n]).max(initial=0.0))
+            factor = min(1.0, 2.0 / moved) if moved > 0 else 1.0
             x = x + factor * (columns * step).reshape(self.order + 2, n).T
-            if length < 1e-13:
+            if length < 1e-13 * max(1.0, float(np.abs(x / scale[:, None]).max())):
                 break
         return x, left
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +13,7 @@ from kingpost.base.errors import SolverError
 from kingpost.control.servo.derivative_array import DerivativeArray, FirstOrder
 from kingpost.control.servo.problem import EXPRESSED, ServoProblem
 from kingpost.control.servo.system import ServoPoint
+from kingpost.mechanism.trajectories import HIGHEST_ORDER
 
 #: Derivatives of the unknowns that a start knows beyond those that the index asks for: what backward differences begin with.
 KNOWN = 3
@@ -47,7 +49,7 @@ class ServoStart:
         return self.at(self.t)
 
 
-def consistent_start(problem: ServoProblem, index: int, t: float | None = None, tau: float = 1.0) -> ServoStart:
+def consistent_start(problem: ServoProblem, index: int, t: float | None = None, tau: float | None = None) -> ServoStart:
     """Return the start nearest to the start values of the machine, or refuse a path that cannot be begun from there.
 
     Internal states keep their start values as far as the equations leave them free.
@@ -55,6 +57,8 @@ def consistent_start(problem: ServoProblem, index: int, t: float | None = None, 
     system = FirstOrder(problem)
     t = problem.task.t_start if t is None else t
     at = system.unknowns
+    last = index + KNOWN
+    tau = time_scale(problem, t, last) if tau is None else tau
     series = np.zeros((at.size, 2))
     equations = problem.equations
     x0 = problem.posed.x0
@@ -63,7 +67,6 @@ def consistent_start(problem: ServoProblem, index: int, t: float | None = None, 
     series[at.q, 1] = _rates(problem, x0) * tau
     weights = _sizes(system, t, series)
     left = np.inf
-    last = index + KNOWN
     for order in range(last + 1):
         if order:
             series = np.hstack([series, np.zeros((at.size, 1))])
@@ -77,6 +80,18 @@ def consistent_start(problem: ServoProblem, index: int, t: float | None = None, 
             "the path where the machine is"
         )
     return ServoStart(problem, system, t, tau, series, last)
+
+
+def time_scale(problem: ServoProblem, t: float, order: int) -> float:
+    """Return the time (s) in which no Taylor coefficient of the path moves it by more than its size, at most one second."""
+    found = problem.signals([t], min(order, HIGHEST_ORDER))[0]
+    size = max(1.0, float(np.abs(found[0]).max(initial=0.0)))
+    times = [1.0]
+    for k, derivatives in enumerate(found[1:], start=1):
+        largest = float(np.abs(derivatives).max(initial=0.0))
+        if largest > 0:
+            times.append((size * math.factorial(k) / largest) ** (1 / k))
+    return min(times)
 
 
 def _rates(problem: ServoProblem, x0: FloatArray) -> FloatArray:
