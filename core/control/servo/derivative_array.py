@@ -11,12 +11,14 @@ that only follow others are what they follow.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import casadi as ca
 import numpy as np
+from scipy.linalg import lstsq
 
 from kingpost.base.arrays import FloatArray
 from kingpost.control.servo.problem import ServoProblem
@@ -27,6 +29,12 @@ from kingpost.symbols.taylor import scaled_powers, taylor
 MOST_STEPS = 60
 #: Singular values below this part of the largest one are taken for zero in Newton steps.
 SMALLEST = 1e-11
+#: Newton steps below this part of the unknowns, in their sizes, are the last.
+SETTLED = 1e-12
+#: Newton steps are not shortened further.
+SHORTEST = 1e-4
+#: How much more easily unknowns without rates move than positions and speeds.
+EASY = 1e3
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +54,62 @@ class Unknowns:
         return len(self.names)
 
 
-class FirstOrder:
+class Signals(Protocol):
+    """What is known in a system: the values of its parameters, and its signals with their derivatives."""
+
+    @property
+    def p(self) -> FloatArray: ...
+
+    def signals(self, times: Sequence[float] | FloatArray, order: int) -> FloatArray: ...
+
+
+class ImplicitSystem:
+    """As many equations as unknowns, 0 = F(t, x, xdot, signals, p), with the names of both.
+
+    The functions that belong to its Taylor series are kept: a derivative array takes that of the lowest order which is enough.
+    """
+
+    def __init__(
+        self, symbols: Sequence[ca.SX], residual: ca.SX, known: Signals, names: Sequence[str], row_names: Sequence[str]
+    ) -> None:
+        self.t, self.x, self.xdot, self.signals, self.p = symbols
+        self.residual, self.known = residual, known
+        self.names, self.row_names = tuple(names), tuple(row_names)
+        self.function = ca.Function("kp_servo_dae", list(symbols), [ca.densify(residual)], ["t", "x", "xdot", "s", "p"], ["F"])
+        self._evaluators: dict[int, tuple[Evaluator, Evaluator]] = {}
+
+    @property
+    def size(self) -> int:
+        """The number of unknowns."""
+        return len(self.names)
+
+    @cached_property
+    def slopes(self) -> tuple[ca.SX, ca.SX]:
+        """The Jacobians dF/dx and dF/dxdot."""
+        return ca.jacobian(self.residual, self.x), ca.jacobian(self.residual, self.xdot)
+
+    @cached_property
+    def jacobians(self) -> ca.Function:
+        """The function (t, x, xdot, signals, p) -> dF/dx and dF/dxdot, dense, one after the other by columns."""
+        columns = ca.cse([ca.vertcat(*(ca.vec(ca.densify(part)) for part in self.slopes))])
+        return ca.Function("kp_servo_jacobians", [self.t, self.x, self.xdot, self.signals, self.p], columns)
+
+    def prepare(self, order: int) -> None:
+        """Build the series up to an order at once, for derivative arrays of all orders up to it."""
+        if order not in self._evaluators:
+            pair = Evaluator(taylor(self.function, order)), Evaluator(taylor(self.jacobians, order))
+            self._evaluators[order] = pair
+
+    def series(self, order: int) -> tuple[int, Evaluator, Evaluator]:
+        """Return the series of F and of its Jacobians up to an order or beyond: that order, and both functions."""
+        enough = [built for built in self._evaluators if built >= order]
+        if not enough:
+            self.prepare(order)
+            enough = [order]
+        return min(enough), *self._evaluators[min(enough)]
+
+
+class FirstOrder(ImplicitSystem):
     """A servo problem as 0 = F(t, x, xdot, signals, p)."""
 
     def __init__(self, problem: ServoProblem) -> None:
@@ -67,19 +130,20 @@ class FirstOrder:
         parts = [slice(int(a), int(b)) for a, b in itertools.pairwise(ends)]
         self.unknowns = Unknowns(*parts, names=labels)
         x, xdot = ca.SX.sym("x", self.unknowns.size), ca.SX.sym("xdot", self.unknowns.size)
-        rows, self.row_names = self._rows(xdot, quaternions, x)
+        rows, row_names = self._rows(xdot, quaternions, x)
         given = [s.q, s.v, s.a, s.z, s.zdot, s.lam, s.u]
         at = self.unknowns
         values = [x[at.q], x[at.v], xdot[at.v], x[at.z], xdot[at.z], x[at.lam], x[at.u]]
-        (self.residual,) = ca.substitute([rows], given, [ca.densify(value) for value in values])
-        self.t, self.x, self.xdot, self.signals, self.p = s.t, x, xdot, s.signals[0], s.p
-        self.function = ca.Function(
-            "kp_servo_dae",
-            [self.t, x, xdot, self.signals, self.p],
-            [ca.densify(self.residual)],
-            ["t", "x", "xdot", "s", "p"],
-            ["F"],
-        )
+        (residual,) = ca.substitute([rows], given, [ca.densify(value) for value in values])
+        super().__init__((s.t, x, xdot, s.signals[0], s.p), residual, problem, labels, row_names)
+
+    @property
+    def start(self) -> FloatArray:
+        """The unknowns at the start of the problem, with nothing for multipliers and inputs."""
+        x = np.zeros(self.size)
+        given = self.problem.posed.x0
+        x[: len(given)] = given
+        return x
 
     def _rows(self, xdot: ca.SX, quaternions: tuple[int, ...], x: ca.SX) -> tuple[ca.SX, tuple[str, ...]]:
         problem, e, s = self.problem, self.problem.equations, self.problem.symbols
@@ -116,43 +180,34 @@ class FirstOrder:
         )
         return rows, labels
 
-    @cached_property
-    def jacobians(self) -> ca.Function:
-        """The function (t, x, xdot, signals, p) -> dF/dx and dF/dxdot, dense, one below the other in columns."""
-        parts = [ca.densify(ca.jacobian(self.residual, symbol)) for symbol in (self.x, self.xdot)]
-        return ca.Function(
-            "kp_servo_jacobians",
-            [self.t, self.x, self.xdot, self.signals, self.p],
-            [ca.vertcat(ca.vec(parts[0]), ca.vec(parts[1]))],
-        )
-
 
 class DerivativeArray:
     """F and its first ``order`` derivatives as equations for the Taylor coefficients x_0 ... x_(order + 1)."""
 
-    def __init__(self, system: FirstOrder, order: int, tau: float) -> None:
+    def __init__(self, system: ImplicitSystem, order: int, tau: float) -> None:
         self.system, self.order, self.tau = system, order, tau
-        self.size = system.unknowns.size
-        self._series = Evaluator(taylor(system.function, order))
-        self._slopes = Evaluator(taylor(system.jacobians, order))
-        self._p = system.problem.p
+        self.size = system.size
+        self._built, self._series, self._slopes = system.series(order)
+        self._p = system.known.p
 
     def signals(self, t: float) -> FloatArray:
         """Return the Taylor coefficients of the signals at a time, one column for each order."""
-        found = self.system.problem.signals([t], self.order)[0]
+        found = self.system.known.signals([t], self.order)[0]
         return np.asarray(found.T * np.array(scaled_powers(self.tau, self.order)))
 
     def _arguments(self, t: float, x: FloatArray, signals: FloatArray) -> list[Any]:
-        k = self.order
-        time, p = np.zeros((1, k + 1)), np.zeros((len(self._p), k + 1))
+        # Functions that were built for a higher order get zeros for what is beyond; coefficients up to the order are the same.
+        k, built = self.order, self._built
+        time, p = np.zeros((1, built + 1)), np.zeros((len(self._p), built + 1))
         time[0, : min(2, k + 1)] = (t, self.tau)[: k + 1]
         p[:, 0] = self._p
-        rates = x[:, 1:] * np.arange(1, k + 2) / self.tau
-        return [np.asfortranarray(item).ravel(order="F") for item in (time, x[:, : k + 1], rates, signals, p)]
+        rates = x[:, 1 : k + 2] * np.arange(1, k + 2) / self.tau
+        series = (time, _widened(x[:, : k + 1], built), _widened(rates, built), _widened(signals, built), p)
+        return [item.ravel(order="F") for item in series]
 
     def residual(self, t: float, x: FloatArray, signals: FloatArray) -> FloatArray:
         """Return the coefficients 0 ... order of F along a series x (a column for each order), order by order."""
-        return self._series(*self._arguments(t, x, signals))
+        return self._series(*self._arguments(t, x, signals))[: (self.order + 1) * self.size]
 
     def jacobian(self, t: float, x: FloatArray, signals: FloatArray) -> FloatArray:
         """Return the derivative of :meth:`residual` with respect to the coefficients of x, order by order.
@@ -160,7 +215,7 @@ class DerivativeArray:
         What the coefficient j of x does to the coefficient i of F depends on i - j alone, but for the factor j of the rate.
         """
         n, k = self.size, self.order
-        slopes = self._slopes(*self._arguments(t, x, signals)).reshape(k + 1, 2, n, n).transpose(0, 1, 3, 2)
+        slopes = self._slopes(*self._arguments(t, x, signals)).reshape(self._built + 1, 2, n, n).transpose(0, 1, 3, 2)
         J = np.zeros(((k + 1) * n, (k + 2) * n))
         for i in range(k + 1):
             for j in range(i + 2):
@@ -175,31 +230,63 @@ class DerivativeArray:
     def consistent(self, t: float, x: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArray, float]:
         """Return the nearest series that meets all equations, and the largest scaled residual that is left.
 
-        Newton's method with steps of least norm, columns scaled by ``weights`` (the sizes of the unknowns).
+        Newton's method with steps of least norm, shortened while the residual does not fall. ``weights`` are the sizes of the
+        unknowns; without them those of :meth:`weights`.
         """
         signals = self.signals(t)
-        n = self.size
-        scale = np.ones(n) if weights is None else weights
-        columns = np.tile(scale, self.order + 2)
+        columns = np.tile(self.weights(t, x, signals) if weights is None else weights, self.order + 2)
+        r = self.residual(t, x, signals)
         left = np.inf
         for _ in range(MOST_STEPS):
             J = self.jacobian(t, x, signals) * columns
-            r = self.residual(t, x, signals)
             rows = np.abs(J).max(axis=1)
             rows[rows == 0.0] = 1.0
             left = float(np.abs(r / rows).max(initial=0.0))
-            if not np.isfinite(left):
-                break
-            step = -_least_norm(J / rows[:, None], r / rows)
-            length = float(np.abs(step).max(initial=0.0))
-            # Steps beyond the size of the unknowns leave the place where the first derivatives mean anything.
-            factor = min(1.0, 2.0 / length) if length > 0 else 1.0
-            x = x + factor * (columns * step).reshape(self.order + 2, n).T
-            if length < 1e-13:
-                break
+            if not (np.isfinite(left) and np.isfinite(J).all()):
+                return x, np.inf
+            step = -least_norm(J / rows[:, None], r / rows)
+            size = 1.0 + float(np.abs(x.T.ravel() / columns).max(initial=0.0))
+            change = (columns * step).reshape(self.order + 2, self.size).T
+            factor, before = 1.0, float(np.linalg.norm(r / rows))
+            while True:
+                after = self.residual(t, x + factor * change, signals)
+                if float(np.linalg.norm(after / rows)) <= (1.0 - factor / 4) * before or factor < SHORTEST:
+                    break
+                factor /= 2
+            settled = float(np.abs(step).max(initial=0.0)) < SETTLED * size
+            if factor < SHORTEST:
+                # Rounding is all that is left, or there is no way down.
+                return x, left
+            x, r = x + factor * change, after
+            if settled:
+                return x, float(np.abs(r / rows).max(initial=0.0))
         return x, left
 
+    def weights(self, t: float, x: FloatArray, signals: FloatArray) -> FloatArray:
+        """Return sizes of the unknowns such that all of them matter alike in the equations that feel them most.
 
-def _least_norm(J: FloatArray, r: FloatArray) -> FloatArray:
+        Unknowns without rates, such as inputs and multipliers, move more easily than positions and speeds.
+        """
+        n = self.size
+        slopes = self._slopes(*self._arguments(t, x, signals)).reshape(self._built + 1, 2, n, n).transpose(0, 1, 3, 2)[0]
+        felt = np.abs(slopes[0]) + np.abs(slopes[1]) / self.tau
+        felt[~np.isfinite(felt)] = 0.0
+        sizes = np.ones(n)
+        for _ in range(10):
+            rows, columns = (felt * sizes).max(axis=1), np.zeros(n)
+            rows[rows == 0.0] = 1.0
+            columns = (felt * sizes / rows[:, None]).max(axis=0)
+            columns[columns == 0.0] = 1.0
+            sizes = sizes / np.sqrt(columns)
+        free = ~(np.abs(slopes[1]) > 0.0).any(axis=0)
+        return np.asarray(np.where(free, EASY * sizes, sizes))
+
+
+def _widened(series: FloatArray, order: int) -> FloatArray:
+    """Return a series with zeros up to an order."""
+    return np.pad(series, ((0, 0), (0, order + 1 - series.shape[1])))
+
+
+def least_norm(J: FloatArray, r: FloatArray) -> FloatArray:
     """Return the shortest step that meets J step = r as well as can be."""
-    return np.asarray(np.linalg.lstsq(J, r, rcond=SMALLEST)[0])
+    return np.asarray(lstsq(J, r, cond=SMALLEST, lapack_driver="gelsy", check_finite=False)[0])
