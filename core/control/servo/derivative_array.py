@@ -87,6 +87,12 @@ class ImplicitSystem:
         return ca.jacobian(self.residual, self.x), ca.jacobian(self.residual, self.xdot)
 
     @cached_property
+    def jacobians(self) -> ca.Function:
+        """The function (t, x, xdot, signals, p) -> dF/dx and dF/dxdot, dense, one after the other by columns."""
+        columns = ca.cse([ca.vertcat(*(ca.vec(ca.densify(part)) for part in self.slopes))])
+        return ca.Function("kp_servo_jacobians", [self.t, self.x, self.xdot, self.signals, self.p], columns)
+
+    @cached_property
     def series(self) -> TaylorSeries:
         """The Taylor series of F."""
         return TaylorSeries(self.function)

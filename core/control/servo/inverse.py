@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.base.errors import Interrupted, SolverError
+from kingpost.base.errors import Interrupted, MechanismError, SolverError, listed
+from kingpost.control.servo.index.analysis import analyse
+from kingpost.control.servo.index.refusals import Demands, refuse_if_impossible
+from kingpost.control.servo.index.report import IndexReport
 from kingpost.control.servo.posing import pose_servo
 from kingpost.control.servo.problem import ServoProblem
 from kingpost.control.servo.record import InverseRecord, history_of
@@ -27,54 +31,119 @@ from kingpost.results.history import History
 from kingpost.simulation.grid import fixed_step_grid
 from kingpost.simulation.settings import RunSettings
 
-DEFAULT_METHOD, DEFAULT_STEPPER = "minimal-extension", "bdf2"
+#: Where nobody says: machines whose measures take as many inputs as they have ways to move are solved at once.
+FULLY_ACTUATED, DEFAULT_METHOD, DEFAULT_STEPPER = "computed-torque", "minimal-extension", "bdf2"
 
 
 def inverse(
     mechanism: Mechanism,
     task: ServoTask,
     *,
-    method: Selection[InverseDynamics] = DEFAULT_METHOD,
-    stepper: Selection[ServoStepper] = DEFAULT_STEPPER,
+    method: Selection[InverseDynamics] | None = None,
+    stepper: Selection[ServoStepper] | None = None,
     settings: Mapping[str, float] | None = None,
     how: RunSettings | None = None,
     plugins: PluginSet | None = None,
     progress: Progress = lambda fraction: None,
 ) -> History:
-    """Find the inputs that drive the measures of a task along their path, and everything that moves with them."""
+    """Find the inputs that drive the measures of a task along their path, and everything that moves with them.
+
+    Parameters
+    ----------
+    mechanism, task
+        The machine and what it is to do.
+    method
+        How the index is reduced: a name with options (``"projection"``, ``"minimal-extension:twice=true"``), a class or an
+        instance; by default ``computed-torque`` where every motion is prescribed, else ``minimal-extension``.
+    stepper
+        How time is advanced by methods that step, e.g. ``"backward-euler:step=0.005"``; by default ``bdf2`` with 0.01 s. Other
+        methods take its step for the times of their samples.
+    settings
+        Parameters, inputs that stay what they are, and start values by name; before those of the task.
+    how
+        Formulation, joint loads and backend, as for :func:`kingpost.simulate`.
+    plugins
+        The plugins to choose from; by default all built-in and installed ones.
+    progress
+        Called now and then with the fraction done.
+
+    Returns
+    -------
+    History
+        Coordinates, speeds, outputs, energies, tensions and joint loads as of a run; the inputs under their own names; the path
+        (``desired.NAME``); errors of the servo-constraints (``servo.position.NAME``, ...), power and work of the inputs.
+
+    Raises
+    ------
+    MechanismError
+        When the task cannot work, before anything is computed, with the numbers that decide.
+    SolverError
+        When the computation cannot go on; its ``history`` holds what was found before.
+
+    """
+    return prepare_inverse(mechanism, task, method=method, stepper=stepper, settings=settings, how=how, plugins=plugins).run(
+        progress
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedInverse:
+    """Inverse dynamics that is ready to go: everything derived, analysed, chosen and checked."""
+
+    problem: ServoProblem
+    method: InverseDynamics
+    stepper: ServoStepper
+    report: IndexReport
+
+    def run(self, progress: Progress = lambda fraction: None) -> History:
+        """Carry it out; see :func:`inverse`."""
+        began = time.perf_counter()
+        problem, method, stepper = self.problem, self.method, self.stepper
+        task, step = problem.task, stepper.options.step
+        grid = fixed_step_grid(task.t_start, task.t_end, step, step)
+        start = consistent_start(problem, self.report.index or 0)
+        statistics: dict[str, Any] = {}
+
+        def so_far(solution: ServoSolution, outcome: str) -> History:
+            seconds = time.perf_counter() - began
+            return history_of(problem, solution, InverseRecord(method, stepper, outcome, seconds, statistics, self.report))
+
+        if isinstance(method, DirectInverse):
+            times, values = method.solve(problem, start, grid.times, progress)
+            return so_far(ServoSolution(times, values), "complete")
+        assert isinstance(method, SteppedInverse)
+        backend = problem.posed.how.backend or "auto"
+        return march(problem, method, stepper, start, grid.times, step, backend, statistics, progress, so_far)
+
+
+def prepare_inverse(
+    mechanism: Mechanism,
+    task: ServoTask,
+    *,
+    method: Selection[InverseDynamics] | None = None,
+    stepper: Selection[ServoStepper] | None = None,
+    settings: Mapping[str, float] | None = None,
+    how: RunSettings | None = None,
+    plugins: PluginSet | None = None,
+) -> PreparedInverse:
+    """Derive and check everything that inverse dynamics needs; the arguments are those of :func:`inverse`."""
     plugins = plugins or PluginSet()
-    way = select(plugins.of("inverse_dynamics"), method)
-    steps = select(plugins.of("servo_steppers"), stepper)
     problem = pose_servo(mechanism, task, how, values=settings, plugins=plugins)
-    return solve_inverse(problem, way, steps, progress)
-
-
-def solve_inverse(
-    problem: ServoProblem,
-    method: InverseDynamics,
-    stepper: ServoStepper,
-    progress: Progress = lambda fraction: None,
-    index: int | None = None,
-) -> History:
-    """Carry a posed servo problem out."""
-    began = time.perf_counter()
-    refusal = method.refusal(problem)
+    steps = select(plugins.of("servo_steppers"), DEFAULT_STEPPER if stepper is None else stepper)
+    report = analyse(problem)
+    known = plugins.of("inverse_dynamics")
+    way = select(known, default_method(problem) if method is None else method)
+    refusal = way.refusal(problem)
     if refusal:
-        raise SolverError(refusal)
-    task, step = problem.task, stepper.options.step
-    backend = problem.posed.how.backend or "auto"
-    grid = fixed_step_grid(task.t_start, task.t_end, step, step)
-    start = consistent_start(problem, find_index(problem) if index is None else index)
-    statistics: dict[str, Any] = {}
+        raise MechanismError(f"{refusal}. Methods: {listed(cls.name for cls, _ in known.entries())}")
+    refuse_if_impossible(report, Demands(way.name, way.realisations, way.causal, way.internal_states, way.redundant_inputs))
+    return PreparedInverse(problem, way, steps, report)
 
-    def so_far(solution: ServoSolution, outcome: str) -> History:
-        seconds = time.perf_counter() - began
-        return history_of(problem, solution, InverseRecord(method, stepper, outcome, seconds, statistics, start.order))
 
-    if isinstance(method, DirectInverse):
-        return so_far(ServoSolution(grid.times, method.solve(problem, start, grid.times, progress)), "complete")
-    assert isinstance(method, SteppedInverse)
-    return march(problem, method, stepper, start, grid.times, step, backend, statistics, progress, so_far)
+def default_method(problem: ServoProblem) -> str:
+    """Return the method that is taken where nobody says."""
+    freedom = problem.equations.nv - problem.equations.constraints.count
+    return FULLY_ACTUATED if problem.outputs == freedom and not problem.equations.nz else DEFAULT_METHOD
 
 
 def march(
@@ -142,8 +211,3 @@ def beginning(moving: ServoMarch, start: ServoStart, times: FloatArray, h: float
     given = np.hstack([problem.signals(times + c * h, system.orders).reshape(len(times), -1) for c in offsets])
     scales = moving.scales(start.t, state, given[0], problem.p, h)
     return state, np.ascontiguousarray(given), np.concatenate([problem.p, scales])
-
-
-def find_index(problem: ServoProblem) -> int:
-    """TEMPORARY."""
-    return 5

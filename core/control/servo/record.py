@@ -14,10 +14,11 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
 from kingpost.base.version import __version__
+from kingpost.control.servo.index.report import IndexReport
 from kingpost.control.servo.problem import EXPRESSED, ServoProblem
 from kingpost.control.servo.solution import LEVELS, ServoSolution, observer, solution_channels
 from kingpost.control.servo.stepping import ServoStepper
-from kingpost.control.servo.system import InverseDynamics
+from kingpost.control.servo.system import InverseDynamics, SteppedInverse
 from kingpost.kernel.kernel import Kernel
 from kingpost.results.history import History
 from kingpost.simulation.problem import observed
@@ -38,8 +39,7 @@ class InverseRecord:
     outcome: str
     seconds: float
     statistics: Mapping[str, Any]
-    #: Derivatives of the equations that the start was found from.
-    start_order: int
+    report: IndexReport
 
 
 def history_of(problem: ServoProblem, solution: ServoSolution, record: InverseRecord) -> History:
@@ -76,6 +76,8 @@ def history_of(problem: ServoProblem, solution: ServoSolution, record: InverseRe
                 "inputs": list(problem.task.inputs),
                 "measures": list(problem.task.measures),
             },
+            "stepped": isinstance(record.method, SteppedInverse),
+            "index": record.report.to_dict(),
             "residuals": _largest_errors(problem, column, values),
             "slack": slack,
             "work": {

@@ -144,5 +144,10 @@ class DirectInverse(InverseDynamics):
     """A method that finds the solution at given times by itself."""
 
     @abstractmethod
-    def solve(self, problem: ServoProblem, start: ServoStart, times: FloatArray, progress: Progress) -> FloatArray:
-        """Return q, v, a, z, lam and u side by side, one row for each of the times; the first is that of the start."""
+    def solve(
+        self, problem: ServoProblem, start: ServoStart, times: FloatArray, progress: Progress
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return times, and q, v, a, z, lam and u side by side, one row for each of them.
+
+        The times are those that were asked for; a method may add some before and after, evenly.
+        """
