@@ -67,6 +67,7 @@ def history_of(problem: ServoProblem, solution: ServoSolution, record: InverseRe
         "finished": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "wall_time_s": round(record.seconds, 6),
         **problem_record(posed),
+        "integrator": _integrator(record),
         "inverse": {
             "method": {"name": record.method.name, "options": plain_options(record.method)},
             "stepper": {"name": record.stepper.name, "options": plain_options(record.stepper)},
@@ -104,6 +105,13 @@ def history_of(problem: ServoProblem, solution: ServoSolution, record: InverseRe
         "diverges": False,
     }
     return History(times, channels, values, provenance)
+
+
+def _integrator(record: InverseRecord) -> dict[str, Any]:
+    """Return what stands in the place of an integrator."""
+    if not isinstance(record.method, SteppedInverse):
+        return {"name": record.method.name, "options": plain_options(record.method)}
+    return {"name": f"{record.method.name} with {record.stepper.name}", "options": plain_options(record.stepper)}
 
 
 def _integral(times: FloatArray, values: FloatArray) -> FloatArray:

@@ -41,10 +41,11 @@ def solution_channels(problem: ServoProblem, equations: Equations) -> tuple[Chan
     inputs = {signal.name: signal.unit for signal in equations.mechanism.inputs}
     units = _measure_units(equations)
     measures = problem.task.measures
+    frames = {channel.name: channel.frame for channel in equations.output_channels}
     return (
         *equations.channels,
         *(Channel(name, inputs[name]) for name in problem.input_names),
-        *(Channel(f"desired.{name}", units[name]) for name in measures),
+        *(Channel(f"desired.{name}", units[name], frames.get(name, "")) for name in measures),
         *(
             Channel(f"servo.{level}.{name}", f"{units[name]}{suffix}")
             for level, suffix in zip(LEVELS, ("", "/s", "/s2"), strict=True)
