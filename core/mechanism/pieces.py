@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from collections.abc import Sequence as Row
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import casadi as ca
 
+from kingpost.base.errors import MechanismError
 from kingpost.mechanism.polynomials import NOTHING, Polynomial
 
 SYMBOLIC = (ca.SX, ca.MX)
@@ -40,14 +42,26 @@ class Piece:
         derivative = self.polynomial.derivative((t - self.origin) / self.length, order)
         if derivative is None:
             return offset
-        return offset + self.scale / self.length**order * derivative
+        return offset + self._factor(order) * derivative
+
+    def _factor(self, order: int) -> Any:
+        try:
+            factor = self.scale / self.length**order
+        except (ZeroDivisionError, OverflowError):
+            factor = math.inf
+        if isinstance(factor, float) and not math.isfinite(factor):
+            raise MechanismError(
+                f"derivative {order} of a move by {self.scale:g} over {abs(self.length):g} s is beyond the range of numbers; "
+                "check its times"
+            )
+        return factor
 
     def size(self, t: float, order: int) -> float:
         offset = abs(self.offset) if order == 0 else 0.0
         s = (t - self.origin) / self.length
         # The rounding of the time moves s, too.
         moved = 1.0 + abs(t / self.length)
-        return float(offset + abs(self.scale) / abs(self.length) ** order * self.polynomial.size(s, order) * moved)
+        return float(offset + abs(self._factor(order)) * self.polynomial.size(s, order) * moved)
 
 
 @dataclass(frozen=True)
