@@ -97,6 +97,14 @@ class Trajectory(ABC):
         piece = pieces[bisect_right(begins, t) if side == "right" else bisect_left(begins, t)]
         return np.array([float(piece.value(t, k)) for k in range(order + 1)])
 
+    def jets_at(self, times: Row[float] | FloatArray, order: int, scope: Mapping[str, Any] = NO_NAMES) -> FloatArray:
+        """Return :meth:`jets` at many times: an array (times, orders); formulas are evaluated once."""
+        check_order(order)
+        begins, pieces = self._numbers(scope)
+        moments = [float(t) for t in times]
+        held = [pieces[bisect_right(begins, t)] for t in moments]
+        return np.array([[float(piece.value(t, k)) for k in range(order + 1)] for t, piece in zip(moments, held, strict=True)])
+
     def breaks(self, scope: Mapping[str, Any] = NO_NAMES) -> tuple[Break, ...]:
         """Return the times at which some derivative up to order 8 jumps, with the lowest one that does.
 
