@@ -27,7 +27,7 @@ PLACES = {
     "modelfiles.opened": ("OpenedModel", "open_model"),
     "modelfiles.toml_model": ("read_model",),
     "modelfiles.urdf": ("read_urdf",),
-    "multibody.force": ("Force", "ForceState", "Kinematics", "Loads"),
+    "multibody.force": ("Force", "ForceState", "Kinematics", "Loads", "Rotor"),
     "registry.hookspecs": ("hookimpl",),
     "registry.kinds": ("PluginKind",),
     "registry.plugin": ("Plugin",),

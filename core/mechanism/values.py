@@ -13,6 +13,7 @@ from kingpost.base.formulas import Expression, Scalar, evaluate
 from kingpost.base.numbers import finite, shown
 from kingpost.mechanism.elements import Body, Joint
 from kingpost.mechanism.mechanism import Mechanism
+from kingpost.symbols.joints import JOINT_KINDS
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def _check_axes(joint: Joint, parameters: Mapping[str, float], path: tuple[str |
     degrees = math.degrees(math.acos(min(1.0, max(-1.0, cosine))))
     if joint.kind == "universal" and abs(cosine) > 1 - 1e-6:
         raise MechanismError(f"joint '{joint.name}': its two axes are parallel ({degrees:.3g} degrees apart)", path=path)
-    if joint.kind == "planar" and abs(cosine) > 1e-9:
+    if JOINT_KINDS[joint.kind].right_angle and abs(cosine) > 1e-9:
         raise MechanismError(
             f"joint '{joint.name}': axis2, the first direction in the plane, is {degrees:.6g} degrees from the normal 'axis'; "
             "it must be 90",

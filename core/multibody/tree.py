@@ -6,7 +6,7 @@ on parent and child, B body frame of the child.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,7 +18,7 @@ from kingpost.mechanism.elements import WORLD, Joint, Output
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.multibody.applied import AppliedForce, Seen, brought
 from kingpost.multibody.assembly import Assembly
-from kingpost.multibody.force import Loads
+from kingpost.multibody.force import Loads, Rotor
 from kingpost.symbols.externals import External
 from kingpost.symbols.joints import JOINT_KINDS, Geometry, GivenMotion, JointKind
 from kingpost.symbols.screws import (
@@ -111,9 +111,25 @@ class JointSpace:
                     f"force '{name}' ({force.name}) adds inertia to body '{next(iter(applied.loads.inertias))}', which natural "
                     "coordinates and quaternions of bodies cannot express; use formulation 'kane' or 'recursive'"
                 )
+            if applied.loads.rotors and not self.joint_based:
+                turned = next(iter(applied.loads.rotors[0].ratios))
+                raise MechanismError(
+                    f"force '{name}' ({force.name}) adds inertia to coordinate '{turned}', which natural coordinates and "
+                    "quaternions of bodies cannot express; use formulation 'kane' or 'recursive'"
+                )
             loads = self.bring(applied).loads
             self.signals |= {f"{name}.{signal}": shown for signal, shown in loads.signals.items()}
             yield loads
+
+    def rotor_matrix(self, rotors: Iterable[Rotor]) -> ca.SX:
+        """Return what rotors add to the mass matrix: the sum of inertia c c', with c the ratios along v."""
+        total = ca.SX(self.v.numel(), self.v.numel())
+        for rotor in rotors:
+            ratios = ca.SX(self.v.numel(), 1)
+            for name, ratio in rotor.ratios.items():
+                ratios[self.effort_row(name)] += ratio
+            total += rotor.inertia * (ratios @ ratios.T)
+        return ca.SX(ca.sparsify(total))
 
     def rows(self, joint: Joint) -> tuple[slice, slice]:
         """Return the rows of a joint in q and in v."""

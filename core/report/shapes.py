@@ -18,7 +18,7 @@ from kingpost.report.geometry import Geometry, JointGeometry, Poses
 from kingpost.report.given_shapes import drawn_shape
 
 #: Joints without a single axis: they are drawn as a ball.
-MANY_AXES = ("free", "cardan", "gimbal", "spherical", "universal", "planar")
+MANY_AXES = ("free", "cardan", "gimbal", "spherical", "universal", "planar", "translational", "planar-translational")
 #: Joints to the world that a vessel may have: the sea moves it, or somebody says how it moves.
 VESSEL_JOINTS = (*MANY_AXES, "given", "prismatic")
 SHIP_WORDS = ("vessel", "hull", "ship", "boat", "barge")
@@ -126,7 +126,7 @@ def _of_joint(
         axis = _unit(frame_M.rotation @ joint.axis)
         size_of_drum = {"radius": 1.6 * radius, "length": 3 * radius}
         yield joint.child, {"kind": "drum", "at": frame_M.position.tolist(), "axis": axis.tolist(), **size_of_drum}
-    held = joint.kind not in ("free", "given", "prismatic")
+    held = joint.kind not in ("free", "given", "prismatic", "translational", "planar-translational")
     if joint.parent == WORLD and held and not is_hull(joint.child, geometry):
         at = frame_F.position - np.array([0.0, 0.0, 2.2 * radius])
         yield WORLD, {"kind": "box", "at": at.tolist(), "size": [8 * radius, 8 * radius, 1.2 * radius]}

@@ -35,6 +35,7 @@ class Kane(Formulation):
                 f[kinematics.effort_row(coordinate)] += effort
             for name, added in loads.inertias.items():
                 inertias[name] = inertias.get(name, 0) + added
+            M += kinematics.rotor_matrix(loads.rotors)
             potential += loads.potential
             kinetic += loads.kinetic
 

@@ -8,6 +8,7 @@ from kingpost.plugins.models.double_pendulum import DoublePendulum
 from kingpost.plugins.models.four_bar import FourBar
 from kingpost.plugins.models.heavy_top import HeavyTop
 from kingpost.plugins.models.luffing_crane import LuffingCrane
+from kingpost.plugins.models.mass_chain import MassChain
 from kingpost.plugins.models.offshore_crane import (
     OffshoreCrane,
     OffshoreCraneCylinder,
@@ -19,6 +20,8 @@ from kingpost.plugins.models.offshore_crane import (
     SmallCraneParkedOnBase,
 )
 from kingpost.plugins.models.offshore_vessel import OffshoreVessel, OffshoreVesselPlain, SmallVessel, SmallVesselPlain
+from kingpost.plugins.models.overhead_crane import OverheadCrane
+from kingpost.plugins.models.passive_joint_arm import PassiveJointArm
 from kingpost.plugins.models.rotary_crane import RotaryCrane
 from kingpost.plugins.models.satellite import Satellite
 from kingpost.plugins.models.slider_crank import SliderCrank
@@ -44,6 +47,9 @@ def kingpost_register_models() -> list[type[Model]]:
         SliderCrank,
         AndrewsSqueezer,
         RotaryCrane,
+        OverheadCrane,
+        PassiveJointArm,
+        MassChain,
         LuffingCrane,
         ThreeLinkManipulator,
         Satellite,

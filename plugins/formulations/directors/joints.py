@@ -17,7 +17,7 @@ from kingpost.symbols.screws import Pose, perpendicular, rotation_rpy
 #: Kinds of joints in natural coordinates: a motion that is given has no coordinates of its own there.
 NATURAL_JOINTS = tuple(kind for kind in JOINT_KINDS if kind != "given")
 #: Kinds whose efforts have fixed directions in the parent; document 001 takes those directions from the parent's directors.
-ALONG_PARENT = ("revolute", "prismatic", "screw", "cylindrical", "planar")
+ALONG_PARENT = ("revolute", "prismatic", "screw", "cylindrical", "planar", "translational", "planar-translational")
 #: Rows of the coordinates that are angles.
 ANGLES = {
     "revolute": (0,),
@@ -152,7 +152,7 @@ def constraints(place: JointPlace, angle: ca.SX) -> ca.SX:
     if kind == "universal":
         second = place.geometry.axis2
         return ca.vertcat(apart, ca.dot(place.R_WF @ axis, place.R_WM @ second) - ca.dot(axis, second))
-    if kind == "weld":
+    if kind in ("weld", "translational"):
         axis = ca.SX(ca.DM([0.0, 0.0, 1.0]))
     sides = perpendicular(axis)
     normal, across = place.R_WF @ axis, place.R_WF @ sides
@@ -162,10 +162,11 @@ def constraints(place: JointPlace, angle: ca.SX) -> ca.SX:
         return ca.vertcat(apart, aligned)
     if kind == "planar":
         return ca.vertcat(ca.dot(normal, apart), aligned)
-    if kind in ("prismatic", "weld"):
+    if kind in ("prismatic", "weld", "translational", "planar-translational"):
         # Products of three different pairs of axes: of full rank at the one relative rotation that there is.
         unturned = ca.vertcat(aligned, ca.dot(across[:, 0], sides_M[:, 1]))
-        return ca.vertcat(apart if kind == "weld" else across.T @ apart, unturned)
+        held = {"weld": apart, "prismatic": across.T @ apart, "planar-translational": ca.dot(normal, apart)}
+        return ca.vertcat(held.get(kind, ca.SX(0, 1)), unturned)
     slide = across.T @ apart
     if kind == "cylindrical":
         return ca.vertcat(slide, aligned)
@@ -189,12 +190,14 @@ def coordinates(place: JointPlace, near: ca.SX) -> ca.SX:
         if kind == "cylindrical":
             return ca.vertcat(angle, ca.dot(place.R_WF @ axis, place.apart))
         if kind == "planar":
-            x = place.R_WF @ geometry.axis2
-            y = place.R_WF @ ca.cross(axis, geometry.axis2)
-            return ca.vertcat(ca.dot(x, place.apart), ca.dot(y, place.apart), angle)
+            return ca.vertcat(ca.horzcat(*_plane(place)).T @ place.apart, angle)
         return angle
     if kind == "prismatic":
         return ca.dot(place.R_WF @ axis, place.apart)
+    if kind == "translational":
+        return place.R_WF.T @ place.apart
+    if kind == "planar-translational":
+        return ca.horzcat(*_plane(place)).T @ place.apart
     R = place.R_FM
     if kind == "universal":
         return ca.vertcat(
@@ -207,6 +210,12 @@ def coordinates(place: JointPlace, near: ca.SX) -> ca.SX:
     quaternion = quaternion_of(R)
     quaternion = quaternion * ca.if_else(ca.dot(near[rows.start : rows.stop], quaternion) < 0, -1.0, 1.0)
     return quaternion if kind == "spherical" else ca.vertcat(place.R_WF.T @ place.apart, quaternion)
+
+
+def _plane(place: JointPlace) -> tuple[ca.SX, ca.SX]:
+    """Return the two directions in the plane of a joint."""
+    geometry = place.geometry
+    return place.R_WF @ geometry.axis2, place.R_WF @ ca.cross(geometry.axis, geometry.axis2)
 
 
 def _turn(axis: ca.SX, before: ca.SX, after: ca.SX) -> tuple[ca.SX, ca.SX]:
