@@ -69,7 +69,7 @@ def solve_inverse(
     task, step = problem.task, stepper.options.step
     backend = problem.posed.how.backend or "auto"
     grid = fixed_step_grid(task.t_start, task.t_end, step, step)
-    start = consistent_start(problem, find_index(problem) if index is None else index)
+    start = consistent_start(problem, None if index is None else index - 1)
     statistics: dict[str, Any] = {}
     if isinstance(method, SteppedInverse):
         solution = march(problem, method, stepper, start, grid.times, step, backend, statistics, progress)
@@ -187,7 +187,3 @@ def history_of(
     }
     return History(solution.times, channels, values, provenance)
 
-
-def find_index(problem: ServoProblem) -> int:
-    """TEMPORARY."""
-    return 5
