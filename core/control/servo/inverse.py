@@ -101,7 +101,7 @@ class PreparedInverse:
         problem, method, stepper = self.problem, self.method, self.stepper
         task, step = problem.task, stepper.options.step
         grid = fixed_step_grid(task.t_start, task.t_end, step, step)
-        start = consistent_start(problem, self.report.index or 0)
+        start = consistent_start(problem, None if self.report.index is None else self.report.index - 1)
         statistics: dict[str, Any] = {}
 
         def so_far(solution: ServoSolution, outcome: str) -> History:

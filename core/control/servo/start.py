@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,13 +9,15 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
-from kingpost.control.servo.derivative_array import DerivativeArray, FirstOrder
+from kingpost.control.servo.derivative_array import FirstOrder
 from kingpost.control.servo.problem import EXPRESSED, ServoProblem
+from kingpost.control.servo.prolonged import Found, Prolonged
 from kingpost.control.servo.system import ServoPoint
-from kingpost.mechanism.trajectories import HIGHEST_ORDER
 
-#: Derivatives of the unknowns that a start knows beyond those that the index asks for: what backward differences begin with.
-KNOWN = 3
+#: Derivatives of the path beyond those that determine inputs: what backward differences of order three begin with.
+KNOWN = 2
+#: Derivatives of the path beyond which nothing is looked for.
+HIGHEST = 10
 #: The largest scaled residual of a consistent point: rounding of numbers of the size one, with a margin.
 CONSISTENT = 1e-9
 
@@ -30,8 +31,12 @@ class ServoStart:
     t: float
     tau: float
     series: FloatArray
-    #: The derivatives of the equations that were used.
+    #: The derivatives of the path that determine the inputs: one less than the index.
     order: int
+    #: The number of states that the path leaves free.
+    internal_states: int
+    #: The sizes of the unknowns.
+    weights: FloatArray
 
     def at(self, t: float) -> ServoPoint:
         """Return the point that the series gives at a time near the start."""
@@ -49,62 +54,45 @@ class ServoStart:
         return self.at(self.t)
 
 
-def consistent_start(problem: ServoProblem, index: int, t: float | None = None, tau: float | None = None) -> ServoStart:
+def consistent_start(problem: ServoProblem, order: int | None = None, t: float | None = None, tau: float = 1.0) -> ServoStart:
     """Return the start nearest to the start values of the machine, or refuse a path that cannot be begun from there.
 
-    Internal states keep their start values as far as the equations leave them free.
+    Internal states keep their start values as far as the equations leave them free. ``order`` is the number of derivatives of
+    the path that determine the inputs, where it is known.
     """
     system = FirstOrder(problem)
     t = problem.task.t_start if t is None else t
     at = system.unknowns
-    last = index + KNOWN
-    tau = time_scale(problem, t, last) if tau is None else tau
     series = np.zeros((at.size, 2))
     equations = problem.equations
     x0 = problem.posed.x0
     series[at.q, 0], series[at.v, 0] = equations.split(x0)
     series[at.z, 0] = equations.states_of(x0)
-    series[at.q, 1] = _rates(problem, x0) * tau
-    weights = _sizes(system, t, series)
-    left = np.inf
-    for order in range(last + 1):
-        if order:
-            series = np.hstack([series, np.zeros((at.size, 1))])
-        array = DerivativeArray(system, order, tau)
-        series, left = array.consistent(t, series, weights)
-    if not left <= CONSISTENT:
-        worst = _worst(array, t, series)
+    weights = unknown_sizes(system, t, series[:, 0])
+    found = None
+    for k in range(2, HIGHEST + 1) if order is None else (max(2, order),):
+        found = Prolonged(system, k, tau).solve(t, series, weights)
+        _check(found)
+        series = found.series
+        if order is not None or found.determined():
+            break
+    else:
         raise SolverError(
-            f"no start was found from which '{equations.mechanism.name}' can follow the path at t = {t:g} s: the largest "
-            f"scaled residual is {left:.2e}, in the {worst}. Begin nearer to the path (start values of the machine), or begin "
-            "the path where the machine is"
+            f"the inputs {', '.join(problem.input_names)} of '{equations.mechanism.name}' are not determined by "
+            f"{HIGHEST} derivatives of the path of {', '.join(problem.task.measures)} at t = {t:g} s; some of them may not act "
+            "on these measures at all, or only through each other. An index analysis says which"
         )
-    return ServoStart(problem, system, t, tau, series, last)
+    assert found is not None
+    further = Prolonged(system, found.array.k + KNOWN, tau).solve(t, series, weights)
+    _check(further)
+    return ServoStart(problem, system, t, tau, further.series, found.array.k, found.free_states(), weights)
 
 
-def time_scale(problem: ServoProblem, t: float, order: int) -> float:
-    """Return the time (s) in which no Taylor coefficient of the path moves it by more than its size, at most one second."""
-    found = problem.signals([t], min(order, HIGHEST_ORDER))[0]
-    size = max(1.0, float(np.abs(found[0]).max(initial=0.0)))
-    times = [1.0]
-    for k, derivatives in enumerate(found[1:], start=1):
-        largest = float(np.abs(derivatives).max(initial=0.0))
-        if largest > 0:
-            times.append((size * math.factorial(k) / largest) ** (1 / k))
-    return min(times)
-
-
-def _rates(problem: ServoProblem, x0: FloatArray) -> FloatArray:
-    equations = problem.equations
-    q, v = equations.split(x0)
-    return np.asarray(equations.kinematics(q, v, problem.p)).ravel()
-
-
-def _sizes(system: FirstOrder, t: float, series: FloatArray) -> FloatArray:
+def unknown_sizes(system: FirstOrder, t: float, x: FloatArray) -> FloatArray:
     """Return the sizes of the unknowns: forces by those that act at the start, all others one."""
     problem, at = system.problem, system.unknowns
     zeros = np.zeros(at.size)
-    rows = np.abs(np.asarray(system.function(t, series[:, 0], zeros, problem.signals([t], 0)[0, 0], problem.p)).ravel())
+    rows = np.abs(np.asarray(system.function(t, x, zeros, problem.signals([t], 0)[0, 0], problem.p)).ravel())
     sizes = np.ones(at.size)
     begin = problem.equations.nq
     force = float(np.nan_to_num(rows[begin : begin + problem.equations.nv]).max(initial=1.0))
@@ -112,8 +100,23 @@ def _sizes(system: FirstOrder, t: float, series: FloatArray) -> FloatArray:
     return sizes
 
 
-def _worst(array: DerivativeArray, t: float, series: FloatArray) -> str:
-    residual = array.residual(t, series, array.signals(t))
-    k, row = divmod(int(np.nan_to_num(np.abs(residual), nan=np.inf).argmax()), array.size)
+def _check(found: Found) -> None:
+    if found.left <= CONSISTENT:
+        return
+    problem = found.array.system.problem
+    raise SolverError(
+        f"no start was found from which '{problem.equations.mechanism.name}' can follow the path at t = {found.t:g} s: the "
+        f"largest scaled residual is {found.left:.2e}, in the {worst_row(found)}. Begin nearer to the path (start values of "
+        "the machine), or begin the path where the machine is"
+    )
+
+
+def worst_row(found: Found) -> str:
+    """Return the name of the row with the largest residual."""
+    array, times = found.array, np.array([found.t])
+    residual = array.residual(times, found.series[:, :, None], array.signals(times))[0]
+    size = np.abs(found.J).max(axis=1, initial=0.0) if found.J.size else np.ones(len(residual))
+    worst = int(np.nan_to_num(np.abs(residual) * size, nan=np.inf).argmax())
+    order, row = array.rows[worst]
     name = array.system.row_names[row]
-    return f"derivative {k} of the {name}" if k else name
+    return f"derivative {order} of the {name}" if order else name

@@ -126,6 +126,10 @@ class InverseDynamics(Plugin):
             )
         return ""
 
+    def warning(self, index: int) -> str:
+        """Return what a user should know who takes it for a problem of this index, or an empty text."""
+        return ""
+
     @classmethod
     def fault(cls) -> str:
         derived = issubclass(cls, SteppedInverse | DirectInverse)
