@@ -20,6 +20,7 @@ PLACES = {
     "mechanism.drawings": ("Drawing", "Line"),
     "mechanism.elements": ("Body", "ForceElement", "Input", "Joint", "Output", "Parameter", "Port"),
     "mechanism.load_request": ("LoadRequest",),
+    "mechanism.measures": ("Measure",),
     "mechanism.mechanism": ("Mechanism",),
     "mechanism.model": ("Model",),
     "mechanism.sections": ("cut",),

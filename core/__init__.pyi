@@ -36,6 +36,7 @@ from kingpost.mechanism.elements import Output as Output
 from kingpost.mechanism.elements import Parameter as Parameter
 from kingpost.mechanism.elements import Port as Port
 from kingpost.mechanism.load_request import LoadRequest as LoadRequest
+from kingpost.mechanism.measures import Measure as Measure
 from kingpost.mechanism.mechanism import Mechanism as Mechanism
 from kingpost.mechanism.model import Model as Model
 from kingpost.mechanism.sections import cut as cut

@@ -12,6 +12,7 @@ from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.formulas import Expression, Scalar, evaluate
 from kingpost.base.numbers import finite, shown
 from kingpost.mechanism.elements import Body, Joint
+from kingpost.mechanism.measures import Measure
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.symbols.joints import JOINT_KINDS
 
@@ -78,6 +79,35 @@ def check_values(mechanism: Mechanism, parameters: Mapping[str, float]) -> None:
             _numbers((joint.pitch,), parameters, f"joint '{joint.name}'", ("joints", i, "pitch"))
         if joint.axis is not None and joint.axis2 is not None:
             _check_axes(joint, parameters, ("joints", i, "axis2"))
+    for i, measure in enumerate(mechanism.measures):
+        try:
+            _check_measure(measure, parameters)
+        except MechanismError as error:
+            raise error.within("measures", i) from None
+
+
+def _check_measure(measure: Measure, parameters: Mapping[str, float]) -> None:
+    what = f"measure '{measure.name}'"
+    for key in ("at", "origin", "other_at", "reference"):
+        _numbers(getattr(measure, key) or (), parameters, what, (key,))
+    _numbers(() if measure.near is None else (measure.near,), parameters, what, ("near",))
+    _numbers(tuple(weight for _, weight in measure.weights), parameters, what, ("terms",))
+    if measure.axis is None:
+        return
+    axis = np.array(_numbers(measure.direction, parameters, what, ("axis",)))
+    if not axis.any():
+        formulas = _formulas(measure.direction, parameters)
+        raise MechanismError(f"{what}: axis is zero{formulas}; give a direction", path=("axis",))
+    if measure.kind == "azimuth":
+        zero = np.array(_numbers(measure.zero_direction, parameters, what, ("zero",)))
+        across = np.linalg.norm(np.cross(axis, zero)) / np.linalg.norm(axis)
+        # The angle has as many digits less as zero has components along the axis.
+        if not across > 1e-6 * np.linalg.norm(zero):
+            raise MechanismError(
+                f"{what}: zero, the direction at which the angle is zero, is along the axis"
+                f"{_formulas((*measure.direction, *measure.zero_direction), parameters)}; give one across it",
+                path=("zero",),
+            )
 
 
 def _check_axes(joint: Joint, parameters: Mapping[str, float], path: tuple[str | int, ...]) -> None:

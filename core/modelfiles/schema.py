@@ -7,9 +7,10 @@ import types
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from kingpost.base.fields import Table, default, required
-from kingpost.base.formulas import Scalar, Scalars
+from kingpost.base.formulas import Scalar, Scalars, Vector3
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, Input, Joint, Output, Parameter, Port
+from kingpost.mechanism.measures import MEASURE_DEFAULTS, MEASURE_KINDS, Measure
 from kingpost.mechanism.shapes import Shape
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.settings import RunSettings
@@ -41,6 +42,7 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
             "closures": {"type": "array", "items": closure},
             "forces": {"type": "array", "items": {"oneOf": _forces(plugins)}},
             "outputs": {"type": "array", "items": _table(Output)},
+            "measures": {"type": "array", "items": {"oneOf": _measures()}},
             "ports": {"type": "array", "items": _table(Port)},
             "model": {"type": "string", "description": "name of a model, or path of a model file"},
             "plugins": {"type": "array", "items": {"type": "string"}},
@@ -64,6 +66,32 @@ def _body() -> dict[str, Any]:
     shape["anyOf"] = [{"required": ["kind"]}, {"required": ["file"]}]
     body["properties"]["shape"] = {"anyOf": [shape, {"type": "array", "items": shape}]}
     return body
+
+
+def _measures() -> list[dict[str, Any]]:
+    """Return a table for each kind of measure, with the fields that it takes."""
+    properties = _table(Measure)["properties"]
+    properties["axis"] = {"anyOf": [{"enum": ["x", "y", "z"]}, _type(Vector3)]}
+    properties["terms"] = {"type": "object", "additionalProperties": dict(NUMBER_OR_FORMULA), "minProperties": 1}
+    variants = []
+    for name, kind in MEASURE_KINDS.items():
+        own = {field: dict(properties[field]) for field in ("name", *kind.needs, *kind.takes, "description")}
+        for field, value in own.items():
+            value.pop("default", None)
+            if field in MEASURE_DEFAULTS:
+                default_value = MEASURE_DEFAULTS[field]
+                value["default"] = list(default_value) if isinstance(default_value, tuple) else default_value
+        variants.append(
+            {
+                "title": name,
+                "description": kind.summary,
+                "type": "object",
+                "additionalProperties": False,
+                "properties": own | {"kind": {"const": name}},
+                "required": ["name", "kind", *kind.needs],
+            }
+        )
+    return variants
 
 
 def _forces(plugins: PluginSet) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from kingpost.base.numbers import finite, shown
 from kingpost.base.toml import LineIndex, read_toml
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter, Port
+from kingpost.mechanism.measures import Measure
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.shapes import read_shapes
 from kingpost.mechanism.trajectories import Sampled, read_trajectory
@@ -25,7 +26,9 @@ from kingpost.multibody.assembly import make_forces
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.settings import RunSettings
 
-MECHANISM_KEYS = ("name", "description", "parameters", "inputs", "bodies", "joints", "closures", "forces", "outputs", "ports")
+MECHANISM_KEYS = (
+    *("name", "description", "parameters", "inputs", "bodies", "joints", "closures", "forces", "outputs", "measures", "ports"),
+)
 RUN_KEYS = ("model", "plugins", "set", "run")
 
 
@@ -89,6 +92,7 @@ def mechanism_from_dict(data: Mapping[str, Any], base: Path = Path()) -> Mechani
         joints=_listed(data, "joints", Joint),
         forces=_forces(data, base),
         outputs=_listed(data, "outputs", Output),
+        measures=_listed(data, "measures", Measure),
         ports=_listed(data, "ports", Port),
         closures=_listed(data, "closures", Closure),
     )

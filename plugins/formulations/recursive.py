@@ -20,6 +20,7 @@ from kingpost.multibody.constraints import Constraints, tree_constraints
 from kingpost.multibody.cut import CutKinematics
 from kingpost.multibody.force import Rotor
 from kingpost.multibody.links import LinkFunctions, make_link, pack_symmetric
+from kingpost.multibody.measures import outputs_and_measures
 from kingpost.multibody.tree import TreeKinematics
 from kingpost.plugins.formulations.loops import LoopOptions, loop_treatment
 from kingpost.symbols.screws import Pose, pack_pose
@@ -35,7 +36,6 @@ class Recursive(Formulation):
     def derive(self, assembly: Assembly) -> Equations:
         tree = _Tree(assembly)
         space = tree.space
-        outputs = assembly.mechanism.outputs
         parts: dict[str, Any] = {
             "N": space.lower("velocity_map", space.velocity_map(), space.mx),
             "M": tree.mass_matrix(),
@@ -44,7 +44,7 @@ class Recursive(Formulation):
             "potential": space.lower("potential", tree.potential, space.mx),
             "outputs": ca.vertcat(
                 ca.MX(0, 1),
-                *(space.lower("output", space.output(output), space.mx) for output in outputs),
+                *(space.lower("output", value, space.mx) for value in outputs_and_measures(space)),
                 *(space.lower("signal", value, space.mx) for value, _ in space.signals.values()),
             ),
         }
