@@ -27,6 +27,7 @@ from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import convert, convert_fields, fill
 from kingpost.base.formulas import Scalar, evaluate
 from kingpost.base.sample_files import read_samples
+from kingpost.mechanism.piecewise import Polynomials
 
 #: Derivatives can be asked for up to this order.
 HIGHEST_ORDER = 6
@@ -110,6 +111,16 @@ class Trajectory(ABC):
         t = _time(t)
         begins, pieces = self._pieces(scope)
         return _pick(t, begins, lambda i: pieces[i].value(t, order), 0, len(begins))
+
+    def polynomials(self, scope: Mapping[str, Any] = NO_NAMES) -> Polynomials:
+        """Return all pieces as numbers; ``scope`` must have a number for every name in formulas."""
+        begins, pieces = self._pieces(scope)
+        rows = [piece.coefficients or (0.0,) for piece in pieces]
+        table = np.zeros((len(rows), max(map(len, rows))))
+        for i, (piece, row) in enumerate(zip(pieces, rows, strict=True)):
+            table[i, : len(row)] = np.array(row) * piece.scale / piece.length ** np.arange(len(row))
+            table[i, 0] += piece.offset
+        return Polynomials(np.array(begins, dtype=float), np.array([float(piece.origin) for piece in pieces]), table)
 
 
 @dataclass(frozen=True)
