@@ -45,6 +45,7 @@ PLACES = {
     "simulation.problem": ("Problem", "pose"),
     "simulation.run": ("Simulation",),
     "simulation.settings": ("RunSettings",),
+    "simulation.signals": ("Moving",),
     "simulation.simulate": ("prepare", "simulate"),
     "simulation.stepper": ("Stepper",),
     "simulation.verbs": ("equilibrium", "evaluate", "export", "linearize"),

@@ -70,6 +70,7 @@ from kingpost.simulation.problem import Problem as Problem
 from kingpost.simulation.problem import pose as pose
 from kingpost.simulation.run import Simulation as Simulation
 from kingpost.simulation.settings import RunSettings as RunSettings
+from kingpost.simulation.signals import Moving as Moving
 from kingpost.simulation.simulate import prepare as prepare
 from kingpost.simulation.simulate import simulate as simulate
 from kingpost.simulation.stepper import Stepper as Stepper
