@@ -59,19 +59,25 @@ class _Analysis:
         try:
             reference = self._reference()
             levels, series = levels_at(self.system, self.tau, reference.t, reference.x, self.taus)
+            if levels[-1].determined:
+                reference = Walk(self.system, self.tau, reference.t, series, levels[-1].order)
+            still = reference.near_rest(reference.t) if levels[-1].free else None
+            if still is not None:
+                # Which of the states that the path allows is up to us: one that is as calm as can be.
+                levels, series = levels_at(self.system, self.tau, still.t, still.x, self.taus)
+                reference = Walk(self.system, self.tau, still.t, series, series.shape[1] - 2)
         except InconsistentError as error:
             return replace(report, realisation=Realising(self.system).at(self.t_start, self.system.start), stopped=str(error))
         realisation = Realising(self.system).at(reference.t, reference.state)
-        structural = self._structural(reference.t, series)
+        structural = self._structural(reference.t, reference.x)
         report = replace(report, levels=tuple(levels), structural=structural, realisation=realisation)
         if not levels[-1].determined:
             return report
         index, free = levels[-1].order, levels[-1].free
         report = replace(report, index=index, internal_states=free)
         report = replace(report, smoothness_needed=self._needed(report))
-        reference = Walk(self.system, self.tau, reference.t, series, index)
         path = Sampled(self.system, structural, self._times(), self.t_start)
-        path.follow(reference)
+        path.follow(reference, flat=free == 0)
         zero = zero_dynamics(self.system, self.t_end, path.samples[-1].x[:, 0], self.taus)
         if free and isinstance(zero, ZeroDynamics) and not zero.unstable:
             # Now that internal states are known to stay bounded, they can be followed from the start.
@@ -95,11 +101,11 @@ class _Analysis:
         """Return a consistent point inside the manoeuvre."""
         start = self.system.start
         try:
-            walk = Walk.begin(self.system, self.tau, self.t_start, start, FIRST)
+            walk = Walk.from_rest(self.system, self.tau, self.t_start, start, FIRST)
             walk.to(self.time(REFERENCE))
         except InconsistentError:
             # At a start where ranks are lost, high derivatives may not fit; positions, speeds and accelerations have to.
-            walk = Walk.begin(self.system, self.tau, self.t_start, start, 2)
+            walk = Walk.from_rest(self.system, self.tau, self.t_start, start, 2)
             walk.to(self.time(REFERENCE))
         return walk
 

@@ -37,12 +37,8 @@ class Structural:
     def sentence(self) -> str:
         gap, n = self.jacobian, self.jacobian.size
         if self.accepted:
-            return (
-                f"{self.signature.index}, accepted: the system Jacobian has rank {n} of {n}, smallest singular value {gap.above:.1e}"
-            )
-        return (
-            f"{self.signature.index}, not accepted: rank {gap.rank} of {n} (singular values {gap.above:.1e} and {gap.below:.1e})"
-        )
+            return f"{self.signature.index}, accepted: the system Jacobian has rank {n} of {n}, smallest singular value {gap.above:.1e}"
+        return f"{self.signature.index}, not accepted: rank {gap.rank} of {n} (singular values {gap.above:.1e} and {gap.below:.1e})"
 
 
 @dataclass(frozen=True)
