@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -79,6 +79,12 @@ class ServoTask:
                     f"{what}: settings: {name} = {shown(value)} is not a finite number", path=("settings", name)
                 )
         object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
+
+    def called(self, name: str) -> ServoTask:
+        """Return the same task with a name."""
+        task = replace(self, name=name)
+        object.__setattr__(task, "together", self.together)
+        return task
 
     @property
     def title(self) -> str:
