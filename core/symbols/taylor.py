@@ -30,9 +30,8 @@ def taylor(function: ca.Function, order: int) -> ca.Function:
     arguments = [ca.SX.sym(expanded.name_in(i), size, order + 1) for i, size in enumerate(sizes)]
     # Sparse arguments are indexed by their nonzeros.
     places = [expanded.sparsity_in(i).find() for i in range(expanded.n_in())]
-    results: list[list[Series]] = [[[0.0] * (order + 1)] * expanded.numel_out(i) for i in range(expanded.n_out())]
     outputs = [expanded.sparsity_out(i).find() for i in range(expanded.n_out())]
-    results = [[[0.0] * (order + 1) for _ in range(expanded.numel_out(i))] for i in range(expanded.n_out())]
+    results: list[list[Series]] = [[[0.0] * (order + 1) for _ in range(expanded.numel_out(i))] for i in range(expanded.n_out())]
     work: list[Series] = [[] for _ in range(expanded.sz_w())]
     for k in range(expanded.n_instructions()):
         code = expanded.instruction_id(k)

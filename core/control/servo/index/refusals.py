@@ -126,8 +126,8 @@ def _rank_changes(report: IndexReport) -> Iterator[str]:
         at = _intervals(ranks)
         words = listed(f"{rank} {where}" for rank, where in at.items())
         yield (
-            f"the rank of the realisation changes on the way: of {len(report.measures)} measures, inputs act directly on {words}. "
-            "At such a time inputs would have to be infinite, or are not determined"
+            f"the rank of the realisation changes on the way: of {len(report.measures)} measures, inputs act directly on "
+            f"{words}. Where the rank changes, inputs would have to be infinite, or are not determined"
         )
         return
     found = report.realisation
@@ -189,6 +189,6 @@ def _against_method(report: IndexReport, demands: Demands) -> Iterator[str]:
         )
     if demands.causal and isinstance(zero, ZeroDynamics) and zero.unstable:
         yield (
-            f"the zero dynamics are unstable: {listed(shown_complex(value) for value in zero.unstable)} 1/s at the end, so that "
-            "internal states grow without bound; 'stable-inversion' finds the motion that stays bounded"
+            f"the zero dynamics are unstable: {listed(shown_complex(value) for value in zero.unstable)} 1/s at the end, so "
+            "that internal states grow without bound; 'stable-inversion' finds the motion that stays bounded"
         )

@@ -62,7 +62,7 @@ class Sampled:
         self.samples = [*reversed(before), *after] or [self._sample(reference)]
 
     def follow_internal(self, reference: Walk) -> None:
-        """Take samples from the start, with internal states where their own dynamics lead them; if that goes, else leave all."""
+        """Take samples from the start, with internal states where their own dynamics lead them; else leave all."""
         tau, kept = reference.tau, self.samples
         try:
             # One derivative more for each coefficient of the series that is to be determined.
