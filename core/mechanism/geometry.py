@@ -14,7 +14,7 @@ from kingpost.mechanism.shapes import SHAPE_KINDS, Shape
 from kingpost.symbols.screws import numeric, rotation_rpy
 
 #: Closures that are lines from point to point.
-LINES: Mapping[str, LineKind] = {"rope": "rope", "distance": "rod"}
+LINES: Mapping[str, LineKind] = {"rope": "rope", "sheave": "rope", "distance": "rod"}
 
 
 def geometry_record(mechanism: Mechanism, parameters: Mapping[str, float], drawings: Mapping[str, Drawing]) -> dict[str, Any]:
@@ -131,6 +131,8 @@ def _known(values: Iterable[Scalar], parameters: Mapping[str, float]) -> bool:
 
 def _line(closure: Closure) -> Line:
     ends = (closure.parent, closure.position), (closure.child, closure.child_position)
+    if closure.kind == "sheave":
+        return Line(ends, LINES[closure.kind])  # two coordinates make its length, and it is always taut
     drum, radius = (closure.coordinates[0], closure.radius or 0.0) if closure.coordinates else ("", 0.0)
     return Line(ends, LINES[closure.kind], closure.length, drum, radius)
 

@@ -24,6 +24,7 @@ from kingpost.loads.joint_loads import derive_loads
 from kingpost.loads.metric import LoadMetric
 from kingpost.loads.ports import with_ports
 from kingpost.loads.states import with_states
+from kingpost.loads.tensions import with_tensions
 from kingpost.mechanism.load_request import LoadsWanted, load_requests
 from kingpost.mechanism.mechanism import Mechanism, quaternion_rows
 from kingpost.mechanism.values import Values, resolve_values
@@ -173,7 +174,7 @@ def with_loads(
     metric: LoadMetric | None = None,
 ) -> Equations:
     """Return equations with ports, and with joint loads by a method, or by the one that fits the formulation."""
-    equations = with_ports(assembly, equations, metric)
+    equations = with_tensions(assembly, with_ports(assembly, equations, metric))
     requests = load_requests(assembly.mechanism, wanted)
     if not requests:
         return equations
