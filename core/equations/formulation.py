@@ -86,3 +86,15 @@ def check_closures_are_held(equations: Equations) -> None:
             "closure, or its closure_kinds has to say which kinds it takes; closures that its coordinates keep by themselves "
             "are named in constraints.kept"
         )
+
+
+def check_measures_are_shown(equations: Equations) -> None:
+    """Refuse equations whose outputs are not the rows that their channels name, or without a measure of their mechanism."""
+    rows, channels = int(equations.outputs.numel()), equations.output_channels
+    missing = {measure.name for measure in equations.mechanism.measures} - {channel.name for channel in channels}
+    if rows != len(channels) or missing:
+        raise PluginError(
+            f"formulation '{equations.formulation}' gives {rows} rows of outputs for {len(channels)} channels, and no channel "
+            f"for measure {listed(sorted(missing))}. Its derive has to stack what outputs_and_measures(kinematics) returns and "
+            "then the signals of forces; output_channels names them in that order"
+        )

@@ -16,7 +16,7 @@ from kingpost.base.formulas import Scalar, evaluate
 from kingpost.equations.augmentation import check_motions
 from kingpost.equations.consistency import consistent_start
 from kingpost.equations.equations import Equations
-from kingpost.equations.formulation import Formulation, check_closures_are_held
+from kingpost.equations.formulation import Formulation, check_closures_are_held, check_measures_are_shown
 from kingpost.equations.guard import SINGULAR_JOINT, guarded_joints
 from kingpost.equations.integrator import Integrator, StepMap
 from kingpost.equations.redundancy import without_redundant_rows
@@ -194,6 +194,7 @@ def derive(assembly: Assembly, formulation: Selection[Formulation] | Any, plugin
         raise MechanismError(f"{refusal}. Formulations that take '{mechanism.name}': {listed(able)}")
     equations = way.derive(assembly)
     check_closures_are_held(equations)
+    check_measures_are_shown(equations)
     return with_states(assembly, equations)
 
 

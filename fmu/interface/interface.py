@@ -173,6 +173,7 @@ def build_interface(model: ExportModel, selection: ExportSelection, kind: Litera
     first = first_references(counts)
     parameters = _chosen("parameters", selection.parameters, [parameter.name for parameter in mechanism.parameters])
     inputs = _chosen("inputs", selection.inputs, [signal.name for signal in mechanism.inputs])
+    measures = {measure.name: measure.words for measure in mechanism.measures}
     at_start = Evaluator(outputs)(0.0, model.x0, model.u0, model.p0) if channels else np.zeros(0)
     variables: list[Variable] = [
         Variable("time", 0, "independent", "continuous", None, "s", "time"),
@@ -195,8 +196,8 @@ def build_interface(model: ExportModel, selection: ExportSelection, kind: Litera
         *_state_variables(model, states, first, wanted, kind),
         *(
             Variable(
-                channel.name, first["y"] + i, "output", "continuous", "calculated", channel.unit, describe(channel),
-                nominal=_nominal(value),
+                channel.name, first["y"] + i, "output", "continuous", "calculated", channel.unit,
+                measures.get(channel.name) or describe(channel), nominal=_nominal(value),
             )
             for i, (channel, value) in enumerate(zip(channels, at_start, strict=True))
         ),

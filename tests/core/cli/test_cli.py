@@ -4,10 +4,12 @@ import csv
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -195,6 +197,8 @@ def test_listings_in_text_and_json(kingpost_cli):
         "spacecraft-arm", "three-link-manipulator", "vessel-crane",
     ]  # fmt: skip
     assert "mass of the upper rod" in kingpost_cli("models", "double-pendulum").out
+    boom = kingpost_cli("models", str(Path(__file__).parents[3] / "examples" / "A2_luffing_boom.toml")).out
+    assert re.search(r"measure +radius +m +working radius", boom)
     assert json.loads(kingpost_cli("models", "double-pendulum", "--json").out)["bodies"][0]["name"] == "upper"
     listing = json.loads(kingpost_cli("plugins", "--json").out)
     assert {"kind", "name", "distribution", "version"} <= set(listing["plugins"][0])
