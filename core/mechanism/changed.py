@@ -156,8 +156,8 @@ class _PartSum:
         known = [powers for powers in every if powers is not None]
         if len(known) < len(every):
             return None
-        # About the middle of all origins, so that no shift is longer than it must be.
-        origin = float(np.mean([since for since, _ in known]))
+        # That of the highest degree stays where it is: shifts of long polynomials cost digits.
+        origin = max(known, key=lambda powers: len(powers[1]))[0]
         shifted = [np.polynomial.Polynomial(row)(np.polynomial.Polynomial([origin - since, 1.0])) for since, row in known]
         return origin, sum(shifted, start=np.polynomial.Polynomial([0.0])).coef.tolist()
 

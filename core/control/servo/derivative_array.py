@@ -34,6 +34,8 @@ SETTLED = 1e-12
 SHORTEST = 1e-4
 #: How much more easily unknowns without rates move than positions and speeds.
 EASY = 1e3
+#: How much more easily derivatives move than the unknowns themselves, which stay where they are as far as they can.
+LOOSE = 1e2
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,6 +239,7 @@ class DerivativeArray:
         """
         signals = self.signals(t)
         columns = np.tile(self.weights(t, x, signals) if weights is None else weights, self.order + 2)
+        columns[self.size :] *= LOOSE
         r = self.residual(t, x, signals)
         left = np.inf
         for _ in range(MOST_STEPS):

@@ -15,9 +15,9 @@ import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.control.servo.derivative_array import MOST_STEPS, SETTLED, DerivativeArray, ImplicitSystem, least_norm
+from kingpost.control.servo.derivative_array import DerivativeArray, ImplicitSystem
 from kingpost.control.servo.index.array_index import HIGHEST, Level, level, scaled_jacobian
-from kingpost.control.servo.index.points import CONSISTENT
+from kingpost.control.servo.index.points import CONSISTENT, at_rest
 from kingpost.control.servo.index.ranks import null_space
 
 #: Real parts up to this part of the largest eigenvalue (or of one over the longest scale of time) are taken for rounding.
@@ -46,30 +46,6 @@ class NoRest:
 
     t: float
     sentence: str
-
-
-def at_rest(system: ImplicitSystem, t: float, x: FloatArray) -> tuple[FloatArray, float]:
-    """Return the unknowns near ``x`` with which everything stands still at a time, and the scaled residual that is left."""
-    n = system.size
-    array = DerivativeArray(system, 0, 1.0)
-    signals = array.signals(t)
-    still = np.column_stack([x, np.zeros(n)])
-    weights = array.weights(t, still, signals)
-    left = np.inf
-    for _ in range(MOST_STEPS):
-        r = array.residual(t, still, signals)
-        J = array.jacobian(t, still, signals)[:, :n] * weights
-        rows = np.abs(J).max(axis=1)
-        rows[rows == 0.0] = 1.0
-        left = float(np.abs(r / rows).max(initial=0.0))
-        if not (np.isfinite(left) and np.isfinite(J).all()):
-            return x, np.inf
-        step = -least_norm(J / rows[:, None], r / rows)
-        length = float(np.abs(step).max(initial=0.0))
-        still[:, 0] += min(1.0, 2.0 / length if length else 1.0) * weights * step
-        if length < SETTLED * (1.0 + float(np.abs(still[:, 0] / weights).max(initial=0.0))):
-            break
-    return still[:, 0], left
 
 
 def zero_dynamics(system: ImplicitSystem, t: float, x: FloatArray, taus: Sequence[float]) -> ZeroDynamics | NoRest:
