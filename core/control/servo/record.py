@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 
@@ -40,6 +40,7 @@ class InverseRecord:
     seconds: float
     statistics: Mapping[str, Any]
     report: IndexReport
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
 
 def history_of(problem: ServoProblem, solution: ServoSolution, record: InverseRecord) -> History:
@@ -79,6 +80,7 @@ def history_of(problem: ServoProblem, solution: ServoSolution, record: InverseRe
             },
             "stepped": isinstance(record.method, SteppedInverse),
             "index": record.report.to_dict(),
+            **record.notes,
             "residuals": _largest_errors(problem, column, values),
             "slack": slack,
             "work": {
