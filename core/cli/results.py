@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kingpost.base.errors import Interrupted, SolverError
+from kingpost.base.errors import Interrupted, SolverError, listed
+from kingpost.base.open_loads import DECIDED, measure, open_loops
 from kingpost.cli.output import ProgressBar, print_json, print_table
 from kingpost.cli.signals import while_doing
 
@@ -99,6 +100,17 @@ def _extremes(history: History, channel: Channel) -> str:
         return words
     last, low, high = (math.degrees(value) for value in (values[-1], low, high))
     return f"{words} ({last:.4g} deg, {low:.4g} to {high:.4g})"
+
+
+def not_unique_rows(history: History) -> list[tuple[str, str]]:
+    """Return rows of a summary: the joints whose loads rigid bodies leave open, and how they were shared."""
+    return [
+        (
+            "not unique",
+            f"loads of {listed(loop['joints'])}: {'shared' if loop['metric'] == DECIDED else 'smallest'} {measure(loop)}",
+        )
+        for loop in open_loops(history.provenance)
+    ]
 
 
 def file_row(files: Sequence[Path]) -> tuple[str, str]:
