@@ -38,8 +38,8 @@ typedef struct {
     char name[64];
     const fmi2CallbackFunctions *functions;
     int logging;
-    double last; /* time up to which the last step succeeded */
     int ended; /* whether it asked for the end of the simulation */
+    double last; /* time up to which the last step succeeded */
 } Model;
 
 #ifdef SHARED
