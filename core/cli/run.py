@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kingpost.base.errors import listed
 from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
 from kingpost.cli.how import OPTIONS, add_how_arguments, settings_from
 from kingpost.cli.result_options import add_result_options, result_options
-from kingpost.cli.results import SHOWN, carried_out, channel_rows, file_row, load_rows, tell
+from kingpost.cli.results import SHOWN, carried_out, channel_rows, file_row, load_rows, not_unique_rows, tell
 from kingpost.cli.signals import while_doing
 from kingpost.cli.state import warn_of_fitted_start
 
@@ -91,7 +90,7 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
     ]
     if simulation.mechanism.closures:
         rows.insert(1, ("closures", _closures(simulation)))
-    rows += _not_unique(loads)
+    rows += not_unique_rows(history)
     check = record.get("step_check", {})
     if "largest_change" in check:
         largest = check["largest_change"]
@@ -118,19 +117,6 @@ def _closures(simulation: Simulation) -> str:
     words = listed(f"{closure.name} ({closure.kind})" for closure in simulation.mechanism.closures)
     redundant = simulation.equations.constraints.redundant
     return f"{words}; redundant: {listed(redundant)}" if redundant else words
-
-
-def _not_unique(loads: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the joints whose loads rigid bodies leave open, and how they were shared."""
-    rows = []
-    for loop in loads.get("not_unique", {"loops": []})["loops"]:
-        how = {
-            "size": "smallest by the size of the loops",
-            "stiffness": f"shared by the stiffness of {listed(loop.get('stiffness_of', ()))}",
-        }
-        words = how.get(loop["metric"], f"smallest with moments over {loop.get('length_m')} m")
-        rows.append(("not unique", f"loads of {listed(loop['joints'])}: {words}"))
-    return rows
 
 
 def _free(simulation: Simulation, history: History) -> list[Joint]:
