@@ -175,7 +175,8 @@ def build_interface(model: ExportModel, selection: ExportSelection, kind: Litera
     counts = {"p": equations.np, "u": equations.nu, "x": nx, "y": len(channels)}
     first = first_references(counts)
     parameters = _chosen("parameters", selection.parameters, [parameter.name for parameter in mechanism.parameters])
-    inputs = _chosen("inputs", selection.inputs, [signal.name for signal in mechanism.inputs])
+    free = [signal.name for signal in mechanism.inputs if signal.name not in model.driven]
+    inputs = _chosen("inputs", selection.inputs, free)
     measures = {measure.name: measure.words for measure in mechanism.measures}
     undecided = open_joints(loads_record(model))
     at_start = Evaluator(outputs)(0.0, model.x0, model.u0, model.p0) if channels else np.zeros(0)
