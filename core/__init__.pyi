@@ -51,6 +51,7 @@ from kingpost.multibody.force import Force as Force
 from kingpost.multibody.force import ForceState as ForceState
 from kingpost.multibody.force import Kinematics as Kinematics
 from kingpost.multibody.force import Loads as Loads
+from kingpost.multibody.force import Rotor as Rotor
 from kingpost.registry.hookspecs import hookimpl as hookimpl
 from kingpost.registry.kinds import PluginKind as PluginKind
 from kingpost.registry.plugin import Plugin as Plugin
