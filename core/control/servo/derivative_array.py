@@ -71,6 +71,9 @@ class ImplicitSystem:
     The functions that belong to its Taylor series are kept: a derivative array takes that of the lowest order which is enough.
     """
 
+    #: Functions of x that never change, whatever moves: the lengths of directors, where speeds are fewer than coordinates.
+    invariants = 0
+
     def __init__(
         self, symbols: Sequence[ca.SX], residual: ca.SX, known: Signals, names: Sequence[str], row_names: Sequence[str]
     ) -> None:
@@ -138,6 +141,7 @@ class FirstOrder(ImplicitSystem):
         values = [x[at.q], x[at.v], xdot[at.v], x[at.z], xdot[at.z], x[at.lam], x[at.u]]
         (residual,) = ca.substitute([rows], given, [ca.densify(value) for value in values])
         super().__init__((s.t, x, xdot, s.signals[0], s.p), residual, problem, labels, row_names)
+        self.invariants = e.nq - e.coordinates.followers - len(quaternions) - e.nv
 
     @property
     def start(self) -> FloatArray:
