@@ -41,8 +41,10 @@ from kingpost.mechanism.mechanism import Mechanism as Mechanism
 from kingpost.mechanism.model import Model as Model
 from kingpost.mechanism.sections import cut as cut
 from kingpost.mechanism.shapes import Shape as Shape
+from kingpost.mechanism.tasks import ServoTask as ServoTask
 from kingpost.modelfiles.opened import OpenedModel as OpenedModel
 from kingpost.modelfiles.opened import open_model as open_model
+from kingpost.modelfiles.task_file import read_task as read_task
 from kingpost.modelfiles.toml_model import read_model as read_model
 from kingpost.modelfiles.urdf import read_urdf as read_urdf
 from kingpost.multibody.force import Force as Force
@@ -68,6 +70,7 @@ from kingpost.simulation.problem import Problem as Problem
 from kingpost.simulation.problem import pose as pose
 from kingpost.simulation.run import Simulation as Simulation
 from kingpost.simulation.settings import RunSettings as RunSettings
+from kingpost.simulation.signals import Moving as Moving
 from kingpost.simulation.simulate import prepare as prepare
 from kingpost.simulation.simulate import simulate as simulate
 from kingpost.simulation.stepper import Stepper as Stepper

@@ -117,6 +117,7 @@ room(
     "plugins/formulations",
 )
 room("plugins/joint_loads", "ways to find the wrench in a joint", "core/loads and below")
+room("plugins/inverse_dynamics", "methods for servo-constraints, and their steppers", "core/control and below")
 room("plugins/models", "machines that can be run by name", "core/mechanism and below")
 room("plugins/writers", "file formats for results", "core/results and below")
 

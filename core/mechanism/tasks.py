@@ -147,8 +147,7 @@ class ServoTask:
 
 def measures_of(mechanism: Mechanism) -> tuple[str, ...]:
     """Return what a task can lead along a path: measures, components of positions, joint coordinates."""
-    # A mechanism of a plugin's own may have no measures.
-    own = tuple(measure.name for measure in getattr(mechanism, "measures", ()))
+    own = tuple(measure.name for measure in mechanism.measures)
     outputs = (f"{output.name}.{axis}" for output in mechanism.outputs if output.quantity == "position" for axis in "xyz")
     return (*own, *outputs, *mechanism.rated_coordinates)
 
@@ -189,7 +188,7 @@ def check_task(task: ServoTask, mechanism: Mechanism) -> None:
 
 def _check_turn(task: ServoTask, mechanism: Mechanism, names: tuple[str, ...], turn: Turn) -> None:
     """Refuse a turn whose measures are not the rotation vector that it is written in."""
-    own = {measure.name: measure for measure in getattr(mechanism, "measures", ())}
+    own = {measure.name: measure for measure in mechanism.measures}
     quoted = listed(f"'{name}'" for name in names)
     what = f"{task.title}: the turn of {quoted}"
     for name, axis in zip(names, np.eye(3), strict=True):

@@ -37,7 +37,7 @@ class Variable:
     name: str
     reference: int
     causality: Causality
-    variability: Literal["continuous", "tunable"]
+    variability: Literal["continuous", "discrete", "tunable"]
     initial: Literal["exact", "calculated"] | None
     #: None for an array whose elements have different ones.
     unit: str | None
@@ -166,7 +166,9 @@ def build_interface(model: ExportModel, selection: ExportSelection, kind: Litera
     equations, mechanism = model.equations, model.mechanism
     nx = len(model.x0)
     states, others = equations.channels[:nx], equations.channels[nx:]
-    wanted = _chosen("outputs", selection.outputs, [channel.name for channel in equations.channels], _usual(equations.channels))
+    hidden = frozenset() if model.samples is None else model.samples.hidden
+    seen = [channel for channel in equations.channels if channel.name not in hidden]
+    wanted = _chosen("outputs", selection.outputs, [channel.name for channel in seen], _usual(seen))
     channels = tuple(channel for channel in others if channel.name in wanted)
     outputs = _outputs_function(model, [nx + others.index(channel) for channel in channels])
     counts = {"p": equations.np, "u": equations.nu, "x": nx, "y": len(channels)}
@@ -196,7 +198,7 @@ def build_interface(model: ExportModel, selection: ExportSelection, kind: Litera
         *_state_variables(model, states, first, wanted, kind),
         *(
             Variable(
-                channel.name, first["y"] + i, "output", "continuous", "calculated", channel.unit,
+                channel.name, first["y"] + i, "output", _variability(model), "calculated", channel.unit,
                 measures.get(channel.name) or describe(channel), nominal=_nominal(value),
             )
             for i, (channel, value) in enumerate(zip(channels, at_start, strict=True))
@@ -207,6 +209,10 @@ def build_interface(model: ExportModel, selection: ExportSelection, kind: Litera
     return Interface(model, tuple(variables), channels, outputs, dependencies, _start_dependencies(model, first), kind)
 
 
+def _variability(model: ExportModel) -> Literal["continuous", "discrete"]:
+    return "continuous" if model.samples is None else "discrete"
+
+
 def _state_variables(
     model: ExportModel, states: Sequence[Channel], first: dict[str, int], wanted: set[str], kind: Literal["cs", "me"]
 ) -> Iterable[Variable]:
@@ -214,7 +220,7 @@ def _state_variables(
     for i, channel in enumerate(states):
         if kind == "me" or channel.name in wanted:
             yield Variable(
-                channel.name, first["x"] + i, "output" if channel.name in wanted else "local", "continuous",
+                channel.name, first["x"] + i, "output" if channel.name in wanted else "local", _variability(model),
                 "calculated" if i in formulas else "exact", channel.unit, describe(channel),
                 start=None if i in formulas else float(model.x0[i]), nominal=_nominal(model.x0[i]) or 1.0,
             )  # fmt: skip

@@ -46,6 +46,19 @@ def test_the_model_file_of_the_docs_can_be_read(tmp_path, plugins):
     assert [shape.kind for shape in read_model(path, plugins).body("boom").shape] == ["box", "cylinder", "sphere", "mesh"]
 
 
+def test_the_paths_and_the_task_of_the_docs_are_some(tmp_path, plugins):
+    names = {}
+    for code in blocks("docs/paths.md", "python"):
+        exec(compile(code, "docs/paths.md", "exec"), names)
+    assert [found.order for found in names["up"].breaks()] == [7, 7]
+    assert (names["turn"].angle, *names["turn"].direction) == pytest.approx((1.5244, 0.568, 0.290, 0.770), abs=5e-4)
+    (text,) = blocks("docs/paths.md", "toml")
+    path = tmp_path / "task.toml"
+    path.write_text(text)
+    task = kingpost.read_task(path, names["crane"])
+    assert all(task.path[measure] == names["task"].path[measure] for measure in task.measures)
+
+
 def test_the_measures_of_the_docs_run_and_can_be_read(tmp_path, plugins, capsys):
     (code,) = blocks("docs/measures.md", "python")
     found = {}

@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
@@ -22,8 +22,7 @@ from scipy.linalg import lstsq
 
 from kingpost.base.arrays import FloatArray
 from kingpost.control.servo.problem import ServoProblem
-from kingpost.kernel.kernel import Evaluator
-from kingpost.symbols.taylor import scaled_powers, taylor
+from kingpost.symbols.taylor import TaylorSeries, scaled_powers
 
 #: Newton steps for a consistent point.
 MOST_STEPS = 60
@@ -68,7 +67,7 @@ class Signals(Protocol):
 class ImplicitSystem:
     """As many equations as unknowns, 0 = F(t, x, xdot, signals, p), with the names of both.
 
-    The functions that belong to its Taylor series are kept: a derivative array takes that of the lowest order which is enough.
+    Its Taylor series serve derivative arrays of all orders.
     """
 
     #: Functions of x that never change, whatever moves: the lengths of directors, where speeds are fewer than coordinates.
@@ -81,7 +80,6 @@ class ImplicitSystem:
         self.residual, self.known = residual, known
         self.names, self.row_names = tuple(names), tuple(row_names)
         self.function = ca.Function("kp_servo_dae", list(symbols), [ca.densify(residual)], ["t", "x", "xdot", "s", "p"], ["F"])
-        self._evaluators: dict[int, tuple[Evaluator, Evaluator]] = {}
 
     @property
     def size(self) -> int:
@@ -99,19 +97,18 @@ class ImplicitSystem:
         columns = ca.cse([ca.vertcat(*(ca.vec(ca.densify(part)) for part in self.slopes))])
         return ca.Function("kp_servo_jacobians", [self.t, self.x, self.xdot, self.signals, self.p], columns)
 
-    def prepare(self, order: int) -> None:
-        """Build the series up to an order at once, for derivative arrays of all orders up to it."""
-        if order not in self._evaluators:
-            pair = Evaluator(taylor(self.function, order)), Evaluator(taylor(self.jacobians, order))
-            self._evaluators[order] = pair
+    @cached_property
+    def series(self) -> TaylorSeries:
+        """The Taylor series of F."""
+        return TaylorSeries(self.function)
 
-    def series(self, order: int) -> tuple[int, Evaluator, Evaluator]:
-        """Return the series of F and of its Jacobians up to an order or beyond: that order, and both functions."""
-        enough = [built for built in self._evaluators if built >= order]
-        if not enough:
-            self.prepare(order)
-            enough = [order]
-        return min(enough), *self._evaluators[min(enough)]
+    @cached_property
+    def slope_series(self) -> tuple[TaylorSeries, list[tuple[FloatArray, FloatArray]]]:
+        """The Taylor series of the nonzeros of dF/dx and dF/dxdot, and the rows and columns of these."""
+        places = [(np.array(part.sparsity().row()), np.array(part.sparsity().get_col())) for part in self.slopes]
+        symbols = [self.t, self.x, self.xdot, self.signals, self.p]
+        nonzeros = [ca.vertcat(ca.SX(0, 1), *part.nonzeros()) for part in self.slopes]
+        return TaylorSeries(ca.Function("kp_servo_slopes", symbols, ca.cse(nonzeros))), places
 
 
 class FirstOrder(ImplicitSystem):
@@ -193,7 +190,6 @@ class DerivativeArray:
     def __init__(self, system: ImplicitSystem, order: int, tau: float) -> None:
         self.system, self.order, self.tau = system, order, tau
         self.size = system.size
-        self._built, self._series, self._slopes = system.series(order)
         self._p = system.known.p
 
     def signals(self, t: float) -> FloatArray:
@@ -201,19 +197,26 @@ class DerivativeArray:
         found = self.system.known.signals([t], self.order)[0]
         return np.asarray(found.T * np.array(scaled_powers(self.tau, self.order)))
 
-    def _arguments(self, t: float, x: FloatArray, signals: FloatArray) -> list[Any]:
-        # Functions that were built for a higher order get zeros for what is beyond; coefficients up to the order are the same.
-        k, built = self.order, self._built
-        time, p = np.zeros((1, built + 1)), np.zeros((len(self._p), built + 1))
+    def _arguments(self, t: float, x: FloatArray, signals: FloatArray) -> list[FloatArray]:
+        k = self.order
+        time, p = np.zeros((1, k + 1)), np.zeros((len(self._p), k + 1))
         time[0, : min(2, k + 1)] = (t, self.tau)[: k + 1]
         p[:, 0] = self._p
         rates = x[:, 1 : k + 2] * np.arange(1, k + 2) / self.tau
-        series = (time, _widened(x[:, : k + 1], built), _widened(rates, built), _widened(signals, built), p)
-        return [item.ravel(order="F") for item in series]
+        return [time, x[:, : k + 1], rates, signals, p]
 
     def residual(self, t: float, x: FloatArray, signals: FloatArray) -> FloatArray:
         """Return the coefficients 0 ... order of F along a series x (a column for each order), order by order."""
-        return self._series(*self._arguments(t, x, signals))[: (self.order + 1) * self.size]
+        return self.system.series(*self._arguments(t, x, signals))[0].ravel(order="F")
+
+    def _slopes(self, t: float, x: FloatArray, signals: FloatArray) -> FloatArray:
+        """Return the coefficients of dF/dx and of dF/dxdot: orders x both x rows x columns."""
+        n = self.size
+        series, places = self.system.slope_series
+        slopes = np.zeros((self.order + 1, 2, n, n))
+        for part, (values, (rows, columns)) in enumerate(zip(series(*self._arguments(t, x, signals)), places, strict=True)):
+            slopes[:, part, rows, columns] = values.T
+        return slopes
 
     def jacobian(self, t: float, x: FloatArray, signals: FloatArray) -> FloatArray:
         """Return the derivative of :meth:`residual` with respect to the coefficients of x, order by order.
@@ -221,16 +224,15 @@ class DerivativeArray:
         What the coefficient j of x does to the coefficient i of F depends on i - j alone, but for the factor j of the rate.
         """
         n, k = self.size, self.order
-        slopes = self._slopes(*self._arguments(t, x, signals)).reshape(self._built + 1, 2, n, n).transpose(0, 1, 3, 2)
+        slopes = self._slopes(t, x, signals)
         J = np.zeros(((k + 1) * n, (k + 2) * n))
         for i in range(k + 1):
             for j in range(i + 2):
-                block = np.zeros((n, n))
+                block = J[i * n : (i + 1) * n, j * n : (j + 1) * n]
                 if j <= i:
                     block += slopes[i - j, 0]
                 if j >= 1:
                     block += slopes[i - j + 1, 1] * (j / self.tau)
-                J[i * n : (i + 1) * n, j * n : (j + 1) * n] = block
         return J
 
     def consistent(self, t: float, x: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArray, float]:
@@ -275,7 +277,7 @@ class DerivativeArray:
         Unknowns without rates, such as inputs and multipliers, move more easily than positions and speeds.
         """
         n = self.size
-        slopes = self._slopes(*self._arguments(t, x, signals)).reshape(self._built + 1, 2, n, n).transpose(0, 1, 3, 2)[0]
+        slopes = self._slopes(t, x, signals)[0]
         felt = np.abs(slopes[0]) + np.abs(slopes[1]) / self.tau
         felt[~np.isfinite(felt)] = 0.0
         sizes = np.ones(n)
@@ -287,11 +289,6 @@ class DerivativeArray:
             sizes = sizes / np.sqrt(columns)
         free = ~(np.abs(slopes[1]) > 0.0).any(axis=0)
         return np.asarray(np.where(free, EASY * sizes, sizes))
-
-
-def _widened(series: FloatArray, order: int) -> FloatArray:
-    """Return a series with zeros up to an order."""
-    return np.pad(series, ((0, 0), (0, order + 1 - series.shape[1])))
 
 
 def least_norm(J: FloatArray, r: FloatArray) -> FloatArray:

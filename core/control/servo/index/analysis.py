@@ -38,9 +38,7 @@ def analyse(problem: ServoProblem) -> IndexReport:
     report = replace(report, smoothness_there=_smoothness(problem))
     if len(task.inputs) != len(task.measures):
         return report
-    system = FirstOrder(problem)
-    system.prepare(FIRST)
-    return _Analysis(system).run(report)
+    return _Analysis(FirstOrder(problem)).run(report)
 
 
 class _Analysis:

@@ -109,8 +109,6 @@ def levels_at(
     """
     levels: list[Level] = []
     for k in range(1, highest + 1):
-        if k > FIRST:
-            system.prepare(highest)
         if x.shape[1] < k + 2:
             x = consistent_point(DerivativeArray(system, k, tau), t, widened(x, k))
         levels.append(level_at(system, k, tau, t, x, taus))

@@ -58,21 +58,9 @@ def test_jacobian_against_differences(crane, point):
     np.testing.assert_allclose(J, expected, atol=1e-5 * np.abs(J).max())
 
 
-def test_a_series_built_for_more_gives_the_same(crane, point):
-    """Arrays of low order may use functions of a higher one."""
-    low = FirstOrder(posed("overhead-crane"))
-    alone = DerivativeArray(low, 2, 0.7)
-    crane.prepare(5)
-    shared = DerivativeArray(crane, 2, 0.7)
-    x, signals = point[:, :4], alone.signals(1.1)
-    np.testing.assert_allclose(shared.residual(1.1, x, signals), alone.residual(1.1, x, signals), rtol=1e-12, atol=1e-9)
-    np.testing.assert_allclose(shared.jacobian(1.1, x, signals), alone.jacobian(1.1, x, signals), rtol=1e-12, atol=1e-9)
-
-
 def test_flat_inputs_of_the_rotary_crane():
     """The closed form of document 000, eqs. (4.118)-(4.122), at 2.5 s."""
     system = FirstOrder(posed("rotary-crane", "000-4.4.2"))
-    system.prepare(4)
     walk = Walk.from_rest(system, 1.0, 0.0, system.start, 4)
     walk.to(2.5)
     at = system.unknowns
@@ -90,7 +78,6 @@ NAVY = {
 def test_flat_inputs_of_printed_equations(name):
     make, t, order, values = NAVY[name]
     printed = make()
-    printed.system.prepare(order)
     walk = Walk.from_rest(printed.system, printed.t_end / 10, 0.0, printed.start, order)
     walk.to(t)
     for unknown, value in values.items():
@@ -100,7 +87,6 @@ def test_flat_inputs_of_printed_equations(name):
 def test_statics_at_a_singular_start():
     """Massless pulley, guide rope slack: the place of the pulley is not determined there, and stays what it was."""
     printed = navy_3d()
-    printed.system.prepare(4)
     walk = Walk.from_rest(printed.system, 2.0, 0.0, printed.start, 4)
     np.testing.assert_allclose(walk.state[:11], printed.start[:11], atol=1e-9)
     np.testing.assert_allclose(walk.state[-3:], [0.0, -98.1, 0.0], atol=1e-9)
@@ -109,7 +95,6 @@ def test_statics_at_a_singular_start():
 def test_statics_of_a_pulley_with_mass():
     """lam and u of document 000, section 6.2.2, at the start."""
     printed = navy_3d_with_mass()
-    printed.system.prepare(2)
     walk = Walk.from_rest(printed.system, 2.0, 0.0, printed.start, 2)
     np.testing.assert_allclose(walk.state[-9:-4], [4.905, -9.81, -9.81, -392.4, -56.0571429], rtol=1e-5)
     np.testing.assert_allclose(walk.state[-4:], [-4.2479, -6.4887, -98.1, 0.0], atol=3e-3)
@@ -122,7 +107,6 @@ def test_a_quaternion_is_no_state_of_its_own():
     problem = pose_servo(floating_block(), ServoTask(move(*measures, by=0.3), inputs, 2.0))
     system = FirstOrder(problem)
     assert system.names[-1] == "length of quaternion 1"
-    system.prepare(3)
     walk = Walk.from_rest(system, 0.2, 0.0, system.start, 3)
     walk.to(0.8)
     J = DerivativeArray(system, 3, 0.2).jacobian(0.8, walk.x, DerivativeArray(system, 3, 0.2).signals(0.8))

@@ -20,7 +20,6 @@ def found():
     def find(name):
         if name not in kept:
             printed = CASES[name][0]()
-            printed.system.prepare(5)
             taus = time_scales(printed.t_end)
             walk = Walk.from_rest(printed.system, taus[0], 0.0, printed.start, 5)
             walk.to(0.3 * printed.t_end)
