@@ -103,7 +103,11 @@ def history_of(problem: ServoProblem, solution: ServoSolution, record: InverseRe
         "casadi": ca.CasadiMeta.version(),
         "numpy": np.__version__,
         "platform": platform.platform(),
-        "warnings": [_slack_warning(rope, intervals) for rope, intervals in slack.items()],
+        "warnings": [
+            *([advice] if (advice := record.method.warning(record.report.index or 0)) else []),
+            *([record.stepper.warning] if isinstance(record.method, SteppedInverse) and record.stepper.warning else []),
+            *(_slack_warning(rope, intervals) for rope, intervals in slack.items()),
+        ],
         "diverges": False,
     }
     return History(times, channels, values, provenance)
