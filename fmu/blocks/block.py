@@ -26,10 +26,11 @@ from kingpost.multibody.assembly import Assembly, assembled
 from kingpost.multibody.force import ForceState
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection, select
-from kingpost.simulation.export_model import ExportModel, export_model
+from kingpost.simulation.export_model import ExportModel, driven_layout, export_model
 from kingpost.simulation.exporter import Exported, Exporter, ExportSelection
-from kingpost.simulation.problem import Problem, input_row, parameter_row, start_state
+from kingpost.simulation.problem import Problem, parameter_row, start_state
 from kingpost.simulation.settings import RunSettings
+from kingpost.simulation.signals import Signals, signals_by_name
 
 #: Symbols of a block by name: parameters, inputs, states, and the time ``t``.
 Symbols = Mapping[str, ca.SX]
@@ -101,8 +102,12 @@ def block_model(
     integrator: Selection[Integrator] | None = None,
     plugins: PluginSet | None = None,
     settings: Mapping[str, float] | None = None,
+    drive: Signals | None = None,
 ) -> ExportModel:
-    """Return a block as a model that exporters take: a machine without bodies, whose states are those of the block."""
+    """Return a block as a model that exporters take: a machine without bodies, whose states are those of the block.
+
+    Inputs in ``drive`` follow a trajectory, history or file inside of it.
+    """
     plugins = plugins or PluginSet()
     entries: list[Any] = [*block.parameters, *block.inputs, *block.states, *block.outputs]
     names = [entry.name for entry in entries]
@@ -114,8 +119,10 @@ def block_model(
     mechanism = Mechanism(block.name, (), (), parameters=block.parameters, inputs=block.inputs, description=block.description)
     states = tuple(ForceState(state.name, state.unit, state.start) for state in block.states)
     assembly = assembled(mechanism, {}, states)
-    equations = _equations(block, assembly)
     values = resolve_values(mechanism, settings or {}, [state.name for state in states])
+    layout, u0 = driven_layout(mechanism, values, signals_by_name(mechanism, drive, plugins), 0.0, plugins)
+    assembly = assembly.with_moving_inputs(layout) if layout.moving else assembly
+    equations = _equations(block, assembly)
     how = RunSettings(step=step, integrator="rk4" if integrator is None else integrator).selected(plugins)
     assert isinstance(how.integrator, Integrator)
     problem = Problem(
@@ -127,7 +134,7 @@ def block_model(
         t_start=0.0,
         values=values,
         x0=start_state(assembly, equations, values),
-        u0=input_row(mechanism, values),
+        u0=u0,
         p=parameter_row(mechanism, values),
         how=how,
         plugins=plugins,
