@@ -41,6 +41,7 @@ def write_ssp(system: System, path: str | Path, plugins: PluginSet | None = None
     """Write a system with its FMUs as an SSP 1.0 archive; models become native FMUs (FMI 2). Return its path."""
     path = Path(path)
     plan = Plan.of(system, plugins)
+    _refuse_paths(plan)
     sums = [wire.names[1] for wire in plan.wires if wire.add]
     if sums:
         raise ExportError(
@@ -68,6 +69,7 @@ def write_osp(system: System, folder: str | Path, plugins: PluginSet | None = No
     """
     folder = Path(folder)
     plan = Plan.of(system, plugins)
+    _refuse_paths(plan)
     plain, functions = _functions(plan)
     ecco, bonds = (_ecco(plan), _bonds(plan, plain)) if isinstance(plan.master, Ecco) else (None, {})
     folder.mkdir(parents=True, exist_ok=True)
@@ -128,6 +130,16 @@ def _bonds(plan: Plan, plain: Sequence[Wire]) -> dict[tuple[str, str], str]:
                 raise ExportError(f"{said} carries '{found[wire.names]}', too; there, a connection carries one bond")
             found[wire.names] = name
     return found
+
+
+def _refuse_paths(plan: Plan) -> None:
+    """Refuse FMUs whose inputs follow paths; those of models are inside their FMUs."""
+    driven = {name: entry.driven for name, entry in plan.components.items() if isinstance(entry, FmuComponent) and entry.driven}
+    for name, inputs in driven.items():
+        raise ExportError(
+            f"component '{name}': {listed(inputs)} follow paths that only Kingpost knows; feed them from a component of their "
+            "own, such as a signal block"
+        )
 
 
 def _functions(plan: Plan) -> tuple[list[Wire], list[OspFunction]]:
