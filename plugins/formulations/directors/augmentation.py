@@ -11,6 +11,8 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.equations.augmentation import Augmentation
+from kingpost.mechanism.closures import Closure
+from kingpost.mechanism.elements import Joint
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.tree import JointSpace
 from kingpost.plugins.formulations.directors.bodies import SIZE, euler_tensor
@@ -67,7 +69,8 @@ def _inertias(assembly: Assembly) -> FloatArray:
     parts = [ca.vertcat(space.value(body.mass), ca.trace(euler_tensor(space, body.name))) for body in mechanism.bodies]
     # Squares of the distances of joints and closures from centres of mass.
     arms: dict[str, list[ca.SX]] = {name: [ca.SX(0)] for name in names}
-    for item in (*mechanism.joints, *mechanism.closures):
+    items: list[Joint | Closure] = [*mechanism.joints, *mechanism.closures]
+    for item in items:
         for name, point in ((item.parent, item.position), (item.child, item.child_position)):
             if name in arms:
                 arms[name].append(ca.sumsqr(space.vector(point) - space.vector(mechanism.body(name).com)))
