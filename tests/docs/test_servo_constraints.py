@@ -7,7 +7,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "servo-constraints.md").read_text(e
 
 
 def test_the_python_of_the_page_runs(capsys):
-    (block,) = re.findall(r"```python\n(.*?analyse.*?)```", PAGE, re.DOTALL)
+    (block,) = [found for found in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "analyse" in found]
     exec(compile(block, "servo-constraints.md", "exec"), {})
     assert capsys.readouterr().out == "5 0 mixed\n"
 
