@@ -5,6 +5,7 @@ from __future__ import annotations
 from kingpost.control.servo.stepping import ServoStepper
 from kingpost.control.servo.system import InverseDynamics
 from kingpost.plugins.inverse_dynamics.direct import Direct
+from kingpost.plugins.inverse_dynamics.flat import Flat
 from kingpost.plugins.inverse_dynamics.minimal_extension import MinimalExtension
 from kingpost.plugins.inverse_dynamics.output_coordinates import OutputCoordinates
 from kingpost.plugins.inverse_dynamics.projection import Projection
@@ -15,7 +16,7 @@ from kingpost.registry.hookspecs import hookimpl
 
 @hookimpl
 def kingpost_register_inverse_dynamics() -> list[type[InverseDynamics]]:
-    return [MinimalExtension, Projection, ProjectionDependent, OutputCoordinates, Direct]
+    return [MinimalExtension, Projection, ProjectionDependent, OutputCoordinates, Flat, Direct]
 
 
 @hookimpl
