@@ -8,6 +8,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
 from kingpost.control.servo.problem import ServoProblem
 from kingpost.control.servo.prolonged import Found, Prolonged, rank_of
+from kingpost.control.servo.solution import ServoSolution
 from kingpost.control.servo.start import CONSISTENT, KNOWN, ServoStart
 from kingpost.control.servo.system import DirectInverse, Progress
 
@@ -33,7 +34,7 @@ class Flat(DirectInverse):
     name = "flat"
     internal_states = False
 
-    def solve(self, problem: ServoProblem, start: ServoStart, times: FloatArray, progress: Progress) -> FloatArray:
+    def solve(self, problem: ServoProblem, start: ServoStart, times: FloatArray, progress: Progress) -> ServoSolution:
         if start.internal_states:
             raise SolverError(
                 f"method '{self.name}' needs a problem in which the path determines everything, and in "
@@ -43,15 +44,13 @@ class Flat(DirectInverse):
             )
         anchors = self._anchors(start, times, lambda part: progress(0.5 * part))
         array = Prolonged(start.first_order, start.order, start.tau)
-        result = np.empty((len(times), 0))
         rows = []
         nearest = np.searchsorted([0.5 * (a.t + b.t) for a, b in zip(anchors, anchors[1:], strict=False)], times)
         for first in range(0, len(times), CHUNK):
             here = slice(first, first + CHUNK)
             rows.append(self._at_once(array, start, [anchors[i] for i in nearest[here]], times[here]))
             progress(0.5 + 0.5 * min(1.0, (first + CHUNK) / len(times)))
-        result = np.vstack(rows)
-        return result
+        return ServoSolution(times, np.vstack(rows), {"anchors": len(anchors)})
 
     def _anchors(self, start: ServoStart, times: FloatArray, progress: Progress) -> list[Found]:
         """Return points along the path, each found from the one before."""

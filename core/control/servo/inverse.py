@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
 from kingpost.base.version import __version__
+from kingpost.control.servo.marching import march
 from kingpost.control.servo.posing import pose_servo
 from kingpost.control.servo.problem import ServoProblem
 from kingpost.control.servo.solution import ServoSolution, observer, solution_channels
-from kingpost.control.servo.start import ServoStart, consistent_start
-from kingpost.control.servo.stepping import ServoMarch, ServoStepper
+from kingpost.control.servo.start import consistent_start
+from kingpost.control.servo.stepping import ServoStepper
 from kingpost.control.servo.system import DirectInverse, InverseDynamics, Progress, SteppedInverse
-from kingpost.kernel.kernel import Backend, Kernel, Status
+from kingpost.kernel.kernel import Kernel
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.tasks import ServoTask
 from kingpost.registry.pluginset import PluginSet
@@ -67,68 +66,16 @@ def solve_inverse(
     if refusal:
         raise SolverError(refusal)
     task, step = problem.task, stepper.options.step
-    backend = problem.posed.how.backend or "auto"
     grid = fixed_step_grid(task.t_start, task.t_end, step, step)
     start = consistent_start(problem, None if index is None else index - 1)
-    statistics: dict[str, Any] = {}
     if isinstance(method, SteppedInverse):
-        solution = march(problem, method, stepper, start, grid.times, step, backend, statistics, progress)
+        system = method.reduce(problem, start.point)
+        solution = march(system, stepper, start, grid.times, f"method '{method.name}'", progress)
     else:
         assert isinstance(method, DirectInverse)
-        solution = ServoSolution(grid.times, method.solve(problem, start, grid.times, progress))
-    return history_of(problem, solution, method, stepper, statistics, time.perf_counter() - began)
-
-
-def march(
-    problem: ServoProblem,
-    method: SteppedInverse,
-    stepper: ServoStepper,
-    start: ServoStart,
-    times: FloatArray,
-    h: float,
-    backend: Backend,
-    statistics: dict[str, Any],
-    progress: Progress,
-) -> ServoSolution:
-    """Step the system of a method from the start through all times, as compiled code."""
-    system = method.reduce(problem, start.point)
-    moving = ServoMarch(system, stepper)
-    state, given, p = beginning(moving, start, times, h)
-    solved = moving.solution()
-    symbols = [ca.MX.sym(f"i{k}", solved.numel_in(k)) for k in range(4)]
-    observe = ca.Function("kp_observe", symbols, [ca.densify(ca.vertcat(*solved.call(symbols)))])
-    kernel = Kernel([moving.step, observe], backend)
-    values = np.empty((len(times), observe.numel_out(0)))
-    values[:1] = kernel.sample(times[:1], state[None, :], given[:1], p)
-    total = len(times) - 1
-    stop = kernel.march(values[1:], 1, float(times[0]), h, state, given, p, progress=lambda done: progress(done / total))
-    statistics |= {"steps": stop.steps, "backend": kernel.backend, "note": kernel.note}
-    if stop.status != Status.OK:
-        record, _ = moving.loop.iterated(stop.t, stop.x, given[stop.steps], p, h)
-        raise SolverError(
-            f"inverse dynamics stopped at t = {stop.t:.9g} s of {times[-1]:g} s (method '{method.name}', stepper "
-            f"'{stepper.name}' with {h:g} s): {record.explain()}. A shorter step, another stepper or method, or a path that "
-            "keeps away from this place may help; an index analysis says where ranks change"
-        )
-    return ServoSolution(times, values)
-
-
-def beginning(moving: ServoMarch, start: ServoStart, times: FloatArray, h: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the first state, what the march is given at each sample, and the parameters with scales."""
-    system, problem, stepper = moving.system, start.problem, moving.stepper
-
-    def entries(t: float) -> list[FloatArray]:
-        at = start.at(t)
-        found = system.started(at.t, at.q, at.v, at.a, at.z, at.zdot, at.lam, at.u, at.signals.ravel(), problem.p)
-        return [np.asarray(part).ravel() for part in found]
-
-    x, xdot, w = entries(start.t)
-    earlier = [entries(start.t - (k + 1) * h)[0] for k in range(stepper.earlier)]
-    state = np.concatenate([x, w, xdot, *earlier])
-    offsets = (0.0, *stepper.stages)
-    given = np.hstack([problem.signals(times + c * h, system.orders).reshape(len(times), -1) for c in offsets])
-    scales = moving.scales(start.t, state, given[0], problem.p, h)
-    return state, np.ascontiguousarray(given), np.concatenate([problem.p, scales])
+        solution = method.solve(problem, start, grid.times, progress)
+    warnings = [text for text in (method.warning(start.order + 1), stepper.warning) if text]
+    return history_of(problem, solution, method, stepper, time.perf_counter() - began, warnings)
 
 
 def history_of(
@@ -136,12 +83,12 @@ def history_of(
     solution: ServoSolution,
     method: InverseDynamics,
     stepper: ServoStepper,
-    statistics: Mapping[str, Any],
     seconds: float,
+    warnings: Sequence[str] = (),
 ) -> History:
     """Return a solution as a history with all that is seen of it, and how it was found."""
     posed = observed(problem.posed)
-    equations = posed.equations
+    equations, statistics = posed.equations, solution.statistics
     observe = observer(problem, equations)
     kernel = Kernel([observe], posed.how.backend or "auto", equations.python_forces)
     signals = problem.signals(solution.times, 2).reshape(len(solution.times), -1)
@@ -183,7 +130,7 @@ def history_of(
         "casadi": ca.CasadiMeta.version(),
         "numpy": np.__version__,
         "platform": platform.platform(),
-        "warnings": [],
+        "warnings": list(warnings),
     }
     return History(solution.times, channels, values, provenance)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -22,6 +24,8 @@ class ServoSolution:
 
     times: FloatArray
     values: FloatArray
+    #: How it was found: steps, backend and the like.
+    statistics: Mapping[str, Any] = field(default_factory=dict)
 
     def part(self, problem: ServoProblem, name: str) -> FloatArray:
         """Return one of q, v, a, z, lam, u at all times."""

@@ -15,6 +15,7 @@ from kingpost.control.servo.problem import ServoProblem
 from kingpost.registry.plugin import Plugin
 
 if TYPE_CHECKING:
+    from kingpost.control.servo.solution import ServoSolution
     from kingpost.control.servo.start import ServoStart
 
 #: Called now and then with the fraction done.
@@ -148,5 +149,5 @@ class DirectInverse(InverseDynamics):
     """A method that finds the solution at given times by itself."""
 
     @abstractmethod
-    def solve(self, problem: ServoProblem, start: ServoStart, times: FloatArray, progress: Progress) -> FloatArray:
-        """Return q, v, a, z, lam and u side by side, one row for each of the times; the first is that of the start."""
+    def solve(self, problem: ServoProblem, start: ServoStart, times: FloatArray, progress: Progress) -> ServoSolution:
+        """Return the solution at evenly spaced times, the first of which is that of the start; it may begin before and end later."""
