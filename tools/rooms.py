@@ -72,7 +72,7 @@ room("core/kernel", "functions as machine code or in the interpreter, with a cac
 room("core/marine", "seas, and numbers in the axes of other marine tools", "core/base")
 room(
     "core/mechanism",
-    "what a machine is: bodies, joints, closures, forces, inputs, outputs, parameters; no equations, no numerics",
+    "what a machine is: bodies, joints, closures, forces, inputs, outputs, measures, parameters; no equations, no numerics",
     "core/base",
     "core/registry",
     "core/symbols",

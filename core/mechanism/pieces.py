@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from collections.abc import Sequence as Row
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import casadi as ca
 
+from kingpost.base.errors import MechanismError
 from kingpost.mechanism.polynomials import NOTHING, Polynomial
 
 SYMBOLIC = (ca.SX, ca.MX)
@@ -22,6 +24,9 @@ class Part(Protocol):
 
     def size(self, t: float, order: int) -> float:
         """Return the size of the terms that a derivative is the sum of; its rounding is a few hundred eps of this."""
+
+    def powers(self) -> tuple[float, Row[float]] | None:
+        """Return a time, and the coefficients by rising powers of the time since then; nothing where it is no polynomial."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +45,32 @@ class Piece:
         derivative = self.polynomial.derivative((t - self.origin) / self.length, order)
         if derivative is None:
             return offset
-        return offset + self.scale / self.length**order * derivative
+        return offset + self._factor(order) * derivative
+
+    def _factor(self, order: int) -> Any:
+        try:
+            factor = self.scale / self.length**order
+        except (ZeroDivisionError, OverflowError):
+            factor = math.inf
+        if isinstance(factor, float) and not math.isfinite(factor):
+            raise MechanismError(
+                f"derivative {order} of a move by {self.scale:g} over {abs(self.length):g} s is beyond the range of numbers; "
+                "check its times"
+            )
+        return factor
+
+    def powers(self) -> tuple[float, Row[float]] | None:
+        row = self.polynomial.coefficients or (0.0,)
+        scaled = [float(self.scale * c / self.length**n) for n, c in enumerate(row)]
+        scaled[0] += float(self.offset)
+        return float(self.origin), scaled
 
     def size(self, t: float, order: int) -> float:
         offset = abs(self.offset) if order == 0 else 0.0
         s = (t - self.origin) / self.length
         # The rounding of the time moves s, too.
         moved = 1.0 + abs(t / self.length)
-        return float(offset + abs(self.scale) / abs(self.length) ** order * self.polynomial.size(s, order) * moved)
+        return float(offset + abs(self._factor(order)) * self.polynomial.size(s, order) * moved)
 
 
 @dataclass(frozen=True)
@@ -58,6 +81,9 @@ class FormulaPiece:
 
     def value(self, t: Any, order: int) -> Any:
         return self.derivative(t, order)
+
+    def powers(self) -> tuple[float, Row[float]] | None:
+        return None
 
     def size(self, t: float, order: int) -> float:
         return abs(float(self.derivative(t, order))) + abs(float(self.derivative(t, 0)))

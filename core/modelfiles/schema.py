@@ -11,13 +11,24 @@ from kingpost.base.formulas import Scalar, Scalars, Vector3
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, Input, Joint, Output, Parameter, Port
 from kingpost.mechanism.measures import MEASURE_DEFAULTS, MEASURE_KINDS, Measure
+from kingpost.mechanism.orientations import FORMS
+from kingpost.mechanism.paths import Line, Turn
 from kingpost.mechanism.shapes import Shape
+from kingpost.mechanism.trajectories import TRAJECTORY_KINDS, Trajectory
+from kingpost.modelfiles.task_file import TaskTable
+from kingpost.modelfiles.toml_model import MOVES
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.settings import RunSettings
+from kingpost.simulation.signals import Between
 from kingpost.symbols.closure_kinds import CLOSURE_KINDS
 from kingpost.symbols.joints import JOINT_KINDS
 
 NUMBER_OR_FORMULA = {"$ref": "#/$defs/scalar"}
+#: A file of tasks alone.
+_ONLY_TASKS = {
+    "anyOf": [{"required": ["servo"]}, {"required": ["tasks"]}],
+    "not": {"anyOf": [{"required": ["model"]}, {"required": ["bodies"]}, {"required": ["joints"]}]},
+}
 
 
 def model_schema(plugins: PluginSet) -> dict[str, Any]:
@@ -31,12 +42,12 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
         "title": "Kingpost model file",
         "type": "object",
         "additionalProperties": False,
-        "oneOf": [{"required": ["model"]}, {"required": ["name", "bodies", "joints"]}],
+        "oneOf": [{"required": ["model"]}, {"required": ["name", "bodies", "joints"]}, _ONLY_TASKS],
         "properties": {
             "name": {"type": "string"},
             "description": {"type": "string"},
             "parameters": _named(Parameter),
-            "inputs": _named(Input),
+            "inputs": _inputs(),
             "bodies": {"type": "array", "items": _body()},
             "joints": {"type": "array", "items": joint},
             "closures": {"type": "array", "items": closure},
@@ -48,13 +59,41 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
             "plugins": {"type": "array", "items": {"type": "string"}},
             "set": {"type": "object", "additionalProperties": {"type": "number"}},
             "run": _table(RunSettings),
+            "servo": {"$ref": "#/$defs/task"},
+            "tasks": {"type": "object", "additionalProperties": {"$ref": "#/$defs/task"}},
         },
         "$defs": {
             "scalar": {
                 "description": "a number, or a formula in the parameters",
                 "type": ["number", "string"],
-            }
+            },
+            "task": _task(),
+            "signal": _signal(),
         },
+    }
+
+
+def _inputs() -> dict[str, Any]:
+    """Return inputs: declared, with how they move if that is said; in a run file, how those of the model move."""
+    declared = _named(Input)
+    signal = {"$ref": "#/$defs/signal"}
+    declared["additionalProperties"]["properties"][MOVES] = signal
+    return {"type": "object", "additionalProperties": {"anyOf": [declared["additionalProperties"], signal]}}
+
+
+def _signal() -> dict[str, Any]:
+    file = {
+        "file": {"type": "string", "description": "CSV table, or result of a run: file or folder"},
+        "column": {"type": "string"},
+        "interpolation": {"enum": list(get_args(Between))},
+    }
+    return {
+        "description": "a number, a formula in parameters and the time t, a trajectory, or a file with samples",
+        "anyOf": [
+            {"type": ["number", "string"]},
+            {"type": "object", "properties": {"kind": {"enum": sorted(TRAJECTORY_KINDS)}}, "required": ["kind"]},
+            {"type": "object", "properties": file, "required": ["file"], "additionalProperties": False},
+        ],
     }
 
 
@@ -92,6 +131,29 @@ def _measures() -> list[dict[str, Any]]:
             }
         )
     return variants
+
+
+def _task() -> dict[str, Any]:
+    """Return a servo task; its lines and turns name the measures that follow them."""
+    task = _table(TaskTable)
+    task["properties"]["path"] = {"type": "object", "additionalProperties": _type(Trajectory)}
+    task["properties"]["settings"] = {"type": "object", "additionalProperties": {"type": "number"}}
+    for key, cls in (("lines", Line), ("turns", Turn)):
+        entry = _table(cls)
+        entry["properties"]["measures"] = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+        entry["required"] = ["measures", *entry["required"]]
+        if cls is Turn:
+            entry["properties"] |= {"start": _orientation(), "end": _orientation()}
+        task["properties"][key] = {"type": "array", "items": entry}
+    return task
+
+
+def _orientation() -> dict[str, Any]:
+    numbers = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 4}
+    matrix = {"type": "array", "items": {**numbers, "maxItems": 3}, "minItems": 3, "maxItems": 3}
+    forms = {form: matrix if form == "matrix" else {**numbers, "minItems": n, "maxItems": n} for form, n in FORMS.items()}
+    table = {"type": "object", "additionalProperties": False, "properties": forms, "minProperties": 1, "maxProperties": 1}
+    return {"anyOf": [numbers, matrix, table]}
 
 
 def _forces(plugins: PluginSet) -> list[dict[str, Any]]:

@@ -58,13 +58,10 @@ class TaylorSeries:
         """Return the coefficients of all results: entries x orders, as the arguments, or entries x orders x many series."""
         given = [np.asarray(argument, dtype=float) for argument in arguments]
         count = given[0].shape[1]
-        several = given[0].ndim == 3
         shape = (count, *given[0].shape[2:])
-        if several:
-            results = self._tape.run(_ARRAYS, count - 1, lambda argument, place, j: given[argument][place, j])
-        else:
-            plain = [argument.tolist() for argument in given]
-            results = self._tape.run(_NUMBERS, count - 1, lambda argument, place, j: plain[argument][place][j])
+        if given[0].ndim == 2:
+            return self._tape.run_rows(count - 1, given)
+        results = self._tape.run(_ARRAYS, count - 1, lambda argument, place, j: given[argument][place, j])
         found = []
         for rows in results:
             values = np.zeros((len(rows), *shape))
@@ -73,6 +70,18 @@ class TaylorSeries:
                     values[i, j] = value
             found.append(values)
         return found
+
+
+#: Operations that whole rows of coefficients undergo at once.
+_ROWS: dict[int, Callable[..., FloatArray]] = {
+    ca.OP_ASSIGN: lambda u: u,
+    ca.OP_ADD: np.add,
+    ca.OP_SUB: np.subtract,
+    ca.OP_NEG: np.negative,
+    ca.OP_MUL: lambda u, v: np.convolve(u, v)[: len(u)],
+    ca.OP_SQ: lambda u: np.convolve(u, u)[: len(u)],
+    ca.OP_TWICE: lambda u: 2.0 * u,
+}
 
 
 class _Tape:
@@ -101,6 +110,23 @@ class _Tape:
                 self._operations.append((code, into[0], tuple(of)))
             else:
                 raise KingpostError(f"operation number {code} of CasADi in '{self.name}' has no Taylor series here")
+
+    def run_rows(self, order: int, given: Sequence[FloatArray]) -> list[FloatArray]:
+        """Return the series of all results for one series of each argument, in numbers."""
+        results = [np.zeros((size, order + 1)) for size in self._sizes]
+        work: list[Any] = [None] * self._room
+        for code, into, of in self._operations:
+            if code == ca.OP_INPUT:
+                work[into] = given[of[0]][of[1]]
+            elif code == ca.OP_OUTPUT:
+                results[into][of[0]] = work[of[1]]
+            elif code == ca.OP_CONST:
+                work[into] = np.array(_constant(of[0], order))
+            elif code in _ROWS:
+                work[into] = _ROWS[code](*(work[i] for i in of))
+            else:
+                work[into] = np.array(_RULES[code](_NUMBERS, *(work[i].tolist() for i in of)))
+        return results
 
     def run(self, ops: Any, order: int, entry: Callable[[int, int, int], Any]) -> list[list[Series]]:
         """Return the series of all results, for the arguments that ``entry(argument, place, order)`` gives."""

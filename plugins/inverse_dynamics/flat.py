@@ -8,7 +8,6 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
 from kingpost.control.servo.problem import ServoProblem
 from kingpost.control.servo.prolonged import Found, Prolonged, rank_of
-from kingpost.control.servo.solution import ServoSolution
 from kingpost.control.servo.start import CONSISTENT, KNOWN, ServoStart
 from kingpost.control.servo.system import DirectInverse, Progress
 
@@ -34,7 +33,7 @@ class Flat(DirectInverse):
     name = "flat"
     internal_states = False
 
-    def solve(self, problem: ServoProblem, start: ServoStart, times: FloatArray, progress: Progress) -> ServoSolution:
+    def solve(self, problem: ServoProblem, start: ServoStart, times: FloatArray, progress: Progress) -> tuple[FloatArray, FloatArray]:
         if start.internal_states:
             raise SolverError(
                 f"method '{self.name}' needs a problem in which the path determines everything, and in "
@@ -50,7 +49,7 @@ class Flat(DirectInverse):
             here = slice(first, first + CHUNK)
             rows.append(self._at_once(array, start, [anchors[i] for i in nearest[here]], times[here]))
             progress(0.5 + 0.5 * min(1.0, (first + CHUNK) / len(times)))
-        return ServoSolution(times, np.vstack(rows), {"anchors": len(anchors)})
+        return times, np.vstack(rows)
 
     def _anchors(self, start: ServoStart, times: FloatArray, progress: Progress) -> list[Found]:
         """Return points along the path, each found from the one before."""

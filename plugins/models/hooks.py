@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kingpost.mechanism.model import Model
+from kingpost.plugins.models.cablev import Cablev
 from kingpost.plugins.models.chain import Chain
 from kingpost.plugins.models.double_pendulum import DoublePendulum
 from kingpost.plugins.models.four_bar import FourBar
@@ -23,12 +24,14 @@ from kingpost.plugins.models.offshore_vessel import OffshoreVessel, OffshoreVess
 from kingpost.plugins.models.overhead_crane import OverheadCrane
 from kingpost.plugins.models.passive_joint_arm import PassiveJointArm
 from kingpost.plugins.models.rotary_crane import RotaryCrane
+from kingpost.plugins.models.rotary_crane_two_winches import RotaryCraneTwoWinches
 from kingpost.plugins.models.satellite import Satellite
 from kingpost.plugins.models.slider_crank import SliderCrank
 from kingpost.plugins.models.slider_pendulum import SliderPendulum
 from kingpost.plugins.models.squeezer import AndrewsSqueezer
 from kingpost.plugins.models.three_link import ThreeLinkManipulator
 from kingpost.plugins.models.trees import Branched, SixAxisArm, SpacecraftArm
+from kingpost.plugins.models.us_navy_crane import USNavyCrane2D, USNavyCrane3D
 from kingpost.plugins.models.vessel_crane import VesselCrane
 from kingpost.registry.hookspecs import hookimpl
 
@@ -47,7 +50,11 @@ def kingpost_register_models() -> list[type[Model]]:
         SliderCrank,
         AndrewsSqueezer,
         RotaryCrane,
+        RotaryCraneTwoWinches,
         OverheadCrane,
+        USNavyCrane2D,
+        USNavyCrane3D,
+        Cablev,
         PassiveJointArm,
         MassChain,
         LuffingCrane,

@@ -9,6 +9,7 @@ from kingpost.base.errors import MechanismError
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.model import Model
+from kingpost.mechanism.polynomials import SMOOTHEST
 from kingpost.mechanism.shapes import Shape
 from kingpost.mechanism.tasks import ServoTask
 from kingpost.plugins.models.paths import rest_to_rest
@@ -83,6 +84,8 @@ class MassChain(Model):
 
     def tasks(self) -> Mapping[str, ServoTask]:
         """Return the manoeuvre of document 003: the last mass goes from 0.5 m to 3 m in 6 s."""
-        path = rest_to_rest({f"mass{self.options.n}.x": (BEGIN, END)}, 6.0)
+        n = self.options.n
+        # Without damping the index is 2 n + 1, and bounded forces take as many continuous derivatives as 2 n.
+        path = rest_to_rest({f"mass{n}.x": (BEGIN, END)}, 6.0, None if n == 2 else f"smooth:{min(2 * n, SMOOTHEST)}")
         description = "document 003, section 4.3; damping 0 or 10 N s/m"
         return {"003": ServoTask(path, ("force",), 6.0, name="003", description=description)}

@@ -2,135 +2,161 @@
 
 from __future__ import annotations
 
-import platform
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from datetime import datetime, timezone
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-import casadi as ca
-import numpy as np
-
-from kingpost.base.errors import SolverError
-from kingpost.base.version import __version__
-from kingpost.control.servo.marching import march
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import MechanismError, listed
+from kingpost.control.servo.index.analysis import analyse
+from kingpost.control.servo.index.refusals import Demands, refuse_if_impossible
+from kingpost.control.servo.index.report import IndexReport
+from kingpost.control.servo.marching import march_system
 from kingpost.control.servo.posing import pose_servo
 from kingpost.control.servo.problem import ServoProblem
-from kingpost.control.servo.solution import ServoSolution, observer, solution_channels
-from kingpost.control.servo.start import consistent_start
+from kingpost.control.servo.record import InverseRecord, history_of
+from kingpost.control.servo.solution import ServoSolution
+from kingpost.control.servo.start import ServoStart, consistent_start
 from kingpost.control.servo.stepping import ServoStepper
 from kingpost.control.servo.system import DirectInverse, InverseDynamics, Progress, SteppedInverse
-from kingpost.kernel.kernel import Kernel
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.tasks import ServoTask
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection, select
 from kingpost.results.history import History
 from kingpost.simulation.grid import fixed_step_grid
-from kingpost.simulation.problem import observed
-from kingpost.simulation.provenance import plain_options, problem_record
 from kingpost.simulation.settings import RunSettings
 
-DEFAULT_METHOD, DEFAULT_STEPPER = "minimal-extension", "bdf2"
+#: Where nobody says: machines whose measures take as many inputs as they have ways to move are solved at once.
+FULLY_ACTUATED, DEFAULT_METHOD, DEFAULT_STEPPER = "computed-torque", "minimal-extension", "bdf2"
 
 
 def inverse(
     mechanism: Mechanism,
     task: ServoTask,
     *,
-    method: Selection[InverseDynamics] = DEFAULT_METHOD,
-    stepper: Selection[ServoStepper] = DEFAULT_STEPPER,
+    method: Selection[InverseDynamics] | None = None,
+    stepper: Selection[ServoStepper] | None = None,
     settings: Mapping[str, float] | None = None,
     how: RunSettings | None = None,
     plugins: PluginSet | None = None,
     progress: Progress = lambda fraction: None,
 ) -> History:
-    """Find the inputs that drive the measures of a task along their path, and everything that moves with them."""
+    """Find the inputs that drive the measures of a task along their path, and everything that moves with them.
+
+    Parameters
+    ----------
+    mechanism, task
+        The machine and what it is to do.
+    method
+        How the index is reduced: a name with options (``"projection"``, ``"minimal-extension:twice=true"``), a class or an
+        instance; by default ``computed-torque`` where every motion is prescribed, else ``minimal-extension``.
+    stepper
+        How time is advanced by methods that step, e.g. ``"backward-euler:step=0.005"``; by default ``bdf2`` with 0.01 s. Other
+        methods take its step for the times of their samples.
+    settings
+        Parameters, inputs that stay what they are, and start values by name; before those of the task.
+    how
+        Formulation, joint loads and backend, as for :func:`kingpost.simulate`.
+    plugins
+        The plugins to choose from; by default all built-in and installed ones.
+    progress
+        Called now and then with the fraction done.
+
+    Returns
+    -------
+    History
+        Coordinates, speeds, outputs, energies, tensions and joint loads as of a run; the inputs under their own names; the path
+        (``desired.NAME``); errors of the servo-constraints (``servo.position.NAME``, ...), power and work of the inputs.
+
+    Raises
+    ------
+    MechanismError
+        When the task cannot work, before anything is computed, with the numbers that decide.
+    SolverError
+        When the computation cannot go on; its ``history`` holds what was found before.
+
+    """
+    return prepare_inverse(mechanism, task, method=method, stepper=stepper, settings=settings, how=how, plugins=plugins).run(
+        progress
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedInverse:
+    """Inverse dynamics that is ready to go: everything derived, analysed, chosen and checked."""
+
+    problem: ServoProblem
+    method: InverseDynamics
+    stepper: ServoStepper
+    report: IndexReport
+    #: What else the record of a result says.
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    def run(self, progress: Progress = lambda fraction: None) -> History:
+        """Carry it out; see :func:`inverse`."""
+        began = time.perf_counter()
+        problem, method, stepper = self.problem, self.method, self.stepper
+        task, step = problem.task, stepper.options.step
+        grid = fixed_step_grid(task.t_start, task.t_end, step, step)
+        start = consistent_start(problem, None if self.report.index is None else self.report.index - 1)
+        statistics: dict[str, Any] = {}
+
+        def so_far(solution: ServoSolution, outcome: str) -> History:
+            seconds = time.perf_counter() - began
+            return history_of(
+                problem, solution, InverseRecord(method, stepper, outcome, seconds, statistics, self.report, self.notes)
+            )
+
+        if isinstance(method, DirectInverse):
+            times, values = method.solve(problem, start, grid.times, progress)
+            return so_far(ServoSolution(times, values), "complete")
+        assert isinstance(method, SteppedInverse)
+        return march(problem, method, stepper, start, grid.times, statistics, progress, so_far)
+
+
+def prepare_inverse(
+    mechanism: Mechanism,
+    task: ServoTask,
+    *,
+    method: Selection[InverseDynamics] | None = None,
+    stepper: Selection[ServoStepper] | None = None,
+    settings: Mapping[str, float] | None = None,
+    how: RunSettings | None = None,
+    plugins: PluginSet | None = None,
+) -> PreparedInverse:
+    """Derive and check everything that inverse dynamics needs; the arguments are those of :func:`inverse`."""
     plugins = plugins or PluginSet()
-    way = select(plugins.of("inverse_dynamics"), method)
-    steps = select(plugins.of("servo_steppers"), stepper)
     problem = pose_servo(mechanism, task, how, values=settings, plugins=plugins)
-    return solve_inverse(problem, way, steps, progress)
-
-
-def solve_inverse(
-    problem: ServoProblem,
-    method: InverseDynamics,
-    stepper: ServoStepper,
-    progress: Progress = lambda fraction: None,
-    index: int | None = None,
-) -> History:
-    """Carry a posed servo problem out."""
-    began = time.perf_counter()
-    refusal = method.refusal(problem)
+    steps = select(plugins.of("servo_steppers"), DEFAULT_STEPPER if stepper is None else stepper)
+    report = analyse(problem)
+    known = plugins.of("inverse_dynamics")
+    way = select(known, default_method(problem) if method is None else method)
+    refusal = way.refusal(problem)
     if refusal:
-        raise SolverError(refusal)
-    task, step = problem.task, stepper.options.step
-    grid = fixed_step_grid(task.t_start, task.t_end, step, step)
-    start = consistent_start(problem, None if index is None else index - 1)
-    if isinstance(method, SteppedInverse):
-        system = method.reduce(problem, start.point)
-        solution = march(system, stepper, start, grid.times, f"method '{method.name}'", progress)
-    else:
-        assert isinstance(method, DirectInverse)
-        solution = method.solve(problem, start, grid.times, progress)
-    warnings = [text for text in (method.warning(start.order + 1), stepper.warning) if text]
-    return history_of(problem, solution, method, stepper, time.perf_counter() - began, warnings)
+        raise MechanismError(f"{refusal}. Methods: {listed(cls.name for cls, _ in known.entries())}")
+    refuse_if_impossible(report, Demands(way.name, way.realisations, way.causal, way.internal_states, way.redundant_inputs))
+    return PreparedInverse(problem, way, steps, report)
 
 
-def history_of(
+def default_method(problem: ServoProblem) -> str:
+    """Return the method that is taken where nobody says."""
+    freedom = problem.equations.nv - problem.equations.constraints.count
+    return FULLY_ACTUATED if problem.outputs == freedom and not problem.equations.nz else DEFAULT_METHOD
+
+
+def march(
     problem: ServoProblem,
-    solution: ServoSolution,
-    method: InverseDynamics,
+    method: SteppedInverse,
     stepper: ServoStepper,
-    seconds: float,
-    warnings: Sequence[str] = (),
+    start: ServoStart,
+    times: FloatArray,
+    statistics: dict[str, Any],
+    progress: Progress,
+    so_far: Callable[[ServoSolution, str], History],
 ) -> History:
-    """Return a solution as a history with all that is seen of it, and how it was found."""
-    posed = observed(problem.posed)
-    equations, statistics = posed.equations, solution.statistics
-    observe = observer(problem, equations)
-    kernel = Kernel([observe], posed.how.backend or "auto", equations.python_forces)
-    signals = problem.signals(solution.times, 2).reshape(len(solution.times), -1)
-    values = kernel.sample(solution.times, solution.values, np.ascontiguousarray(signals), problem.p)
-    channels = solution_channels(problem, equations)
-    q, v, z = (solution.part(problem, name)[0] for name in ("q", "v", "z"))
-    posed = replace(posed, x0=np.concatenate([q, v, z]))
-    provenance = {
-        "kingpost": __version__,
-        "outcome": "complete",
-        "finished": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "wall_time_s": round(seconds, 6),
-        **problem_record(posed),
-        "inverse": {
-            "method": {"name": method.name, "options": plain_options(method)},
-            "stepper": {"name": stepper.name, "options": plain_options(stepper)},
-            "task": {
-                "name": problem.task.name,
-                "description": problem.task.description,
-                "inputs": list(problem.task.inputs),
-                "measures": list(problem.task.measures),
-            },
-        },
-        "time": {
-            "start_s": float(solution.times[0]),
-            "end_s": float(solution.times[-1]),
-            "step_s": stepper.options.step,
-            "output_step_s": float(solution.times[1] - solution.times[0]),
-        },
-        "statistics": {key: value for key, value in statistics.items() if key not in ("backend", "note")},
-        "backend": {
-            "name": statistics.get("backend", kernel.backend),
-            "note": statistics.get("note", kernel.note),
-            "loop": "compiled" if kernel.backend == "c" else "python",
-        },
-        "channels": [vars(channel) for channel in channels],
-        "plugins": posed.plugins.sources(),
-        "python": platform.python_version(),
-        "casadi": ca.CasadiMeta.version(),
-        "numpy": np.__version__,
-        "platform": platform.platform(),
-        "warnings": list(warnings),
-    }
-    return History(solution.times, channels, values, provenance)
-
+    """Step the system of a method from the start through all times, as compiled code; what was found is never thrown away."""
+    system = method.reduce(problem, start.point)
+    solution = march_system(system, stepper, start, times, f"method '{method.name}'", statistics, progress, so_far)
+    return so_far(solution, "complete")

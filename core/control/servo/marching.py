@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.base.errors import SolverError
+from kingpost.base.errors import Interrupted, SolverError
 from kingpost.control.servo.solution import ServoSolution
 from kingpost.control.servo.start import ServoStart
 from kingpost.control.servo.stepping import ServoMarch, ServoStepper
@@ -14,10 +17,20 @@ from kingpost.control.servo.system import Progress, ServoSystem
 from kingpost.kernel.kernel import Kernel, Status
 
 
-def march(
-    system: ServoSystem, stepper: ServoStepper, start: ServoStart, times: FloatArray, what: str, progress: Progress
+def march_system(
+    system: ServoSystem,
+    stepper: ServoStepper,
+    start: ServoStart,
+    times: FloatArray,
+    what: str,
+    statistics: dict[str, Any],
+    progress: Progress,
+    so_far: Callable[[ServoSolution, str], Any] = lambda solution, outcome: None,
 ) -> ServoSolution:
-    """Step a system from the start through all times, evenly spaced; ``what`` names the method in messages."""
+    """Step a system from the start through all times, evenly spaced; ``what`` names the method in messages.
+
+    ``so_far`` makes of a part and its outcome the history that an exception brings along.
+    """
     problem = system.problem
     h = float(times[-1] - times[0]) / (len(times) - 1)
     moving = ServoMarch(system, stepper)
@@ -26,19 +39,33 @@ def march(
     symbols = [ca.MX.sym(f"i{k}", solved.numel_in(k)) for k in range(4)]
     observe = ca.Function("kp_observe", symbols, [ca.densify(ca.vertcat(*solved.call(symbols)))])
     kernel = Kernel([moving.step, observe], problem.posed.how.backend or "auto")
+    statistics |= {"backend": kernel.backend, "note": kernel.note, "kernel": kernel.key}
     values = np.empty((len(times), observe.numel_out(0)))
     values[:1] = kernel.sample(times[:1], state[None, :], given[:1], p)
-    total = len(times) - 1
-    stop = kernel.march(values[1:], 1, float(times[0]), h, state, given, p, progress=lambda done: progress(done / total))
+    finished = 0
+
+    def advanced(steps: int) -> None:
+        nonlocal finished
+        finished = steps
+        progress(steps / (len(times) - 1))
+
+    def part() -> ServoSolution:
+        return ServoSolution(times[: finished + 1], values[: finished + 1])
+
+    try:
+        stop = kernel.march(values[1:], 1, float(times[0]), h, state, given, p, progress=advanced)
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted at t = {times[finished]:g} s", history=so_far(part(), "interrupted")) from None
+    statistics["steps"] = stop.steps
     if stop.status != Status.OK:
         record, _ = moving.loop.iterated(stop.t, stop.x, given[stop.steps], p, h)
         raise SolverError(
             f"inverse dynamics stopped at t = {stop.t:.9g} s of {times[-1]:g} s ({what}, stepper '{stepper.name}' with {h:g} "
             f"s): {record.explain()}. A shorter step, another stepper or method, or a path that keeps away from this place may "
-            "help; an index analysis says where ranks change"
+            "help; an index analysis says where ranks change",
+            history=so_far(part(), "failed"),
         )
-    statistics = {"steps": stop.steps, "backend": kernel.backend, "note": kernel.note, "kernel": kernel.key}
-    return ServoSolution(times, values, statistics)
+    return ServoSolution(times, values)
 
 
 def beginning(moving: ServoMarch, start: ServoStart, times: FloatArray, h: float) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -219,8 +219,8 @@ class ServoProblem:
         scope = {**self.posed.values.parameters, **self.posed.values.inputs}
         result = np.zeros((len(times), order + 1, self.outputs + len(self.given_inputs)))
         for j, trajectory in enumerate(self.task.path.values()):
-            for k in range(min(order, HIGHEST_ORDER) + 1):
-                result[:, k, j] = [float(trajectory.value(float(t), scope, k)) for t in times]
+            known = min(order, HIGHEST_ORDER)
+            result[:, : known + 1, j] = trajectory.jets_at(times, known, scope)
         result[:, 0, self.outputs :] = self.other_inputs
         return result
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
@@ -24,8 +22,6 @@ class ServoSolution:
 
     times: FloatArray
     values: FloatArray
-    #: How it was found: steps, backend and the like.
-    statistics: Mapping[str, Any] = field(default_factory=dict)
 
     def part(self, problem: ServoProblem, name: str) -> FloatArray:
         """Return one of q, v, a, z, lam, u at all times."""
@@ -45,10 +41,11 @@ def solution_channels(problem: ServoProblem, equations: Equations) -> tuple[Chan
     inputs = {signal.name: signal.unit for signal in equations.mechanism.inputs}
     units = _measure_units(equations)
     measures = problem.task.measures
+    frames = {channel.name: channel.frame for channel in equations.output_channels}
     return (
         *equations.channels,
         *(Channel(name, inputs[name]) for name in problem.input_names),
-        *(Channel(f"desired.{name}", units[name]) for name in measures),
+        *(Channel(f"desired.{name}", units[name], frames.get(name, "")) for name in measures),
         *(
             Channel(f"servo.{level}.{name}", f"{units[name]}{suffix}")
             for level, suffix in zip(LEVELS, ("", "/s", "/s2"), strict=True)

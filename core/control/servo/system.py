@@ -15,7 +15,6 @@ from kingpost.control.servo.problem import ServoProblem
 from kingpost.registry.plugin import Plugin
 
 if TYPE_CHECKING:
-    from kingpost.control.servo.solution import ServoSolution
     from kingpost.control.servo.start import ServoStart
 
 #: Called now and then with the fraction done.
@@ -149,5 +148,10 @@ class DirectInverse(InverseDynamics):
     """A method that finds the solution at given times by itself."""
 
     @abstractmethod
-    def solve(self, problem: ServoProblem, start: ServoStart, times: FloatArray, progress: Progress) -> ServoSolution:
-        """Return the solution at evenly spaced times, the first of which is that of the start; it may begin before and end later."""
+    def solve(
+        self, problem: ServoProblem, start: ServoStart, times: FloatArray, progress: Progress
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return times, and q, v, a, z, lam and u side by side, one row for each of them.
+
+        The times are those that were asked for; a method may add some before and after, evenly.
+        """

@@ -30,6 +30,7 @@ from kingpost.registry.plugin import Plugin
 from kingpost.simulation.export_model import ExportModel
 from kingpost.simulation.exporter import Exported, Exporter, ExportSelection
 from kingpost.simulation.provenance import plain_options
+from kingpost.simulation.signals import plain_path
 
 
 @dataclass(frozen=True)
@@ -206,8 +207,10 @@ def _definition(model: ExportModel, selection: ExportSelection) -> dict[str, Any
     loads, how = model.equations.observed.loads, model.problem.how
     joints: Mapping[str, Any] = {} if loads is None else loads.record["joints"]
     return {
-        "mechanism": model.mechanism.to_dict(),
+        "mechanism": None if model.written else model.mechanism.to_dict(),
+        "block": model.written() if model.written else None,
         "settings": dict(model.settings),
+        "drive": {name: plain_path(path) for name, path in model.driven.items()},
         "communication_step": model.communication_step,
         "how": {
             "formulation": {"name": model.equations.formulation, **_options(how.formulation)},
@@ -234,6 +237,8 @@ def _options(plugin: Any) -> dict[str, Any]:
 
 def _check_definition(model: ExportModel) -> None:
     """Refuse a mechanism that is not the same when it is read back."""
+    if model.written is not None:
+        return
     try:
         again = mechanism_from_dict(json.loads(json.dumps(model.mechanism.to_dict())))
         same = again.digest() == model.mechanism.digest()

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from kingpost import Measure, Output, Parameter
+from kingpost import Body, ForceElement, Joint, Measure, Mechanism, Output, Parameter
 from kingpost.testing.problems import random_tree
 
 REACH = Parameter("reach", 0.7, "m", "of the point that is measured")
@@ -26,7 +26,7 @@ def every_kind(body, other, coordinates):
     )
 
 
-def measured_tree(seed, kinds, bodies=4, unit="rad"):
+def measured_tree(seed, kinds, bodies=4):
     """A random tree of joints of some kinds, with measures of every kind on its last two bodies."""
     tree = random_tree(seed, bodies=bodies, kinds=kinds)
     first = tree.coordinates[0].unit
@@ -38,3 +38,22 @@ def measured_tree(seed, kinds, bodies=4, unit="rad"):
         Output("speed", "body0", quantity="velocity"),
     )
     return dataclasses.replace(tree, parameters=(*tree.parameters, REACH), outputs=outputs, measures=measures)
+
+
+def planar_arm():
+    """A cart with an arm of two bars that turn about y, and measures of every kind on them."""
+    bar = {"mass": 2.0, "com": (0.5, 0, 0), "inertia": (0.1, 0.2, 0.3)}
+    joints = (
+        Joint("rail", "prismatic", "world", "cart", axis=(1, 0, 0), start=0.2),
+        Joint("shoulder", "revolute", "cart", "upper", axis=(0, 1, 0), start=0.4),
+        Joint("elbow", "revolute", "upper", "lower", axis=(0, 1, 0), position=(1, 0, 0), start=-0.7),
+    )
+    return Mechanism(
+        "planar-arm",
+        bodies=(Body("cart", **bar), Body("upper", **bar), Body("lower", **bar)),
+        joints=joints,
+        outputs=(Output("tip", "lower"),),
+        parameters=(Parameter("scale", 1.0, "1"), REACH),
+        forces=(ForceElement("gravity"),),
+        measures=every_kind("lower", "upper", ["shoulder.angle", "elbow.angle"]),
+    )

@@ -1,16 +1,19 @@
 """Measures are the same function of the configuration in every formulation, and can be asked for by name."""
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Joint, Measure, Mechanism, MechanismError, Output, open_model, simulate
 from kingpost.equations.measures import measure_expression, measure_names
+from kingpost.mechanism.mechanism import quaternion_rows
 from kingpost.multibody.assembly import assemble
 from kingpost.registry.selection import select
 from kingpost.simulation.problem import derive
 from kingpost.testing.problems import FREE_KINDS
-from tests.core.equations.measured import every_kind, measured_tree
+from tests.core.equations.measured import every_kind, measured_tree, planar_arm
 
 P = [1.0, 0.7]
 
@@ -37,39 +40,17 @@ def test_every_formulation_sees_the_same(seed, formulation, plugins):
     ours, equations = observed(mechanism, formulation, plugins)
     kane, _ = observed(mechanism, "kane", plugins)
     rng = np.random.default_rng(seed)
-    assert equations.output_channels[: len(mechanism.outputs) * 3 + len(mechanism.measures)]
+    first = 3 * len(mechanism.outputs)
+    assert [channel.name for channel in equations.output_channels[first:]][:11] == [item.name for item in mechanism.measures]
     for _ in range(3):
         q = rng.uniform(0.3, 1.2, len(mechanism.coordinates))
-        for first in _quaternions(mechanism):
+        for first in quaternion_rows(mechanism):
             q[first : first + 4] /= np.linalg.norm(q[first : first + 4])
         v = rng.normal(size=len(mechanism.speeds))
         there, here = kane(q, v, P), ours(q, v, P)
         assert len(there) == 11
         for name, value in there.items():
             assert here[name] == pytest.approx(value, rel=1e-12, abs=1e-12), name
-
-
-def _quaternions(mechanism):
-    from kingpost.mechanism.mechanism import quaternion_rows
-
-    return quaternion_rows(mechanism)
-
-
-def planar_arm():
-    bar = {"mass": 2.0, "com": (0.5, 0, 0), "inertia": (0.1, 0.2, 0.3)}
-    joints = (
-        Joint("rail", "prismatic", "world", "cart", axis=(1, 0, 0), start=0.2),
-        Joint("shoulder", "revolute", "cart", "upper", axis=(0, 1, 0), start=0.4),
-        Joint("elbow", "revolute", "upper", "lower", axis=(0, 1, 0), position=(1, 0, 0), start=-0.7),
-    )
-    return Mechanism(
-        "planar-arm",
-        bodies=(Body("cart", **bar), Body("upper", **bar), Body("lower", **bar)),
-        joints=joints,
-        outputs=(Output("tip", "lower"),),
-        parameters=measured_tree(0, ["revolute"]).parameters,
-        measures=every_kind("lower", "upper", ["shoulder.angle", "elbow.angle"]),
-    )
 
 
 @pytest.mark.parametrize("formulation", ["recursive", "directors", "directors:planar=true", "nullspace"])
@@ -93,7 +74,7 @@ def test_quaternions_of_bodies_too(plugins):
     )
     rng = np.random.default_rng(3)
     q = rng.normal(size=len(mechanism.coordinates))
-    for first in _quaternions(mechanism):
+    for first in quaternion_rows(mechanism):
         # Bodies know a quaternion up to its sign; they begin at the one that they are given.
         q[first : first + 4] /= np.linalg.norm(q[first : first + 4])
     v = rng.normal(size=len(mechanism.speeds))
@@ -114,7 +95,7 @@ def test_a_measure_depends_on_the_configuration_alone_and_its_rate_is_that_of_th
     rate = ca.Function("rate", [q, v, p], [ca.jtimes(y, q, equations.kinematics(q, v, p))])
     rng = np.random.default_rng(seed)
     joints = rng.uniform(0.3, 1.2, len(mechanism.coordinates))
-    for first in _quaternions(mechanism):
+    for first in quaternion_rows(mechanism):
         joints[first : first + 4] /= np.linalg.norm(joints[first : first + 4])
     speeds = rng.normal(size=len(mechanism.speeds))
     x = np.concatenate([joints, speeds])
@@ -151,8 +132,6 @@ def test_every_name_gives_its_expression(formulation, plugins):
 
 def test_a_coordinate_that_is_no_output_is_found_from_the_joints(plugins):
     """As in a formulation of somebody else's, whose outputs are none but those that are asked for."""
-    from dataclasses import replace
-
     _, equations = observed(planar_arm(), "directors", plugins)
     few = len(measure_names(equations)) - 3
     bare = replace(equations, outputs=equations.outputs[:few], output_channels=equations.output_channels[:few])
@@ -184,8 +163,6 @@ def test_angles_go_on_through_full_turns_in_every_formulation(plugins):
 @pytest.mark.parametrize("formulation", ["kane", "directors"])
 def test_names_that_are_no_measures_are_refused(formulation, plugins):
     crane = open_model("rotary-crane", plugins).mechanism
-    from dataclasses import replace
-
     crane = replace(crane, outputs=(*crane.outputs, Output("rush", "load", quantity="velocity")))
     spring = ForceElement("point-spring", name="guy", body="load", other="world", stiffness=1.0)
     crane = replace(crane, forces=(*crane.forces, spring))
@@ -206,3 +183,23 @@ def test_names_that_are_no_measures_are_refused(formulation, plugins):
     signals = [channel.name for channel in equations.output_channels if channel.name.startswith("guy.")]
     for name in signals:
         assert "it is a signal of the force 'guy'" in refused(name)
+
+
+@pytest.mark.parametrize("formulation", ["kane", "recursive", "directors"])
+def test_a_machine_with_a_closed_loop_shows_them_in_a_run(formulation, plugins):
+    """The rotary crane: rope length, bearing and radius of its load against its own coordinates and outputs."""
+    crane = open_model("rotary-crane", plugins).mechanism
+    measures = (
+        Measure("rope-length", "distance", body="load", other="trolley"),
+        Measure("bearing", "azimuth", body="load", axis="z", of="girder"),
+        Measure("turned", "combination", terms={"slew.angle": 1, "bearing": 1}),
+        Measure("drum", "combination", terms={"reel.length": 1, "load.z": 1}),
+    )
+    crane = replace(crane, measures=measures)
+    inputs = {signal.name: 5.0 for signal in crane.inputs}
+    history = simulate(crane, 1.0, formulation=formulation, settings=inputs, output_step=0.1, plugins=plugins)
+    assert np.ptp(history["slew.angle"]) > 1e-3 and np.ptp(history["reel.length"]) > 1e-3
+    assert history["rope-length"] == pytest.approx(history["reel.length"], abs=1e-9)
+    # The bearing in the world, whatever the girder does.
+    assert history["turned"] == pytest.approx(np.arctan2(history["load.y"], history["load.x"]), abs=1e-9)
+    assert history["drum"] == pytest.approx(history["reel.length"] + history["load.z"], abs=1e-12)

@@ -179,6 +179,16 @@ def test_automatic_derivatives_are_numbers_at_the_ends_too(symbol):
             assert float(value) == pytest.approx(c.value(time, order=order), abs=100 * EPS * size)
 
 
+@pytest.mark.parametrize("length", [1e-300, 1e-60, 1e300])
+def test_derivatives_beyond_the_range_of_numbers_are_refused(length):
+    c = RestToRest(0, 1, 0, length)
+    assert c.value(length / 2) == 0.5
+    with pytest.raises(
+        MechanismError, match=r"derivative 8 of a move by 1 over .* s is beyond the range of numbers; check its"
+    ):
+        c.value(length / 3, order=8)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -7,7 +7,7 @@ import pytest
 from kingpost import KingpostError
 from kingpost.multibody.assembly import assemble
 from kingpost.simulation.problem import derive
-from tests.plugins.models.flat import PLUGINS, Flat, Followed, jets, model, rate, worst
+from tests.plugins.models.flat import PLUGINS, Flat, Followed, Time, jets, model, worst
 
 FORMULATIONS = ("kane", "recursive", "directors", "nullspace")
 
@@ -31,16 +31,17 @@ def test_the_chain_has_the_equations_of_the_document(n, formulation):
 
 def solution(n, task, k=10.0, l0=0.5):
     """Return the flat solution without damping: each mass from the next one, then the force."""
-    t = ca.SX.sym("t")
+    time = Time()
+    t, rate = time.t, time.rate
     masses = [1.0] + [2.0] * (n - 1)
     x = [ca.SX(0)] * n
     x[n - 1] = jets(task, t)[f"mass{n}.x"][0]
     tension = ca.SX(0)
     for i in range(n - 1, 0, -1):
-        tension = tension + masses[i] * rate(x[i], t, 2)
+        tension = tension + masses[i] * rate(x[i], 2)
         x[i - 1] = x[i] - l0 - (0 - tension) / k
-    force = masses[0] * rate(x[0], t, 2) + tension
-    return Flat(t, {f"slide{i + 1}.x": x[i] for i in range(n)}, {"force": force}, {"x1": x[0]})
+    force = masses[0] * rate(x[0], 2) + tension
+    return Flat(time, {f"slide{i + 1}.x": x[i] for i in range(n)}, {"force": force}, {"x1": x[0]})
 
 
 def test_the_flat_solution_is_eq_32_of_the_document():

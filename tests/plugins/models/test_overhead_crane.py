@@ -7,7 +7,7 @@ import pytest
 from kingpost import simulate
 from kingpost.multibody.assembly import assemble
 from kingpost.simulation.problem import derive
-from tests.plugins.models.flat import PLUGINS, Flat, Followed, jets, model, rate, worst
+from tests.plugins.models.flat import PLUGINS, Flat, Followed, Time, jets, model, worst
 
 MT, M, J, R, G = 10.0, 100.0, 0.1, 0.1, 9.81
 FORMS = {
@@ -31,7 +31,8 @@ def defaults(equations, **changes):
 
 def solution(form, task, ds=0.0, dl=0.0, EA=1e6):
     """Return the flat solution: eqs. (4.78)-(4.83) of document 000, where z points down."""
-    t = ca.SX.sym("t")
+    time = Time()
+    t, rate = time.t, time.rate
     path = jets(task, t)
     x, z = path["load.x"], [-item for item in path["load.z"]]
     s = x[0] + z[0] * x[2] / (G - z[2])
@@ -40,15 +41,15 @@ def solution(form, task, ds=0.0, dl=0.0, EA=1e6):
     swing = ca.atan2(x[0] - s, z[0])
     unstretched = length * EA / (EA + tension) if form == "elastic" else length
     pull = tension * (1 + tension / (2 * EA)) if form == "elastic" else tension
-    force = MT * rate(s, t, 2) + ds * rate(s, t) + tension * (s - x[0]) / length
-    torque = R * (J / R**2 * rate(unstretched, t, 2) + dl * rate(unstretched, t) - pull)
+    force = MT * rate(s, 2) + ds * rate(s) + tension * (s - x[0]) / length
+    torque = R * (J / R**2 * rate(unstretched, 2) + dl * rate(unstretched) - pull)
     coordinates = {"travel.displacement": s}
     if form == "minimal":
         coordinates |= {"swing.angle": swing, "reel.length": length}
     else:
         coordinates |= {"drum.angle": (unstretched - 4.0) / R, "hook.x": x[0], "hook.z": -z[0]}
     known = {"s": s, "l": length, "phi": swing, "tension": tension, "lam": M * (G - z[2]) / (2 * z[0])}
-    return Flat(t, coordinates, {"trolley_force": force, "winch_torque": torque}, known)
+    return Flat(time, coordinates, {"trolley_force": force, "winch_torque": torque}, known)
 
 
 @pytest.mark.parametrize("formulation", FORMS["minimal"])
