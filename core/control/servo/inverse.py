@@ -100,7 +100,8 @@ class PreparedInverse:
         problem, method, stepper = self.problem, self.method, self.stepper
         task, step = problem.task, stepper.options.step
         grid = fixed_step_grid(task.t_start, task.t_end, step, step)
-        start = consistent_start(problem, None if self.report.index is None else self.report.index - 1)
+        index = self.report.index
+        start = consistent_start(problem, None if index is None else index - 1) if method.order is None else consistent_start(problem, method.order)
         statistics: dict[str, Any] = {}
 
         def so_far(solution: ServoSolution, outcome: str) -> History:
@@ -132,7 +133,7 @@ def prepare_inverse(
     steps = select(plugins.of("servo_steppers"), DEFAULT_STEPPER if stepper is None else stepper)
     report = analyse(problem)
     known = plugins.of("inverse_dynamics")
-    way = select(known, default_method(problem) if method is None else method)
+    way = select(known, default_method(problem) if method is None else method).chosen()
     refusal = way.refusal(problem)
     if refusal:
         raise MechanismError(f"{refusal}. Methods: {listed(cls.name for cls, _ in known.entries())}")
