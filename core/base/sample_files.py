@@ -40,6 +40,12 @@ def read_samples(path: Path, column: str | None) -> tuple[tuple[float, ...], tup
     return tuple(times), tuple(values)
 
 
+def column_names(path: Path) -> list[str]:
+    """Return the names in the first line of a file but for that of the times."""
+    reader = csv.reader(read_text(path, encoding="utf-8-sig").split("\n", 1)[:1], skipinitialspace=True)
+    return [name.strip() for name in next(reader, [])][1:]
+
+
 def _column(path: Path, header: list[str], column: str | None) -> int:
     """Return which column of the file to take."""
     names = header[1:]

@@ -220,17 +220,18 @@ class Kernel:
         p: FloatArray,
         progress: Callable[[int], None] = lambda done: None,
         at_once: bool = False,
+        every: int | None = None,
     ) -> Stop:
         """Advance by ``substeps`` steps of length ``h`` for each row of ``y`` and put the outputs there.
 
         The loop runs in machine code, in portions of some 50 ms, between which ``progress`` is called with the number of
-        finished steps and the user can interrupt (``at_once``: in one go). Row k of ``u`` (one more than in ``y``) holds over
-        sample k.
+        finished steps and the user can interrupt (``at_once``: in one go). Row k of ``u`` holds over
+        steps k ``every`` to (k + 1) ``every``, by default over sample k; there is one for the end, too.
         """
         x = np.array(x0, dtype=float)
         u, p = np.ascontiguousarray(u, dtype=float), np.ascontiguousarray(p, dtype=float)
         total = len(y) * substeps
-        loop = self.loop(x, u, p, y)
+        loop = self.loop(x, u, p, y, every)
         first, status = 0, Status.OK
         portion = total if at_once else 1 if self._library is None else 64
         while first < total and status == Status.OK:
@@ -247,19 +248,21 @@ class Kernel:
                 portion *= 2
         return Stop(status, first, loop.t_stop if total else t0, x)
 
-    def loop(self, x: FloatArray, u: FloatArray, p: FloatArray, y: FloatArray) -> Loop | InterpretedLoop:
+    def loop(
+        self, x: FloatArray, u: FloatArray, p: FloatArray, y: FloatArray, every: int | None = None
+    ) -> Loop | InterpretedLoop:
         """Return the time loop on some arrays, which it changes in place: made once, then called at little cost.
 
-        Row k of ``u`` holds over sample k and, the last, at its end; a single row holds for good. The arrays must be contiguous
-        float64.
+        Row k of ``u`` holds over sample k, or over ``every`` so many steps, and, the last, at the end; a single row holds for
+        good. The arrays must be contiguous float64.
         """
         for array in (x, u, p, y):
             if array.dtype != np.float64 or not array.flags.c_contiguous:
                 raise SolverError(f"a time loop needs contiguous float64 arrays, got {array.dtype} of shape {array.shape}")
         if self._library is not None:
-            return Loop(self._library, x, u, p, y)
+            return Loop(self._library, x, u, p, y, every)
         guard = self.evaluator("kp_guard") if "kp_guard" in self._functions else None
-        return InterpretedLoop(self.evaluator("kp_step"), self.evaluator("kp_observe"), guard, x, u, p, y)
+        return InterpretedLoop(self.evaluator("kp_step"), self.evaluator("kp_observe"), guard, x, u, p, y, every)
 
 
 class InterpretedLoop:
@@ -274,7 +277,9 @@ class InterpretedLoop:
         u: FloatArray,
         p: FloatArray,
         y: FloatArray,
+        every: int | None = None,
     ) -> None:
+        self._every = every
         self._step, self._observe, self._guard = step, observe, guard
         self._x, self._u, self._p, self._y = x, u, p, y
         self.before = x.copy()
@@ -286,11 +291,11 @@ class InterpretedLoop:
         self.done, self.t_stop = 0, t0
         x, u, p, y = self._x, self._u, self._p, self._y
         self.before[:] = x
-        held = len(u) == 1
+        held, every = len(u) == 1, self._every or substeps
         for i in range(first, first + n):
             self.t_stop = t0 + i * h
             try:
-                following = self._step(self.t_stop, x, u[0 if held else i // substeps], p, h)
+                following = self._step(self.t_stop, x, u[0 if held else i // every], p, h)
             except SolverError:
                 return Status.STEP_FAILED
             if not np.isfinite(following).all():
@@ -301,7 +306,7 @@ class InterpretedLoop:
             row, rest = divmod(i + 1, substeps)
             if rest == 0:
                 self.t_stop = t0 + (i + 1) * h
-                y[row - 1] = self._observe(self.t_stop, x, u[0 if held else row], p)
+                y[row - 1] = self._observe(self.t_stop, x, u[0 if held else (i + 1) // every], p)
                 if not np.isfinite(y[row - 1]).all():
                     return Status.OUTPUT_NOT_FINITE
             self.done += 1
@@ -319,6 +324,7 @@ class _Job(ctypes.Structure):
         ("first", ctypes.c_longlong),
         ("n", ctypes.c_longlong),
         ("substeps", ctypes.c_longlong),
+        ("u_every", ctypes.c_longlong),
         ("t0", ctypes.c_double),
         ("h", ctypes.c_double),
         ("x", ctypes.c_void_p),
@@ -338,12 +344,15 @@ class _Job(ctypes.Structure):
 class Loop:
     """The compiled time loop on arrays that it keeps; states ``x`` and outputs ``y`` change in place."""
 
-    def __init__(self, library: ctypes.CDLL, x: FloatArray, u: FloatArray, p: FloatArray, y: FloatArray) -> None:
+    def __init__(
+        self, library: ctypes.CDLL, x: FloatArray, u: FloatArray, p: FloatArray, y: FloatArray, every: int | None = None
+    ) -> None:
         #: The state before the last call.
         self.before = x.copy()
         self._kept = (x, u, p, y)
         self._job = job = _Job()
         job.x, job.nx = x.ctypes.data, x.size
+        job.u_every = every or 0
         job.u, job.u_stride = u.ctypes.data, u.shape[1] if len(u) > 1 else 0
         job.p = p.ctypes.data
         job.y, job.ny = y.ctypes.data, y.shape[1]

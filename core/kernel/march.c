@@ -85,12 +85,12 @@ typedef struct {
   double *next;
 } kp_room;
 
-/* A time loop: steps first .. first + n - 1 of a run that began at t0. x holds the state before and after; after every `substeps`
+/* A time loop, with a new row of inputs every u_every steps: steps first .. first + n - 1 of a run that began at t0. x holds the state before and after; after every `substeps`
    steps the outputs go into the next row of y. `done` counts finished steps; on failure t_stop is the start of the failed step,
    or the time of outputs that are not finite, and x the last good state; `before` is the state before the first step. Python has
    the same struct. */
 typedef struct {
-  casadi_int first, n, substeps;
+  casadi_int first, n, substeps, u_every;
   double t0, h;
   double *x;
   casadi_int nx;
@@ -137,6 +137,7 @@ static int kp_furnish(kp_job *job) {
 /* Step i starts at t0 + i h, free of accumulated rounding. */
 KP_EXPORT int kp_march(kp_job *job) {
   const casadi_int nx = job->nx, ny = job->ny, substeps = job->substeps;
+  const casadi_int every = job->u_every ? job->u_every : substeps;
   casadi_int i, j, row;
   double t;
   int status = KP_OK;
@@ -153,7 +154,7 @@ KP_EXPORT int kp_march(kp_job *job) {
     t = job->t0 + i * job->h;
     ws->arg[0] = &t;
     ws->arg[1] = x;
-    ws->arg[2] = KP_ROW(job->u, job->u_stride, i / substeps);
+    ws->arg[2] = KP_ROW(job->u, job->u_stride, i / every);
     ws->arg[3] = job->p;
     ws->arg[4] = &job->h;
     ws->res[0] = next;
@@ -170,7 +171,7 @@ KP_EXPORT int kp_march(kp_job *job) {
         t = job->t0 + (i + 1) * job->h;
         wo->arg[0] = &t;
         wo->arg[1] = x;
-        wo->arg[2] = KP_ROW(job->u, job->u_stride, row);
+        wo->arg[2] = KP_ROW(job->u, job->u_stride, (i + 1) / every);
         wo->arg[3] = job->p;
         wo->res[0] = job->y + (row - 1) * ny;
         if (kp_observe(wo->arg, wo->res, wo->iw, wo->w, 0)) status = KP_STEP_FAILED;

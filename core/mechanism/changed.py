@@ -31,6 +31,14 @@ class _SlowPart:
     def size(self, t: float, order: int) -> float:
         return self.part.size(self.origin + (t - self.origin) / self.factor, order) / self.factor**order
 
+    def powers(self) -> tuple[float, Row[float]] | None:
+        powers = self.part.powers()
+        if powers is None:
+            return None
+        since, coefficients = powers
+        later = self.origin + (since - self.origin) * self.factor
+        return later, [c / self.factor**n for n, c in enumerate(coefficients)]
+
 
 @dataclass(frozen=True)
 class Slower(Trajectory):
@@ -77,6 +85,9 @@ class _Nothing:
     def size(self, t: float, order: int) -> float:
         return 0.0
 
+    def powers(self) -> tuple[float, Row[float]] | None:
+        return 0.0, (0.0,)
+
 
 @dataclass(frozen=True)
 class _ChebyshevPart:
@@ -100,6 +111,10 @@ class _ChebyshevPart:
         half = (self.t_end - self.t_start) / 2
         series = chebyshev.chebder(np.array(self.coefficients), order) if order else np.array(self.coefficients)
         return float(np.abs(series).sum()) / half**order
+
+    def powers(self) -> tuple[float, Row[float]] | None:
+        half = (self.t_end - self.t_start) / 2
+        return self.t_start + half, [c / half**n for n, c in enumerate(chebyshev.cheb2poly(self.coefficients).tolist())]
 
 
 @dataclass(frozen=True)
@@ -135,6 +150,16 @@ class _PartSum:
 
     def size(self, t: float, order: int) -> float:
         return sum(part.size(t, order) for part in self.parts)
+
+    def powers(self) -> tuple[float, Row[float]] | None:
+        every = [part.powers() for part in self.parts]
+        known = [powers for powers in every if powers is not None]
+        if len(known) < len(every):
+            return None
+        # That of the highest degree stays where it is: shifts of long polynomials cost digits.
+        origin = max(known, key=lambda powers: len(powers[1]))[0]
+        shifted = [np.polynomial.Polynomial(row)(np.polynomial.Polynomial([origin - since, 1.0])) for since, row in known]
+        return origin, sum(shifted, start=np.polynomial.Polynomial([0.0])).coef.tolist()
 
 
 @dataclass(frozen=True)

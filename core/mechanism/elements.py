@@ -62,7 +62,7 @@ class Parameter(Arithmetic):
 
 @dataclass(frozen=True)
 class Input(Arithmetic):
-    """A signal from outside, held over each output step; usable in any field of a force."""
+    """A signal from outside, held over each output step or moving as a run says; usable in any field of a force."""
 
     name: str
     unit: str

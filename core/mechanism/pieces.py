@@ -25,6 +25,9 @@ class Part(Protocol):
     def size(self, t: float, order: int) -> float:
         """Return the size of the terms that a derivative is the sum of; its rounding is a few hundred eps of this."""
 
+    def powers(self) -> tuple[float, Row[float]] | None:
+        """Return a time, and the coefficients by rising powers of the time since then; nothing where it is no polynomial."""
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -56,6 +59,12 @@ class Piece:
             )
         return factor
 
+    def powers(self) -> tuple[float, Row[float]] | None:
+        row = self.polynomial.coefficients or (0.0,)
+        scaled = [float(self.scale * c / self.length**n) for n, c in enumerate(row)]
+        scaled[0] += float(self.offset)
+        return float(self.origin), scaled
+
     def size(self, t: float, order: int) -> float:
         offset = abs(self.offset) if order == 0 else 0.0
         s = (t - self.origin) / self.length
@@ -72,6 +81,9 @@ class FormulaPiece:
 
     def value(self, t: Any, order: int) -> Any:
         return self.derivative(t, order)
+
+    def powers(self) -> tuple[float, Row[float]] | None:
+        return None
 
     def size(self, t: float, order: int) -> float:
         return abs(float(self.derivative(t, order))) + abs(float(self.derivative(t, 0)))

@@ -20,6 +20,7 @@ from kingpost.base.fields import convert, convert_fields
 from kingpost.base.formulas import Expression, Scalar, evaluate
 from kingpost.mechanism.elements import TIME
 from kingpost.mechanism.pieces import SYMBOLIC, Break, FormulaPiece, Part, Piece, Pieces, pick
+from kingpost.mechanism.piecewise import Polynomials
 from kingpost.mechanism.polynomials import HIGHEST_ORDER
 
 NO_NAMES: Mapping[str, Any] = MappingProxyType({})
@@ -96,6 +97,27 @@ class Trajectory(ABC):
         begins, pieces = self._numbers(scope)
         piece = pieces[bisect_right(begins, t) if side == "right" else bisect_left(begins, t)]
         return np.array([float(piece.value(t, k)) for k in range(order + 1)])
+
+    def polynomials(self, scope: Mapping[str, Any] = NO_NAMES) -> Polynomials:
+        """Return all pieces as numbers; ``scope`` must have a number for every name in formulas.
+
+        Raises
+        ------
+        MechanismError
+            When a piece is no polynomial, but a formula in the time.
+
+        """
+        begins, pieces = self._numbers(scope)
+        rows = []
+        for piece in pieces:
+            powers = piece.powers()
+            if powers is None:
+                raise MechanismError(f"a {self.kind} trajectory with a formula in the time is no polynomial")
+            rows.append(powers)
+        table = np.zeros((len(rows), max(len(coefficients) for _, coefficients in rows)))
+        for i, (_, coefficients) in enumerate(rows):
+            table[i, : len(coefficients)] = coefficients
+        return Polynomials(np.array(begins, dtype=float), np.array([origin for origin, _ in rows]), table)
 
     def jets_at(self, times: Row[float] | FloatArray, order: int, scope: Mapping[str, Any] = NO_NAMES) -> FloatArray:
         """Return :meth:`jets` at many times: an array (times, orders); formulas are evaluated once."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import casadi as ca
@@ -17,6 +17,7 @@ from kingpost.mechanism.elements import TIME, WORLD
 from kingpost.mechanism.mechanism import Mechanism, check_formulas
 from kingpost.multibody.applied import AppliedForce, ForceSymbols
 from kingpost.multibody.force import Force, ForceState
+from kingpost.multibody.input_layout import InputLayout, LazyScope
 
 if TYPE_CHECKING:
     from kingpost.registry.pluginset import PluginSet
@@ -37,11 +38,18 @@ class Assembly:
     p: ca.SX
     #: What is behind the inputs in ``u``: names, units and start values.
     states: tuple[ForceState, ...] = ()
+    #: What the numbers for the inputs in ``u`` are, where some inputs move; None if each has one number, its value.
+    layout: InputLayout | None = None
+
+    def with_moving_inputs(self, layout: InputLayout) -> Assembly:
+        """Return the same with fresh symbols for inputs that move as ``layout`` says."""
+        names = [*layout.names, *layout.further, *(state.name for state in self.states)]
+        return replace(self, u=_symbols(names), layout=layout)
 
     @cached_property
     def state_symbols(self) -> Mapping[str, ca.SX]:
         """The symbols of the states by name."""
-        first = len(self.mechanism.inputs)
+        first = len(self.mechanism.inputs) if self.layout is None else self.layout.size
         return {state.name: self.u[first + i] for i, state in enumerate(self.states)}
 
     @cached_property
@@ -57,10 +65,13 @@ class Assembly:
     @cached_property
     def scope(self) -> Mapping[str, Any]:
         """The symbols that formulas may use: parameters, inputs and time."""
-        symbols: dict[str, Any] = {TIME: self.t}
-        symbols |= {signal.name: self.u[i] for i, signal in enumerate(self.mechanism.inputs)}
-        symbols |= {parameter.name: self.p[i] for i, parameter in enumerate(self.mechanism.parameters)}
-        return symbols
+        parameters = {parameter.name: self.p[i] for i, parameter in enumerate(self.mechanism.parameters)}
+        signals = {signal.name: self.u[i] for i, signal in enumerate(self.mechanism.inputs)}
+        plain = {TIME: self.t, **signals, **parameters}
+        if self.layout is None:
+            return plain
+        moving = {name: partial(self.layout.value, name, self.t, self.u, parameters) for name in self.layout.moving}
+        return LazyScope(plain, moving)
 
     def value(self, scalar: Scalar) -> ca.SX:
         """Return a number or formula as a CasADi expression."""

@@ -44,7 +44,8 @@ def with_monitors(simulation: Simulation, history: History) -> History:
     acting = np.hstack([simulation.inputs[: len(history)], z])
     given = [history.time[None, :], q.T, v.T, acting.T, simulation.p]
     channels: list[Channel] = [*ENERGY]
-    columns: list[FloatArray] = [_energy_balance(equations, given)]
+    before = simulation.rows.before_samples[: len(history) - 1]
+    columns: list[FloatArray] = [_energy_balance(equations, given, before)]
     if equations.joint_coordinates or equations.coordinates.joint_state is not None:
         channels += MOMENTUM
         columns.append(_sampled(_momentum(simulation), given))
@@ -64,11 +65,13 @@ def _sampled(function: ca.Function, given: list[FloatArray]) -> FloatArray:
     return np.asarray(values).T.reshape(count, -1)
 
 
-def _energy_balance(equations: Equations, given: list[FloatArray]) -> FloatArray:
+def _energy_balance(equations: Equations, given: list[FloatArray], before: FloatArray) -> FloatArray:
     """Return the work done since the first sample, and the energy beyond it, of each sample.
 
+    ``before`` are the inputs that lead to each sample but the first; they may be others than those from there on.
+
     The power is the rate of the total energy along the equations of motion. From sample to sample it is integrated by Hermite's
-    rule, h/2 (P0 + P1) + h^2/12 (P0' - P1'), with the input that is held there: an error of fourth order. Where a force is
+    rule, h/2 (P0 + P1) + h^2/12 (P0' - P1'), with the inputs as they are there: an error of fourth order. Where a force is
     plain Python it is the trapezoidal rule, since rates of its values could only be estimated.
     """
     time, q, v, inputs, p = given
@@ -79,11 +82,11 @@ def _energy_balance(equations: Equations, given: list[FloatArray]) -> FloatArray
     energy = ca.Function("energy", symbols, [equations.observations(*symbols)[-1]])
     power = _power(exact, energy)
     change = _rate(exact, power) if not equations.python_forces else None
-    # Inputs are held from sample to sample; states behind them move on.
+    # Inputs may jump at samples; states behind them do not.
     t, nu = time[0], equations.nu
     parts = (slice(None, -1), slice(1, None))
-    held = [np.vstack([inputs[:nu, :-1], inputs[nu:, part]]) for part in parts]
-    ends = [[time[:, part], q[:, part], v[:, part], acting, p] for part, acting in zip(parts, held, strict=True)]
+    inside = [np.vstack([rows, inputs[nu:, part]]) for rows, part in zip((inputs[:nu, :-1], before.T), parts, strict=True)]
+    ends = [[time[:, part], q[:, part], v[:, part], acting, p] for part, acting in zip(parts, inside, strict=True)]
     h = np.diff(t)
     P0, P1 = (_sampled(power, end)[:, 0] for end in ends)
     done = h / 2 * (P0 + P1)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,12 @@ from kingpost.base.formulas import Scalar, evaluate
 from kingpost.equations.augmentation import check_motions
 from kingpost.equations.consistency import consistent_start
 from kingpost.equations.equations import Equations
-from kingpost.equations.formulation import Formulation, check_closures_are_held, check_measures_are_shown
+from kingpost.equations.formulation import (
+    Formulation,
+    check_closures_are_held,
+    check_measures_are_shown,
+    formulations_that_take,
+)
 from kingpost.equations.guard import SINGULAR_JOINT, guarded_joints
 from kingpost.equations.integrator import Integrator, StepMap
 from kingpost.equations.redundancy import without_redundant_rows
@@ -29,12 +34,16 @@ from kingpost.mechanism.load_request import LoadsWanted, load_requests
 from kingpost.mechanism.mechanism import Mechanism, quaternion_rows
 from kingpost.mechanism.values import Values, resolve_values
 from kingpost.multibody.assembly import Assembly, assemble
+from kingpost.multibody.input_layout import InputLayout
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection, select
 from kingpost.simulation.default_formulation import default_formulation
 from kingpost.simulation.settings import DEFAULT_STEP, RunSettings
 from kingpost.simulation.stepper import Stepper
 from kingpost.statics.equilibrium import find_equilibrium
+
+#: Of what the inputs of a run consist, and the row of numbers for them at its start.
+Drive: TypeAlias = Callable[[Assembly, Values], tuple[InputLayout, FloatArray]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +99,14 @@ def pose(
     *,
     values: Mapping[str, float] | None = None,
     plugins: PluginSet | None = None,
-    inputs_at_start: Callable[[Mechanism, Values], FloatArray] | None = None,
+    drive: Drive | None = None,
 ) -> Problem:
     """Derive and check everything that a mechanism, the answer to "how" and some numbers say together.
 
-    ``values`` are parameters, constant inputs and start values by name; ``inputs_at_start`` gives the inputs at the start,
-    where they change; else they have these values.
+    ``values`` are parameters, constant inputs and start values by name; ``drive`` says of what the inputs of a run consist, and
+    what they are at its start, where they change; else they have these values.
     """
-    return observed(started(draft(mechanism, how, values=values, plugins=plugins, inputs_at_start=inputs_at_start)))
+    return observed(started(draft(mechanism, how, values=values, plugins=plugins, drive=drive)))
 
 
 def draft(
@@ -106,7 +115,7 @@ def draft(
     *,
     values: Mapping[str, float] | None = None,
     plugins: PluginSet | None = None,
-    inputs_at_start: Callable[[Mechanism, Values], FloatArray] | None = None,
+    drive: Drive | None = None,
 ) -> Problem:
     """Return a problem as :func:`pose` does, before its start is fitted to loops and its loads and ports are derived."""
     plugins = plugins or PluginSet()
@@ -117,6 +126,10 @@ def draft(
     assembly = assemble(mechanism, plugins)
     resolved = resolve_values(mechanism, values or {}, [state.name for state in assembly.states])
     step = checked_step(integrator, how.step)
+    u0 = input_row(mechanism, resolved)
+    if drive is not None:
+        layout, u0 = drive(assembly, resolved)
+        assembly = assembly.with_moving_inputs(layout) if layout.moving else assembly
     equations = derive(assembly, how.formulation, plugins)
     check_pairing(equations, integrator, plugins)
     return Problem(
@@ -128,7 +141,7 @@ def draft(
         t_start=0.0 if how.t_start is None else how.t_start,
         values=resolved,
         x0=start_state(assembly, equations, resolved),
-        u0=(inputs_at_start or input_row)(mechanism, resolved),
+        u0=u0,
         p=parameter_row(mechanism, resolved),
         how=how,
         plugins=plugins,
@@ -190,7 +203,7 @@ def derive(assembly: Assembly, formulation: Selection[Formulation] | Any, plugin
     way = select(plugins.formulations, default_formulation(mechanism) if formulation is None else formulation)
     refusal = way.refusal(mechanism)
     if refusal:
-        able = [cls.name for cls, _ in plugins.formulations.entries() if not cls().refusal(mechanism)]
+        able = formulations_that_take(mechanism, (cls for cls, _ in plugins.formulations.entries()))
         raise MechanismError(f"{refusal}. Formulations that take '{mechanism.name}': {listed(able)}")
     equations = way.derive(assembly)
     check_closures_are_held(equations)

@@ -32,7 +32,11 @@ def run_record(simulation: Simulation, outcome: str, seconds: float, statistics:
         "wall_time_s": round(seconds, 6),
         **problem_record(problem),
         "inputs": {
-            signal.name: {"first": _number(simulation.inputs[0, j]), "unit": signal.unit}
+            signal.name: {
+                "first": _number(simulation.rows.values[0, j]),
+                "unit": signal.unit,
+                **({"moves": dict(simulation.rows.sources[signal.name])} if signal.name in simulation.rows.sources else {}),
+            }
             for j, signal in enumerate(problem.mechanism.inputs)
         },
         "time": {
@@ -47,7 +51,7 @@ def run_record(simulation: Simulation, outcome: str, seconds: float, statistics:
             "note": kernel.note,
             "loop": "compiled" if fixed and kernel.backend == "c" else "python",
         },
-        "channels": [vars(channel) for channel in problem.equations.channels],
+        "channels": [vars(channel) for channel in simulation.channels],
         "plugins": problem.plugins.sources(),
         "python": platform.python_version(),
         "casadi": ca.CasadiMeta.version(),

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
+from kingpost.base.channels import Channel
 from kingpost.base.errors import Interrupted, PluginError, SolverError
 from kingpost.equations.equations import Equations
 from kingpost.equations.integrator import InitialValueProblem, Integrator, Solver
@@ -23,6 +24,7 @@ from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
 from kingpost.simulation.failures import Failures
 from kingpost.simulation.grid import Grid
+from kingpost.simulation.input_rows import InputRows, Segment
 from kingpost.simulation.problem import Problem, check_singularity
 from kingpost.simulation.provenance import run_record
 from kingpost.simulation.stability import MANY, step_warnings
@@ -32,12 +34,12 @@ Progress: TypeAlias = Callable[[float], None]
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """A run that is ready to go: a problem, its times, an input row for each of them, and its functions compiled."""
+    """A run that is ready to go: a problem, its times, rows of numbers for its inputs, and its functions compiled."""
 
     problem: Problem
     kernel: Kernel
     grid: Grid
-    inputs: FloatArray
+    rows: InputRows
 
     @property
     def mechanism(self) -> Mechanism:
@@ -56,6 +58,23 @@ class Simulation:
         return self.problem.plugins
 
     @property
+    def inputs(self) -> FloatArray:
+        """The row of numbers for the inputs that begins at each sample: their values there, and what those that move need."""
+        return self.rows.at_samples
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """What the history of the run has: the channels of the equations, and the inputs that move."""
+        return (*self.equations.channels, *self._moving)
+
+    @cached_property
+    def _moving(self) -> tuple[Channel, ...]:
+        """The inputs that move, but for those that a channel of the equations is called like."""
+        names = {channel.name for channel in self.equations.channels}
+        units = {signal.name: signal.unit for signal in self.mechanism.inputs}
+        return tuple(Channel(name, units[name]) for name in self.rows.sources if name not in names)
+
+    @property
     def fitted(self) -> Mapping[str, float]:
         return self.problem.fitted
 
@@ -66,7 +85,9 @@ class Simulation:
     @cached_property
     def x0(self) -> FloatArray:
         """The state at the start, followed by what the integrator remembers there."""
-        return self.problem.stepper.begin(self.grid.t_start, self.problem.x0, self.inputs[0], self.problem.p, self.grid.step)
+        return self.problem.stepper.begin(
+            self.grid.t_start, self.problem.x0, self.rows.values[0], self.problem.p, self.grid.step
+        )
 
     @property
     def states(self) -> int:
@@ -82,7 +103,7 @@ class Simulation:
         started = time.perf_counter()
         statistics: dict[str, Any] = {}
         y = self._room()
-        first = self.grid.times[:1], self.x0[None, :], self.inputs[:1]
+        first = self.grid.times[:1], self.x0[None, :], self.rows.values[:1]
         try:
             y[:1] = self.kernel.sample(*first, self.p)
         except SolverError as error:
@@ -103,9 +124,10 @@ class Simulation:
             provenance = run_record(self, outcome, seconds, statistics)
             if outcome != "interrupted":
                 warnings = self._step_warnings(self.grid.times[rows], y[rows, : self.states])
-                provenance["warnings"] = warnings
+                provenance["warnings"] = [*warnings, *self.rows.notes]
                 provenance["diverges"] = bool(warnings)
-            return History(self.grid.times[rows], self.equations.channels, y[rows], provenance)
+            shown = [self.rows.column(channel.name)[rows] for channel in self._moving]
+            return History(self.grid.times[rows], self.channels, np.column_stack([y[rows], *shown]), provenance)
 
         try:
             try:
@@ -141,11 +163,11 @@ class Simulation:
         # A force in Python may count its calls, or write them down.
         if not isinstance(self.integrator, ImplicitStepMap) or self.equations.all_externals:
             return {}
-        times, size = self.grid.times, self.states
+        times, size, inputs = self.grid.times, self.states, self.inputs
         found = iteration_statistics(
             self.integrator,
             self.equations,
-            lambda k: (float(times[k]), y[k, :size], self.inputs[k]),
+            lambda k: (float(times[k]), y[k, :size], inputs[k]),
             self.grid.samples,
             self.p,
             self.grid.step,
@@ -165,49 +187,56 @@ class Simulation:
 
     def _march(self, y: FloatArray, advanced: Callable[[int], None], statistics: dict[str, Any]) -> None:
         grid, failures = self.grid, self._failures
-        stop = self.kernel.march(y, grid.substeps, grid.t_start, grid.step, self.x0, self.inputs, self.p, progress=advanced)
+        stop = self.kernel.march(
+            *(y, grid.substeps, grid.t_start, grid.step, self.x0, self.rows.values, self.p),
+            progress=advanced,
+            every=grid.substeps // self.rows.per_sample,
+        )
         statistics["steps"] = stop.steps
+        u = self.rows.in_step(stop.steps, grid.substeps)
         if stop.status == Status.SINGULAR:
             # The state before it may still be just outside.
-            following = self.kernel.evaluator("kp_step")(stop.t, stop.x, self.inputs[0], self.p, grid.step)
+            following = self.kernel.evaluator("kp_step")(stop.t, stop.x, u, self.p, grid.step)
             check_singularity(self.equations, following, stop.t + grid.step)
         row = stop.steps // grid.substeps
         if stop.status == Status.OUTPUT_NOT_FINITE:
             failures.check_outputs(stop.t, y[row])
         if stop.status != Status.OK:
-            failures.refuse_dead_centre_ahead(stop.t, stop.x[: self.states], self.inputs[row])
-            failures.refuse_unsolved(stop.t, stop.x, self.inputs[row])
+            failures.refuse_dead_centre_ahead(stop.t, stop.x[: self.states], u)
+            failures.refuse_unsolved(stop.t, stop.x, u)
             lost = stop.status == Status.NOT_FINITE
             failures.refuse(stop.t, stop.x, "not finite" if lost else "not found by the step's own solver")
 
     def _solve(self, y: FloatArray, advanced: Callable[[int], None], statistics: dict[str, Any]) -> None:
-        times, last = self.grid.times, self.x0
-        for rows in self._held_segments():
-            # Row k of u holds from sample k to k + 1, as in a march.
-            for k, x in enumerate(self._states(rows, last, statistics), start=rows.start + 1):
+        times, last, inputs = self.grid.times, self.x0, self.inputs
+        for segment in self.rows.segments(self.grid):
+            samples = itertools.chain(segment.samples, itertools.repeat(None))
+            for k, x in zip(samples, self._states(segment, last, statistics), strict=False):
                 last = x
-                y[k - 1 : k] = self.kernel.sample(times[k : k + 1], x[None, :], self.inputs[k : k + 1], self.p)
+                if k is None:  # the end of a segment between two samples
+                    continue
+                y[k - 1 : k] = self.kernel.sample(times[k : k + 1], x[None, :], inputs[k : k + 1], self.p)
                 self._failures.check_outputs(times[k], y[k - 1])
                 check_singularity(self.equations, y[k - 1, : self.states], times[k])
                 advanced(k)
 
-    def _states(self, rows: range, x0: FloatArray, statistics: dict[str, Any]) -> Iterator[FloatArray]:
-        times = self.grid.times[rows.start : rows.stop + 1]
+    def _states(self, segment: Segment, x0: FloatArray, statistics: dict[str, Any]) -> Iterator[FloatArray]:
+        times = segment.times(self.grid)
         if x0.size == 0:
             yield from (x0 for _ in times[1:])
             return
         assert isinstance(self.integrator, Solver)
-        u, p, failures = self.inputs[rows.start], self.p, self._failures
+        row, p, failures = segment.finder(), self.p, self._failures
         evaluate = self.kernel.evaluator("kp_rhs")
         needed = self.integrator.needs_jacobian
         jacobians: list[Evaluator] = [self.kernel.evaluator("kp_jacobian")] if needed else []
-        if not np.isfinite(evaluate(times[0], x0, u, p)).all():
+        if not np.isfinite(evaluate(times[0], x0, row(times[0]), p)).all():
             failures.refuse(float(times[0]), x0, "such that its rate is not finite", "at")
 
         def finite_jacobian(t: float, x: FloatArray) -> FloatArray:
             if not jacobians:  # of a solver that said it would not ask
                 jacobians.append(Evaluator(self.problem.stepper.jacobian))
-            matrix = jacobians[0].matrix(t, x, u, p)
+            matrix = jacobians[0].matrix(t, x, row(t), p)
             if not np.isfinite(matrix).all():
                 failures.refuse(t, x, "such that the Jacobian of its rate is not finite", "at")
             return matrix
@@ -216,7 +245,7 @@ class Simulation:
         lost: list[tuple[float, FloatArray]] = []
 
         def rhs(t: float, x: FloatArray) -> FloatArray:
-            rates = evaluate(t, x, u, p)
+            rates = evaluate(t, x, row(t), p)
             if not np.isfinite(rates).all() and np.isfinite(x).all():
                 lost[:] = [(t, x.copy())]
             return rates
@@ -267,9 +296,3 @@ class Simulation:
             return x
 
         return projected
-
-    def _held_segments(self) -> Iterator[range]:
-        """Yield the stretches of samples over which the inputs stay the same."""
-        changes = np.flatnonzero(np.any(np.diff(self.inputs[:-1], axis=0) != 0, axis=1)) + 1
-        edges = [0, *changes.tolist(), self.grid.samples]
-        return (range(a, b) for a, b in itertools.pairwise(edges))

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from kingpost.base.arrays import FloatArray
-from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.equations.integrator import Integrator, StepMap
 from kingpost.kernel.kernel import Kernel
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.values import Values
+from kingpost.multibody.assembly import Assembly
+from kingpost.multibody.input_layout import InputLayout
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import select
 from kingpost.results.history import History
 from kingpost.simulation.grid import Grid, check_memory, fixed_step_grid, output_grid
+from kingpost.simulation.input_rows import InputRows, input_rows
 from kingpost.simulation.monitors import monitored_run
-from kingpost.simulation.problem import checked_step, pose
+from kingpost.simulation.problem import Drive, checked_step, pose
 from kingpost.simulation.run import Progress, Simulation
-from kingpost.simulation.settings import RunChoices, RunSettings
+from kingpost.simulation.settings import RunChoices, RunSettings, fixed_step
+from kingpost.simulation.signals import Signals, signals_by_name
 from kingpost.simulation.step_check import with_step_check
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-#: What an input may be: a number, a function of time sampled at the output times, or one number for each of them.
-Signal: TypeAlias = float | Callable[[float], float] | FloatArray
 #: End of a run (s) where nobody says.
 DEFAULT_END = 10.0
 
@@ -38,7 +37,7 @@ def simulate(
     t_end: float | None = None,
     *,
     settings: Mapping[str, float] | None = None,
-    inputs: Mapping[str, Signal] | None = None,
+    inputs: Signals | None = None,
     how: RunSettings | None = None,
     plugins: PluginSet | None = None,
     progress: Progress = lambda fraction: None,
@@ -55,7 +54,10 @@ def simulate(
     settings
         Values of parameters, constant inputs and start values by name, e.g. ``{"mass": 2.0, "pivot.angle": 0.3}``.
     inputs
-        Inputs that change: a function of time, or an array with a value for each output time. Held over each output step.
+        Inputs that change, by name. A function of time, or an array with a value for each output time, is held over each output
+        step. A trajectory, a history (its channel of that name), a file with one, a table with the words of a trajectory, or
+        :class:`kingpost.Moving` moves inside of steps, too, exactly. A history, or a file with one, in the place of all moves
+        every input that it has a channel for.
     how
         How it is solved; what is said by keyword comes before it.
     plugins
@@ -90,7 +92,7 @@ def prepare(
     t_end: float | None = None,
     *,
     settings: Mapping[str, float] | None = None,
-    inputs: Mapping[str, Signal] | None = None,
+    inputs: Signals | None = None,
     how: RunSettings | None = None,
     plugins: PluginSet | None = None,
     **choices: Unpack[RunChoices],
@@ -100,17 +102,32 @@ def prepare(
     how = RunSettings.of(choices).over(how or RunSettings()).selected(plugins)
     how = how if t_end is None else replace(how, t_end=t_end)
     grid = run_grid(how, plugins)
-    rows = np.zeros((0, 0))
+    fixed = how.integrator is None or fixed_step(how.integrator)
+    found: list[InputRows] = []
 
-    def at_start(cut: Mechanism, values: Values) -> FloatArray:
-        nonlocal rows
-        rows = input_rows(cut, values, inputs or {}, grid)
-        return rows[0]
+    def drive(assembly: Assembly, values: Values) -> tuple[InputLayout, FloatArray]:
+        signals = signals_by_name(assembly.mechanism, inputs, plugins)
+        rows = input_rows(assembly.mechanism, values, signals, grid, plugins, fixed=fixed)
+        found.append(rows)
+        return rows.layout, rows.values[0]
 
-    problem = pose(mechanism, how, values=settings, plugins=plugins, inputs_at_start=at_start)
-    check_memory(grid, 1 + len(mechanism.inputs) + len(problem.equations.channels))
+    return ready(mechanism, how, settings, plugins, grid, drive, found)
+
+
+def ready(
+    mechanism: Mechanism,
+    how: RunSettings,
+    settings: Mapping[str, float] | None,
+    plugins: PluginSet,
+    grid: Grid,
+    drive: Drive,
+    rows: Sequence[InputRows],
+) -> Simulation:
+    """Return a run whose inputs ``drive`` makes, and puts into ``rows``."""
+    problem = pose(mechanism, how, values=settings, plugins=plugins, drive=drive)
+    check_memory(grid, 1 + rows[0].per_sample * rows[0].layout.size + len(problem.equations.channels))
     kernel = Kernel(problem.stepper.running, how.backend or "auto", problem.equations.python_forces)
-    return Simulation(problem, kernel, grid, rows)
+    return Simulation(problem, kernel, grid, rows[0])
 
 
 def run_grid(how: RunSettings, plugins: PluginSet) -> Grid:
@@ -122,22 +139,3 @@ def run_grid(how: RunSettings, plugins: PluginSet) -> Grid:
     if isinstance(integrator, StepMap):
         return fixed_step_grid(t_start, t_end, step, how.output_step)
     return output_grid(t_start, t_end, how.output_step)
-
-
-def input_rows(mechanism: Mechanism, values: Values, inputs: Mapping[str, Signal], grid: Grid) -> FloatArray:
-    """Return the inputs at every sample time, one row each."""
-    names = [signal.name for signal in mechanism.inputs]
-    for name in inputs:
-        if name not in names:
-            raise MechanismError(f"'{mechanism.name}' has no input '{name}'{closest(name, names)} Inputs: {listed(names)}.")
-    rows = np.empty((grid.samples + 1, len(names)))
-    for j, name in enumerate(names):
-        signal: Any = inputs.get(name, values.inputs[name])
-        column = np.array([signal(t) for t in grid.times]) if callable(signal) else np.asarray(signal, dtype=float)
-        if column.shape not in ((), (grid.samples + 1,)):
-            raise MechanismError(f"input '{name}' has {column.size} values, but the run has {grid.samples + 1} output times")
-        rows[:, j] = column
-        if not np.isfinite(rows[:, j]).all():
-            first = int(np.argmin(np.isfinite(rows[:, j])))
-            raise MechanismError(f"input '{name}' is {rows[first, j]} at t = {grid.times[first]:g} s; it must be finite")
-    return rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,17 +14,23 @@ from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError, SolverError, listed
 from kingpost.equations.consistency import consistent_start
 from kingpost.equations.equations import Equations
+from kingpost.equations.integrator import Solver
 from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.kernel.kernel import Status
 from kingpost.mechanism.mechanism import Mechanism
-from kingpost.mechanism.values import resolve_values
+from kingpost.mechanism.values import Values, resolve_values
+from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.drawn import machine_geometry
+from kingpost.multibody.input_layout import InputLayout
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
+from kingpost.simulation.grid import Grid
+from kingpost.simulation.input_rows import InputRows, input_courses, row_plan, rows_by_plan
 from kingpost.simulation.problem import check_singularity, derive, parameter_row, start_state
 from kingpost.simulation.run import Simulation
 from kingpost.simulation.settings import RunChoices, RunSettings
-from kingpost.simulation.simulate import Signal, input_rows, prepare
+from kingpost.simulation.signals import Signals, signals_by_name
+from kingpost.simulation.simulate import ready, run_grid
 from kingpost.statics.equilibrium import find_equilibrium
 
 if TYPE_CHECKING:
@@ -39,7 +45,7 @@ class Batch:
     scenarios: tuple[Mapping[str, float], ...]
     x0: FloatArray
     p: FloatArray
-    inputs: tuple[FloatArray, ...]
+    rows: tuple[InputRows, ...]
 
     def run(self, threads: int = 1, progress: Callable[[float], None] = lambda fraction: None) -> BatchHistory:
         """Carry the runs out. One that fails leaves NaN from then on, and a sentence in ``failures``."""
@@ -48,11 +54,16 @@ class Batch:
         values = np.full((count, grid.samples + 1, len(self.simulation.equations.channels)), np.nan)
         failures: dict[int, str] = {}
         first = np.full(count, grid.t_start)
-        values[:, 0] = kernel.sample(first, self.x0, np.array([rows[0] for rows in self.inputs]).reshape(count, -1), self.p)
+        values[:, 0] = kernel.sample(
+            first, self.x0, np.array([rows.values[0] for rows in self.rows]).reshape(count, -1), self.p
+        )
 
         def one(k: int) -> None:
+            rows = self.rows[k]
             stop = kernel.march(
-                values[k, 1:], grid.substeps, grid.t_start, grid.step, self.x0[k], self.inputs[k], self.p[k], at_once=True
+                *(values[k, 1:], grid.substeps, grid.t_start, grid.step, self.x0[k], rows.values, self.p[k]),
+                at_once=True,
+                every=grid.substeps // rows.per_sample,
             )
             if stop.status != Status.OK:
                 values[k, 1 + stop.steps // grid.substeps :] = np.nan
@@ -112,7 +123,7 @@ def prepare_batch(
     t_end: float,
     scenarios: Sequence[Mapping[str, float]],
     *,
-    inputs: Mapping[str, Signal] | None = None,
+    inputs: Signals | None = None,
     how: RunSettings | None = None,
     plugins: PluginSet | None = None,
     **choices: Unpack[RunChoices],
@@ -124,22 +135,31 @@ def prepare_batch(
     """
     if not scenarios:
         raise KingpostError("a batch needs at least one scenario")
-    simulation = prepare(mechanism, t_end, settings=scenarios[0], inputs=inputs, how=how, plugins=plugins, **choices)
-    problem, grid = simulation.problem, simulation.grid
-    if not problem.stepper.fixed:
-        raise SolverError(f"a batch needs a fixed-step integrator such as rk4; '{problem.integrator.name}' is a solver")
+    plugins = plugins or PluginSet()
+    how = replace(RunSettings.of(choices).over(how or RunSettings()).selected(plugins), t_end=t_end)
+    grid = run_grid(how, plugins)
+    if isinstance(how.integrator, Solver):
+        raise SolverError(f"a batch needs a fixed-step integrator such as rk4; '{how.integrator.name}' is a solver")
+    rows: list[InputRows] = []
+
+    def drive(assembly: Assembly, _: Values) -> tuple[InputLayout, FloatArray]:
+        rows[:] = _rows_of_all(assembly, scenarios, inputs, grid, plugins)
+        return rows[0].layout, rows[0].values[0]
+
+    simulation = ready(mechanism, how, scenarios[0], plugins, grid, drive, rows)
+    problem = simulation.problem
     equations, assembly = problem.equations, problem.assembly
     redundant = equations.constraints.redundant
     every_row = derive(assembly, problem.how.formulation, problem.plugins) if redundant else equations
     names = [state.name for state in assembly.states]
-    states, parameters, rows = [], [], []
+    states, parameters = [], []
     for k, scenario in enumerate(scenarios):
         try:
             values = resolve_values(problem.mechanism, scenario, names)
             x = start_state(assembly, equations, values)
             check_singularity(equations, x, grid.t_start)
             p = parameter_row(problem.mechanism, values)
-            u = input_rows(problem.mechanism, values, inputs or {}, grid)
+            u = rows[k].values
             _check_redundancy(equations, every_row, grid.t_start, x, p)
             x = consistent_start(equations, grid.t_start, x, p, bool(problem.how.close_loops)).x
             if problem.how.start == "equilibrium":
@@ -148,9 +168,25 @@ def prepare_batch(
             raise type(error)(f"scenario {k}: {error}") from None
         states.append(problem.stepper.begin(grid.t_start, x, u[0], p, grid.step))
         parameters.append(p)
-        rows.append(u)
     table = np.array(parameters).reshape(len(scenarios), -1)
     return Batch(simulation, tuple(scenarios), np.array(states), table, tuple(rows))
+
+
+def _rows_of_all(
+    assembly: Assembly, scenarios: Sequence[Mapping[str, float]], inputs: Signals | None, grid: Grid, plugins: PluginSet
+) -> list[InputRows]:
+    """Return the inputs of all scenarios in rows of one and the same make."""
+    mechanism, names = assembly.mechanism, [state.name for state in assembly.states]
+    signals = signals_by_name(mechanism, inputs, plugins)
+    found = []
+    for k, scenario in enumerate(scenarios):
+        try:
+            values = resolve_values(mechanism, scenario, names)
+            found.append((values, input_courses(mechanism, values, signals, grid, plugins)))
+        except KingpostError as error:
+            raise type(error)(f"scenario {k}: {error}") from None
+    plan = row_plan([courses for _, courses in found], grid, fixed=True)
+    return [rows_by_plan(plan, courses, values, grid, fixed=True) for values, courses in found]
 
 
 def _check_redundancy(equations: Equations, every_row: Equations, t: float, x: FloatArray, p: FloatArray) -> None:
@@ -176,7 +212,7 @@ def simulate_batch(
     scenarios: Sequence[Mapping[str, float]],
     *,
     threads: int = 1,
-    inputs: Mapping[str, Signal] | None = None,
+    inputs: Signals | None = None,
     how: RunSettings | None = None,
     plugins: PluginSet | None = None,
     **choices: Unpack[RunChoices],

@@ -42,8 +42,13 @@ NO_INERTIA = 1e-10
 STAND_IN = 1e-3
 
 
-def augmentation(equations: Equations) -> Augmentation | None:
-    """Return how to solve equations in joint coordinates, some of which have no inertia and are held by closures; else None.
+def with_augmentation(equations: Equations) -> Equations:
+    """Return equations in joint speeds that can be solved where some of these have no inertia and are held by closures."""
+    return replace(equations, structure=replace(equations.structure, augmentation=_augmentation(equations)))
+
+
+def _augmentation(equations: Equations) -> Augmentation | None:
+    """Return how to solve equations in joint speeds, some of which have no inertia; None if all have.
 
     Judged at random coordinates, at the default parameters and near them: what is singular by accident is refused elsewhere.
     """
@@ -55,7 +60,11 @@ def augmentation(equations: Equations) -> Augmentation | None:
     bare: set[int] | None = None
     sizes = np.zeros(equations.nv)
     for factor in (1.0, rng.uniform(0.8, 1.2, len(defaults)), rng.uniform(0.8, 1.2, len(defaults))):
-        M = np.asarray(mass(rng.uniform(0.3, 1.2, equations.nq), defaults * factor))
+        p = defaults * factor
+        q = rng.uniform(0.3, 1.2, len(equations.mechanism.coordinates))
+        if equations.coordinates.initial is not None:
+            q = np.asarray(equations.coordinates.initial(q, np.zeros(equations.nv), p)).ravel()[: equations.nq]
+        M = np.asarray(mass(q, p))
         own = np.diag(M)
         if not np.isfinite(M).all() or own.min() < 0.0:
             return None
@@ -73,7 +82,7 @@ def augmentation(equations: Equations) -> Augmentation | None:
 
 def loop_treatment(options: LoopOptions, equations: Equations) -> Equations:
     """Return the equations with the treatment of constraint errors that the options ask for."""
-    equations = replace(equations, structure=replace(equations.structure, augmentation=augmentation(equations)))
+    equations = with_augmentation(equations)
     if not options.independent:
         treatment = Treatment if options.projection else Drift
         return replace(equations, treatment=treatment(options.baumgarte))

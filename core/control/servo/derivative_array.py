@@ -34,6 +34,8 @@ SETTLED = 1e-12
 SHORTEST = 1e-4
 #: How much more easily unknowns without rates move than positions and speeds.
 EASY = 1e3
+#: How much more easily derivatives move than the unknowns themselves, which stay where they are as far as they can.
+LOOSE = 1e2
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +69,9 @@ class ImplicitSystem:
 
     Its Taylor series serve derivative arrays of all orders.
     """
+
+    #: Functions of x that never change, whatever moves: the lengths of directors, where speeds are fewer than coordinates.
+    invariants = 0
 
     def __init__(
         self, symbols: Sequence[ca.SX], residual: ca.SX, known: Signals, names: Sequence[str], row_names: Sequence[str]
@@ -133,6 +138,7 @@ class FirstOrder(ImplicitSystem):
         values = [x[at.q], x[at.v], xdot[at.v], x[at.z], xdot[at.z], x[at.lam], x[at.u]]
         (residual,) = ca.substitute([rows], given, [ca.densify(value) for value in values])
         super().__init__((s.t, x, xdot, s.signals[0], s.p), residual, problem, labels, row_names)
+        self.invariants = e.nq - e.coordinates.followers - len(quaternions) - e.nv
 
     @property
     def start(self) -> FloatArray:
@@ -237,6 +243,7 @@ class DerivativeArray:
         """
         signals = self.signals(t)
         columns = np.tile(self.weights(t, x, signals) if weights is None else weights, self.order + 2)
+        columns[self.size :] *= LOOSE
         r = self.residual(t, x, signals)
         left = np.inf
         for _ in range(MOST_STEPS):

@@ -60,3 +60,15 @@ def test_symbols_give_what_numbers_give(path):
         function = ca.Function("f", [t], [path.value(t, order=order)])
         for at in (0.7, 2.9, 3.3):
             assert math.isclose(float(function(at)), path.value(at, order=order), rel_tol=1e-12, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "path", [MOVE, Slower(MOVE, 2.0), Bump((1.0, 0.5), 0.0, 2.0, n=4), Sum((MOVE, Bump((1.0,), 2.0, 4.0), Constant(0.3)))]
+)
+def test_polynomials_are_the_same_numbers(path):
+    polynomials = path.polynomials()
+    times = np.linspace(-0.5, 7.0, 76)
+    for order in (0, 1, 2):
+        want = np.array([path.value(float(t), order=order) for t in times])
+        # Power sums of degree 13 to 16 lose digits: their terms reach 1e6 where origins of parts are apart.
+        assert polynomials.value(times, order) == pytest.approx(want, abs=1e-8)

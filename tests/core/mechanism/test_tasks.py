@@ -1,10 +1,10 @@
 """Servo tasks: paths of one and of several measures, how smooth they are, and names that are not there."""
 
-from types import SimpleNamespace
+from dataclasses import replace
 
 import pytest
 
-from kingpost import Body, Input, Joint, Mechanism, MechanismError, Output, Parameter
+from kingpost import Body, Input, Joint, Measure, Mechanism, MechanismError, Output, Parameter
 from kingpost.mechanism.paths import Chain, Line, Turn
 from kingpost.mechanism.tasks import ServoTask, check_task, measures_of
 from kingpost.mechanism.trajectories import Constant, RestToRest, Sampled, Sequence
@@ -130,34 +130,26 @@ def test_names_that_a_machine_does_not_have_are_refused(changed, message, path):
     assert error.value.path == path
 
 
-class Turning:
-    """A machine with measures of a rotation vector."""
-
-    def __init__(self, reference=(0.0, 0.0, 0.0), axes=((1.0, 0, 0), (0, 1.0, 0), (0, 0, 1.0)), kind="rotation"):
-        self.measures = tuple(
-            SimpleNamespace(
-                name=f"r{i}", kind=kind, direction=tuple(map(float, axis)), reference=reference, body="load", of="world"
-            )
-            for i, axis in enumerate(axes)
-        )
-
-    def __getattr__(self, name):
-        return getattr(CRANE, name)
+def turning(reference=(0.0, 0.0, 0.0), axes=((1, 0, 0), (0, 1, 0), (0, 0, 1)), kind="rotation"):
+    """A machine with measures of a rotation vector, or of another kind about the same axes."""
+    own = {"reference": reference} if kind == "rotation" else {}
+    measures = [Measure(f"r{i}", kind, body="load", axis=axis, **own) for i, axis in enumerate(axes)]
+    return replace(CRANE, measures=measures)
 
 
 def test_a_turn_takes_the_rotation_vector_that_it_is_written_in():
     turn = Turn((0.1, 0.2, 0.3), (0.1, 0.2, 1.0), 0, 3)
     found = task(path={("r0", "r1", "r2"): turn})
-    check_task(found, Turning((0.1, 0.2, 0.3)))
+    check_task(found, turning((0.1, 0.2, 0.3)))
     with pytest.raises(
         MechanismError, match=r"'r0' counts from reference = \[0.0, 0.0, 0.0\], 0.366 rad from the start of the turn"
     ):
-        check_task(found, Turning())
+        check_task(found, turning())
     with pytest.raises(
         MechanismError, match=r"'r1' measures along \[0.0, 0.0, 1.0\]; its place is that of the component along"
     ):
-        check_task(found, Turning((0.1, 0.2, 0.3), ((1, 0, 0), (0, 0, 1), (0, 1, 0))))
-    with pytest.raises(MechanismError, match="'r0' is a measure of kind 'azimuth'; it takes three of kind 'rotation'"):
-        check_task(found, Turning(kind="azimuth"))
+        check_task(found, turning((0.1, 0.2, 0.3), ((1, 0, 0), (0, 0, 1), (0, 1, 0))))
+    with pytest.raises(MechanismError, match="'r0' is a measure of kind 'position'; it takes three of kind 'rotation'"):
+        check_task(found, turning(kind="position"))
     with pytest.raises(MechanismError, match="'hook.x' is no measure; it takes three of kind 'rotation'"):
         check_task(task(path={("hook.x", "hook.y", "hook.z"): turn}), CRANE)

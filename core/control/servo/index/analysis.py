@@ -21,8 +21,8 @@ from kingpost.control.servo.problem import ServoProblem
 #: Where the index is looked for at first, as a part of the manoeuvre, and where it is looked at again.
 REFERENCE = 0.3
 OTHERS = (0.0, 0.12, 0.5, 0.7, 0.88, 1.0)
-#: Parts of the manoeuvre at whose ends ranks are looked at.
-SAMPLES = 24
+#: Parts of the manoeuvre at whose ends ranks are looked at, and fewer where the equations with their derivatives are many.
+SAMPLES, FEW, MANY = 24, 6, 400
 
 
 def analyse(problem: ServoProblem) -> IndexReport:
@@ -57,19 +57,26 @@ class _Analysis:
         try:
             reference = self._reference()
             levels, series = levels_at(self.system, self.tau, reference.t, reference.x, self.taus)
+            if levels[-1].determined:
+                reference = Walk(self.system, self.tau, reference.t, series, levels[-1].order)
+            still = reference.near_rest(reference.t) if self._free(levels[-1]) else None
+            if still is not None:
+                # Which of the states that the path allows is up to us: one that is as calm as can be.
+                levels, series = levels_at(self.system, self.tau, still.t, still.x, self.taus)
+                reference = Walk(self.system, self.tau, still.t, series, series.shape[1] - 2)
         except InconsistentError as error:
             return replace(report, realisation=Realising(self.system).at(self.t_start, self.system.start), stopped=str(error))
         realisation = Realising(self.system).at(reference.t, reference.state)
-        structural = self._structural(reference.t, series)
+        structural = self._structural(reference.t, reference.x)
         report = replace(report, levels=tuple(levels), structural=structural, realisation=realisation)
         if not levels[-1].determined:
             return report
-        index, free = levels[-1].order, levels[-1].free
+        index, free = levels[-1].order, self._free(levels[-1])
         report = replace(report, index=index, internal_states=free)
         report = replace(report, smoothness_needed=self._needed(report))
-        reference = Walk(self.system, self.tau, reference.t, series, index)
-        path = Sampled(self.system, structural, self._times(), self.t_start)
-        path.follow(reference)
+        many = self.system.size * (index + 1) > MANY
+        path = Sampled(self.system, structural, self._times(FEW if many else SAMPLES), self.t_start)
+        path.follow(reference, flat=free == 0)
         zero = zero_dynamics(self.system, self.t_end, path.samples[-1].x[:, 0], self.taus)
         if free and isinstance(zero, ZeroDynamics) and not zero.unstable:
             # Now that internal states are known to stay bounded, they can be followed from the start.
@@ -82,27 +89,31 @@ class _Analysis:
             zero_dynamics=zero,
             realisations=tuple(sample.realisation for sample in path.samples),
             singular_times=path.singular_times(),
-            stopped="" if path.reaches(self.time(OTHERS[1]), self.time(OTHERS[-2])) else path.lost[0],
+            stopped="" if path.reaches(*path.times[1 : -1 : len(path.times) - 3]) else path.lost[0],
         )
 
-    def _times(self) -> list[float]:
-        parts = sorted({*np.linspace(0.0, 1.0, SAMPLES + 1).tolist(), *OTHERS})
+    def _free(self, level: Level) -> int:
+        """Return the number of internal states; what never changes is none."""
+        return level.free - self.system.invariants
+
+    def _times(self, count: int) -> list[float]:
+        parts = sorted({*np.linspace(0.0, 1.0, count + 1).tolist(), *(OTHERS if count == SAMPLES else ())})
         return [self.time(part) for part in parts]
 
     def _reference(self) -> Walk:
         """Return a consistent point inside the manoeuvre."""
         start = self.system.start
         try:
-            walk = Walk.begin(self.system, self.tau, self.t_start, start, FIRST)
+            walk = Walk.from_rest(self.system, self.tau, self.t_start, start, FIRST)
             walk.to(self.time(REFERENCE))
         except InconsistentError:
             # At a start where ranks are lost, high derivatives may not fit; positions, speeds and accelerations have to.
-            walk = Walk.begin(self.system, self.tau, self.t_start, start, 2)
+            walk = Walk.from_rest(self.system, self.tau, self.t_start, start, 2)
             walk.to(self.time(REFERENCE))
         return walk
 
     def _structural(self, t: float, x: FloatArray) -> Structural | None:
-        found = signature(self.system)
+        found = signature(self.system, t, x[:, 0], x[:, 1] / self.tau)
         if found is None:
             return None
         gap, _ = jacobian_rank(found.jacobian(*slopes(self.system, self.tau, t, x)))
@@ -121,7 +132,8 @@ class _Analysis:
         """Return what the derivative array says at other times: that the index is the same, or what it is."""
         index = levels[-1].order
         found: dict[float, list[Level]] = {}
-        wanted = [self.time(part) for part in OTHERS]
+        many = self.system.size * (index + 1) > MANY
+        wanted = [self.time(part) for part in (OTHERS[:: len(OTHERS) - 1] if many else OTHERS)]
         for sample in path.samples:
             if sample.t not in wanted:
                 continue

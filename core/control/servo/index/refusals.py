@@ -126,11 +126,20 @@ def _rank_changes(report: IndexReport) -> Iterator[str]:
         at = _intervals(ranks)
         words = listed(f"{rank} {where}" for rank, where in at.items())
         yield (
-            f"the rank of the realisation changes on the way: of {len(report.measures)} measures, inputs act directly on {words}. "
-            "At such a time inputs would have to be infinite, or are not determined"
+            f"the rank of the realisation changes on the way: of {len(report.measures)} measures, inputs act directly on "
+            f"{words}. Where the rank changes, inputs would have to be infinite, or are not determined"
         )
-    elif len({index for _, index in report.indices}) > 1:
-        words = listed(f"{'none' if index is None else index} at {t:.6g} s" for t, index in report.indices)
+        return
+    found = report.realisation
+    if isinstance(found, Realisation) and found.kind == ORTHOGONAL and report.singular_times:
+        yield (
+            f"the rank of the realisation falls below {found.rank} on the way, at "
+            f"{listed(f'{t:.6g}' for t in report.singular_times)} s, where inputs would have to be infinite"
+        )
+    # A start or an end at which ranks are lost can be left; a place in between cannot be passed.
+    inside = report.indices[1:-1]
+    if len({index for _, index in inside}) > 1:
+        words = listed(f"{'none' if index is None else index} at {t:.6g} s" for t, index in inside)
         yield f"the index changes on the way: {words}"
 
 
@@ -180,6 +189,6 @@ def _against_method(report: IndexReport, demands: Demands) -> Iterator[str]:
         )
     if demands.causal and isinstance(zero, ZeroDynamics) and zero.unstable:
         yield (
-            f"the zero dynamics are unstable: {listed(shown_complex(value) for value in zero.unstable)} 1/s at the end, so that "
-            "internal states grow without bound; 'stable-inversion' finds the motion that stays bounded"
+            f"the zero dynamics are unstable: {listed(shown_complex(value) for value in zero.unstable)} 1/s at the end, so "
+            "that internal states grow without bound; 'stable-inversion' finds the motion that stays bounded"
         )

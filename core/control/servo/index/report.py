@@ -37,8 +37,10 @@ class Structural:
     def sentence(self) -> str:
         gap, n = self.jacobian, self.jacobian.size
         if self.accepted:
-            return f"{self.signature.index}, accepted: the system Jacobian has rank {n} of {n}, smallest singular value {gap.above:.1e}"
-        return f"{self.signature.index}, not accepted: rank {gap.rank} of {n} (singular values {gap.above:.1e} and {gap.below:.1e})"
+            verdict = f"accepted: rank {n} of {n} of the system Jacobian, smallest singular value {gap.above:.1e}"
+        else:
+            verdict = f"not accepted: rank {gap.rank} of {n} (singular values {gap.above:.1e} and {gap.below:.1e})"
+        return f"{self.signature.index}, {verdict}"
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ class IndexReport:
                 "offsets": structural.offsets,
             },
             "numeric": [_level_record(level) for level in self.levels],
-            "index_along_path": [{"t": t, "index": index} for t, index in self.indices],
+            "index_along_path": {"t": [t for t, _ in self.indices], "index": [index for _, index in self.indices]},
             "singular_times": list(self.singular_times),
             "smoothness": {
                 "needed": None if self.smoothness_needed is None else max(self.smoothness_needed.values()),
@@ -163,7 +165,7 @@ def _realisation_record(found: Realisation | NotDefined | None, ranks: tuple[tup
         "t": found.t,
         "singular_values": list(found.cosines),
         "matrix": [list(row) for row in found.Y],
-        "rank_along_path": [{"t": t, "rank": rank} for t, rank in ranks],
+        "rank_along_path": {"t": [t for t, _ in ranks], "rank": [rank for _, rank in ranks]},
     }
 
 

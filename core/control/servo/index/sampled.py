@@ -51,19 +51,22 @@ class Sampled:
         #: Why points could not be found.
         self.lost: list[str] = []
         self._determined = 0
+        #: Whether the samples are states that the motion comes through, and not only some that meet the path.
+        self.followed = False
 
-    def follow(self, reference: Walk) -> None:
-        """Take samples from a point inside outwards, each the nearest one to its neighbour."""
+    def follow(self, reference: Walk, flat: bool) -> None:
+        """Take samples from a point inside outwards, each the nearest one to its neighbour; or to rest, if states are free."""
+        self._flat = self.followed = flat
         before = self._row(reference.fork(reference.order), [t for t in reversed(self.times) if t < reference.t])
         after = self._row(reference.fork(reference.order), [t for t in self.times if t >= reference.t])
         self.samples = [*reversed(before), *after] or [self._sample(reference)]
 
     def follow_internal(self, reference: Walk) -> None:
-        """Take samples from the start, with internal states where their own dynamics lead them; if that goes, else leave all."""
+        """Take samples from the start, with internal states where their own dynamics lead them; else leave all."""
         tau, kept = reference.tau, self.samples
         try:
             # One derivative more for each coefficient of the series that is to be determined.
-            walk = Walk.begin(self.system, tau, self.t_start, self.system.start, reference.order + DETERMINED - 1)
+            walk = Walk.from_rest(self.system, tau, self.t_start, self.system.start, reference.order + DETERMINED - 1)
             self._determined = DETERMINED
             self.samples = [self._sample(walk)]
             for before, after in zip(self.times, self.times[1:], strict=False):
@@ -72,11 +75,15 @@ class Sampled:
                 self.samples.append(self._sample(walk))
         except InconsistentError:
             self.samples, self._determined = kept, 0
+        else:
+            self.followed = True
 
     def _row(self, walk: Walk, times: list[float]) -> list[Sample]:
         found = []
         for t in times:
             try:
+                if not self._flat:
+                    walk = walk.near_rest(t) or walk
                 walk.to(t)
             except InconsistentError as error:
                 self.lost.append(str(error))
@@ -98,7 +105,9 @@ class Sampled:
         return Sample(walk.t, walk.x.copy(), found, sign)
 
     def singular_times(self) -> tuple[float, ...]:
-        """Return the times at which the determinant that must not vanish does."""
+        """Return the times at which the determinant that must not vanish does, if the states on the way are known."""
+        if not self.followed:
+            return ()
         times = [sample.t for sample in self.samples if sample.sign == 0.0]
         for before, after in zip(self.samples, self.samples[1:], strict=False):
             if before.sign and after.sign and before.sign != after.sign:

@@ -20,8 +20,9 @@ from kingpost.kernel.kernel import Evaluator
 
 #: Signature of an unknown that does not stand in a row, in sums of which it must not be chosen.
 ABSENT = -(10**6)
-#: Random points at which entries of Jacobians are looked at: one that always vanishes is not there, whatever the symbols say.
-POINTS = 3
+#: Points beside a given one at which entries of Jacobians are looked at, and how far beside it they are: an entry that vanishes
+#: at all of them is not there, whatever the symbols say (a damper whose damping is 0).
+POINTS, BESIDE = 3, 0.05
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,9 @@ def jacobian_rank(J: FloatArray) -> tuple[Gap, float]:
     return gap, sign
 
 
-def signature(system: ImplicitSystem) -> Signature | None:
-    """Return the signature of a system, or nothing if its rows cannot be assigned to its unknowns at all."""
-    orders = _orders(system)
+def signature(system: ImplicitSystem, t: float, x: FloatArray, xdot: FloatArray) -> Signature | None:
+    """Return the signature of a system around a point, or nothing if its rows cannot be assigned to its unknowns at all."""
+    orders = _orders(system, t, x, xdot)
     rows, columns = linear_sum_assignment(orders, maximize=True)
     chosen = orders[rows, columns]
     if (chosen == ABSENT).any():
@@ -70,25 +71,25 @@ def signature(system: ImplicitSystem) -> Signature | None:
     return Signature(index, tuple(map(int, c)), tuple(map(int, d)), tuple(tuple(map(int, row)) for row in places))
 
 
-def _orders(system: ImplicitSystem) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    """Return the signature matrix of a system."""
+def _orders(
+    system: ImplicitSystem, t: float, x: FloatArray, xdot: FloatArray
+) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    """Return the signature matrix of a system around a point."""
     n = system.size
     there = np.zeros((2, n, n), dtype=bool)
     evaluate = Evaluator(system.jacobians)
     chance = np.random.default_rng(0)
-    p = system.known.p
+    signals = system.known.signals([t], 0)[0, 0]
     for _ in range(POINTS):
-        t, x, xdot = chance.uniform(0.5, 1.5), chance.uniform(0.2, 1.5, n), chance.uniform(-1.5, 1.5, n)
-        signals = chance.uniform(0.2, 1.5, system.signals.numel())
-        values = evaluate([t], x, xdot, signals, p).reshape(2, n, n).transpose(0, 2, 1)
+        beside = [value + BESIDE * chance.uniform(-1.0, 1.0, n) * (1.0 + np.abs(value)) for value in (x, xdot)]
+        values = evaluate([t], *beside, signals, system.known.p).reshape(2, n, n).transpose(0, 2, 1)
         # A point outside the domain of some function tells nothing: then the symbols have the word.
         size = np.where(np.isfinite(values), np.abs(values), np.inf)
         scale = np.where(np.isfinite(size), size, 0.0).max(axis=2, keepdims=True, initial=0.0)
         there |= size > 1e-13 * scale
-    symbols = [np.array(part.sparsity().find()) if part.nnz() else np.zeros(0, dtype=int) for part in system.slopes]
     orders = np.full((n, n), ABSENT, dtype=np.int64)
-    for order, places in enumerate(symbols):
+    for order, part in enumerate(system.slopes):
         written = np.zeros(n * n, dtype=bool)
-        written[places] = True
+        written[part.sparsity().find()] = True
         orders[written.reshape(n, n).T & there[order]] = order
     return orders

@@ -8,7 +8,7 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.control.servo.derivative_array import DerivativeArray, ImplicitSystem
-from kingpost.control.servo.index.points import InconsistentError, consistent_point, widened
+from kingpost.control.servo.index.points import CONSISTENT, InconsistentError, at_rest, consistent_point, widened
 
 #: How often a way to the next point is halved before it is given up.
 HALVINGS = 10
@@ -28,9 +28,28 @@ class Walk:
         """Return a walk from values of the unknowns at a time."""
         return cls(system, tau, t, np.column_stack([start, np.zeros(len(start))]), order)
 
+    @classmethod
+    def from_rest(cls, system: ImplicitSystem, tau: float, t: float, start: FloatArray, order: int) -> Walk:
+        """Return a walk from values of the unknowns at a time, with multipliers and inputs that hold the machine at rest there.
+
+        Without these, accelerations of free fall would be the nearest ones, and the way from them to the path a long one.
+        """
+        x, left = at_rest(system, t, start)
+        return cls.begin(system, tau, t, x if left < CONSISTENT else start, order)
+
     def fork(self, order: int) -> Walk:
         """Return another walk from here, with fewer or more derivatives of the equations."""
         return Walk(self.system, self.tau, self.t, self.x.copy(), order)
+
+    def near_rest(self, t: float) -> Walk | None:
+        """Return a walk from a point that meets the path at a time and else moves as little as can be, if there is one."""
+        x, left = at_rest(self.system, t, self.state)
+        if not left < CONSISTENT:
+            return None
+        try:
+            return Walk.begin(self.system, self.tau, t, x, self.order)
+        except InconsistentError:
+            return None
 
     @property
     def order(self) -> int:

@@ -15,9 +15,9 @@ import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.control.servo.derivative_array import MOST_STEPS, SETTLED, DerivativeArray, ImplicitSystem, least_norm
+from kingpost.control.servo.derivative_array import DerivativeArray, ImplicitSystem
 from kingpost.control.servo.index.array_index import HIGHEST, Level, level, scaled_jacobian
-from kingpost.control.servo.index.points import CONSISTENT
+from kingpost.control.servo.index.points import CONSISTENT, at_rest
 from kingpost.control.servo.index.ranks import null_space
 
 #: Real parts up to this part of the largest eigenvalue (or of one over the longest scale of time) are taken for rounding.
@@ -48,30 +48,6 @@ class NoRest:
     sentence: str
 
 
-def at_rest(system: ImplicitSystem, t: float, x: FloatArray) -> tuple[FloatArray, float]:
-    """Return the unknowns near ``x`` with which everything stands still at a time, and the scaled residual that is left."""
-    n = system.size
-    array = DerivativeArray(system, 0, 1.0)
-    signals = array.signals(t)
-    still = np.column_stack([x, np.zeros(n)])
-    weights = array.weights(t, still, signals)
-    left = np.inf
-    for _ in range(MOST_STEPS):
-        r = array.residual(t, still, signals)
-        J = array.jacobian(t, still, signals)[:, :n] * weights
-        rows = np.abs(J).max(axis=1)
-        rows[rows == 0.0] = 1.0
-        left = float(np.abs(r / rows).max(initial=0.0))
-        if not (np.isfinite(left) and np.isfinite(J).all()):
-            return x, np.inf
-        step = -least_norm(J / rows[:, None], r / rows)
-        length = float(np.abs(step).max(initial=0.0))
-        still[:, 0] += min(1.0, 2.0 / length if length else 1.0) * weights * step
-        if length < SETTLED * (1.0 + float(np.abs(still[:, 0] / weights).max(initial=0.0))):
-            break
-    return still[:, 0], left
-
-
 def zero_dynamics(system: ImplicitSystem, t: float, x: FloatArray, taus: Sequence[float]) -> ZeroDynamics | NoRest:
     """Return the zero dynamics around rest at a time; ``x`` is a guess of the unknowns there."""
     if ca.depends_on(system.residual, system.t):
@@ -87,7 +63,11 @@ def zero_dynamics(system: ImplicitSystem, t: float, x: FloatArray, taus: Sequenc
         tower = _tower(dF_dx, dF_dxdot, k)
         found = level(tower, n, 1.0, t, taus)
         if found.determined:
-            return ZeroDynamics(t, k, found.free, _eigenvalues(tower, found, n))
+            values = _eigenvalues(tower, found, n)
+            # What never changes has an eigenvalue of zero, and is no motion.
+            moving = sorted(values, key=abs)[system.invariants :]
+            moving.sort(key=lambda value: (-value.real, value.imag))
+            return ZeroDynamics(t, k, len(moving), tuple(moving))
     return NoRest(t, f"around rest at {t:.6g} s, no index up to {HIGHEST} was found")
 
 
@@ -110,6 +90,4 @@ def _eigenvalues(tower: FloatArray, found: Level, n: int) -> tuple[complex, ...]
     states, rates = null[:n], null[n : 2 * n] / found.tau
     U, values, Vt = np.linalg.svd(states, full_matrices=False)
     motion = U[:, :count].T @ rates @ (Vt[:count].T / values[:count])
-    eigenvalues = np.linalg.eigvals(motion)
-    order = np.lexsort((eigenvalues.imag, -eigenvalues.real))
-    return tuple(complex(value) for value in eigenvalues[order])
+    return tuple(complex(value) for value in np.linalg.eigvals(motion))
