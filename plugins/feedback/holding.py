@@ -167,7 +167,9 @@ class Holding:
         aim = ca.fmin(ca.fmax(aim, ca.fmin(least, out + h * rate_limit)), ca.fmax(most, out - h * rate_limit))
         held = ca.logic_or(speed <= low, speed >= high)
 
-        grown = integral + ca.if_else(short < SHORT, h, 0) * law["integral"] * (now[0] + faded_now[0] * offset - place)
+        # What the load does while it is taken over is no error that stays.
+        gain = ca.if_else(short < SHORT, h, 0) * law["integral"] * (1 - faded_now[0])
+        grown = integral + gain * (now[0] + faded_now[0] * offset - place)
         integral = ca.fmin(ca.fmax(grown, -law["integral_limit"]), law["integral_limit"])
         after = ca.vertcat(
             aim, rate, q_next, speed, first, found, gap_after, integral, offset, place, 1, begin, ca.sum1(held)
