@@ -1,1 +1,0 @@
-"""Controllers that keep a machine on the path of a servo task."""
