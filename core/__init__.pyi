@@ -19,6 +19,17 @@ from kingpost.base.formulas import Scalar as Scalar
 from kingpost.base.formulas import Vector3 as Vector3
 from kingpost.base.version import __version__ as __version__
 from kingpost.cli.command import Command as Command
+from kingpost.control.servo.building import SystemBuilder as SystemBuilder
+from kingpost.control.servo.inverse import inverse as inverse
+from kingpost.control.servo.inverse import prepare_inverse as prepare_inverse
+from kingpost.control.servo.problem import ServoProblem as ServoProblem
+from kingpost.control.servo.stepping import ServoStepper as ServoStepper
+from kingpost.control.servo.system import DirectInverse as DirectInverse
+from kingpost.control.servo.system import InverseDynamics as InverseDynamics
+from kingpost.control.servo.system import ServoPoint as ServoPoint
+from kingpost.control.servo.system import ServoSystem as ServoSystem
+from kingpost.control.servo.system import SteppedInverse as SteppedInverse
+from kingpost.control.servo.taut import keep_taut as keep_taut
 from kingpost.equations.formulation import Formulation as Formulation
 from kingpost.equations.integrator import InitialValueProblem as InitialValueProblem
 from kingpost.equations.integrator import Integrator as Integrator
@@ -51,6 +62,7 @@ from kingpost.multibody.force import Force as Force
 from kingpost.multibody.force import ForceState as ForceState
 from kingpost.multibody.force import Kinematics as Kinematics
 from kingpost.multibody.force import Loads as Loads
+from kingpost.multibody.force import Rotor as Rotor
 from kingpost.registry.hookspecs import hookimpl as hookimpl
 from kingpost.registry.kinds import PluginKind as PluginKind
 from kingpost.registry.plugin import Plugin as Plugin

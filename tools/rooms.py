@@ -118,6 +118,12 @@ room(
 )
 room("plugins/joint_loads", "ways to find the wrench in a joint", "core/loads and below")
 room("plugins/inverse_dynamics", "methods for servo-constraints, and their steppers", "core/control and below")
+room(
+    "plugins/feedback",
+    "controllers that keep a machine on the path of a servo task",
+    "core/control and below",
+    "plugins/inverse_dynamics",
+)
 room("plugins/models", "machines that can be run by name", "core/mechanism and below")
 room("plugins/writers", "file formats for results", "core/results and below")
 

@@ -19,3 +19,16 @@ def add_model_argument(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="value of a parameter, input or start value, e.g. --set mass1=2 --set elbow.angle=0.3 (repeatable)",
     )
+
+
+def add_input_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``--input``."""
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="[NAME=]FILE[:COLUMN][:linear|cubic|hold]",
+        help="let an input follow a CSV table or a result of a run (file or folder), between samples as said (default: linear "
+        "for a table, cubic for a result), or NAME=FORMULA in parameters and the time t, e.g. --input 'force=2*sin(3*t)'; "
+        "without NAME, every input that the file has a column for (repeatable)",
+    )

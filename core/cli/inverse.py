@@ -14,6 +14,7 @@ from kingpost.cli.results import carried_out, channel_rows, file_row, load_rows,
 from kingpost.cli.signals import while_doing
 
 if TYPE_CHECKING:
+    from kingpost.control.servo.taut import Taut
     from kingpost.registry.pluginset import PluginSet
     from kingpost.results.history import History
 
@@ -42,6 +43,20 @@ class Inverse(Command):
         )
         add_how_arguments(parser, "formulation", "loads", "load_method", "load_metric", "cut", "backend")
         parser.add_argument(
+            "--keep-taut",
+            type=float,
+            nargs="?",
+            const=0.0,
+            metavar="N",
+            help="if a tension falls below N newtons (default: 0), take the shortest duration with which none does",
+        )
+        parser.add_argument(
+            "--taut-by",
+            choices=["duration", "path"],
+            default="duration",
+            help="with --keep-taut: take longer, or take the nearest path of the same duration",
+        )
+        parser.add_argument(
             "--fatigue",
             action="append",
             metavar="JOINT",
@@ -68,8 +83,13 @@ class Inverse(Command):
                 how=how,
                 plugins=opened.plugins,
             )
+            taut = None
+            if arguments.keep_taut is not None:
+                from kingpost.control.servo.taut import keep_taut
+
+                prepared, taut = keep_taut(prepared, arguments.keep_taut, arguments.taut_by)
         history, files = carried_out(prepared.run, opened.mechanism.name, results)
-        tell(history, results, lambda: _summary(history, files))
+        tell(history, results, lambda: [*_summary(history, files)[:2], *_taut_row(taut), *_summary(history, files)[2:]])
         if arguments.fatigue:
             _count(history, arguments)
         return 0
@@ -104,6 +124,10 @@ def _summary(history: History, files: list[Path]) -> list[tuple[str, str]]:
     rows += channel_rows(history, tensions)
     rows += load_rows(history, list(loads["joints"]))
     return [*rows, file_row(files)]
+
+
+def _taut_row(taut: Taut | None) -> list[tuple[str, str]]:
+    return [] if taut is None else [("kept taut", taut.sentence)]
 
 
 def _index(found: dict[str, Any]) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kingpost.base.errors import Interrupted, SolverError
+from kingpost.base.errors import Interrupted, SolverError, listed
 from kingpost.base.load_frames import FORCE_UNIT, MOMENT_UNIT
+from kingpost.base.open_loads import DECIDED, measure, open_loops
 from kingpost.cli.output import ProgressBar, print_json, print_table
 from kingpost.cli.signals import while_doing
 
@@ -119,6 +120,17 @@ def _largest_load(history: History, joint: str) -> str:
         most = int(size.argmax())
         words.append(f"{name} up to {size[most]:.6g} {unit} at {history.time[most]:g} s")
     return ", ".join(words)
+
+
+def not_unique_rows(history: History) -> list[tuple[str, str]]:
+    """Return rows of a summary: the joints whose loads rigid bodies leave open, and how they were shared."""
+    return [
+        (
+            "not unique",
+            f"loads of {listed(loop['joints'])}: {'shared' if loop['metric'] == DECIDED else 'smallest'} {measure(loop)}",
+        )
+        for loop in open_loops(history.provenance)
+    ]
 
 
 def file_row(files: Sequence[Path]) -> tuple[str, str]:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import listed
-from kingpost.cli.arguments import add_model_argument
+from kingpost.cli.arguments import add_input_argument, add_model_argument
 from kingpost.cli.command import Command
 from kingpost.cli.how import OPTIONS, add_how_arguments, settings_from
 from kingpost.cli.result_options import add_result_options, result_options
-from kingpost.cli.results import SHOWN, carried_out, channel_rows, file_row, load_rows, tell
+from kingpost.cli.results import SHOWN, carried_out, channel_rows, file_row, load_rows, not_unique_rows, tell
 from kingpost.cli.signals import while_doing
 from kingpost.cli.state import warn_of_fitted_start
 
@@ -42,19 +42,23 @@ class Run(Command):
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_model_argument(parser)
         add_how_arguments(parser, *OPTIONS)
+        add_input_argument(parser)
         add_result_options(parser)
         parser.add_argument("-v", "--verbose", action="store_true", help="say which kernel is used and where it came from")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         from kingpost.modelfiles.opened import open_model
+        from kingpost.modelfiles.signal_words import with_inputs
         from kingpost.simulation.simulate import carry_out, prepare
 
         with while_doing(f"'{arguments.model}' was being prepared; nothing was computed"):
-            opened = open_model(arguments.model, plugins, arguments.set)
+            opened = with_inputs(open_model(arguments.model, plugins, arguments.set), arguments.input)
             how = opened.how(settings_from(arguments))
             how = how.with_usual_loads(how.with_cuts(opened.mechanism, opened.plugins))
             results = result_options(arguments, opened.mechanism.name, opened.plugins, how.write)
-            simulation = prepare(opened.mechanism, settings=opened.settings, how=how, plugins=opened.plugins)
+            simulation = prepare(
+                opened.mechanism, settings=opened.settings, inputs=opened.inputs, how=how, plugins=opened.plugins
+            )
         if arguments.verbose:
             backend = {"c": "machine code", "vm": "interpreter"}[simulation.kernel.backend]
             print(f"kernel: {backend}; {simulation.kernel.note}", file=sys.stderr)
@@ -89,9 +93,11 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
         ("energy", f"{total[0]:.9g} J at the start, {total[-1]:.9g} J at the end"),
         ("loads", said),
     ]
+    if simulation.rows.sources:
+        rows.append(("inputs", listed(f"{name} ({_source(said)})" for name, said in simulation.rows.sources.items())))
     if simulation.mechanism.closures:
         rows.insert(1, ("closures", _closures(simulation)))
-    rows += _not_unique(loads)
+    rows += not_unique_rows(history)
     check = record.get("step_check", {})
     if "largest_change" in check:
         largest = check["largest_change"]
@@ -102,6 +108,12 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
     rows += [(f"{joint.name} turned", _attitude(history, joint)) for joint in _free(simulation, history)[:SHOWN]]
     rows += load_rows(history, list(loads["joints"]))
     return [*rows, file_row(files)]
+
+
+def _source(said: Mapping[str, Any]) -> str:
+    """Return in a few words where an input comes from."""
+    place = said.get("file", said.get("trajectory", "samples"))
+    return f"{place}, {said['interpolation']}" if "interpolation" in said else str(place)
 
 
 def _freedom(simulation: Simulation) -> str:
@@ -118,19 +130,6 @@ def _closures(simulation: Simulation) -> str:
     words = listed(f"{closure.name} ({closure.kind})" for closure in simulation.mechanism.closures)
     redundant = simulation.equations.constraints.redundant
     return f"{words}; redundant: {listed(redundant)}" if redundant else words
-
-
-def _not_unique(loads: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the joints whose loads rigid bodies leave open, and how they were shared."""
-    rows = []
-    for loop in loads.get("not_unique", {"loops": []})["loops"]:
-        how = {
-            "size": "smallest by the size of the loops",
-            "stiffness": f"shared by the stiffness of {listed(loop.get('stiffness_of', ()))}",
-        }
-        words = how.get(loop["metric"], f"smallest with moments over {loop.get('length_m')} m")
-        rows.append(("not unique", f"loads of {listed(loop['joints'])}: {words}"))
-    return rows
 
 
 def _free(simulation: Simulation, history: History) -> list[Joint]:

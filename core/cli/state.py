@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import FileError, KingpostError
-from kingpost.base.numbers import shown
+from kingpost.base.numbers import finite, shown
 from kingpost.base.text_files import parse_json, read_text
 from kingpost.cli.how import settings_from
 
@@ -30,7 +30,9 @@ def situation_of(opened: OpenedModel, arguments: argparse.Namespace) -> Situatio
     state = _read_state(arguments.at)
     how = opened.how(settings_from(arguments))
     try:
-        return situation(opened.mechanism, state, settings=opened.settings, how=how, plugins=opened.plugins)
+        t = finite(state.get("t", how.t_start or 0.0))
+        numbers = opened.settings_at(0.0 if t is None else t)
+        return situation(opened.mechanism, state, settings=numbers, how=how, plugins=opened.plugins)
     except KingpostError as error:
         if type(error) is not KingpostError:
             raise

@@ -19,8 +19,8 @@ from kingpost.base.errors import MechanismError, listed
 from kingpost.base.fields import convert, convert_fields
 from kingpost.base.formulas import Expression, Scalar, evaluate
 from kingpost.mechanism.elements import TIME
-from kingpost.mechanism.piecewise import Polynomials
 from kingpost.mechanism.pieces import SYMBOLIC, Break, FormulaPiece, Part, Piece, Pieces, pick
+from kingpost.mechanism.piecewise import Polynomials
 from kingpost.mechanism.polynomials import HIGHEST_ORDER
 
 NO_NAMES: Mapping[str, Any] = MappingProxyType({})

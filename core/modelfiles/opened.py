@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import FileError, MechanismError, PluginError
-from kingpost.base.numbers import finite_in, shown
+from kingpost.base.numbers import finite, finite_in, shown
 from kingpost.base.text_files import is_file, resolved
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.model import Model
 from kingpost.mechanism.tasks import ServoTask
+from kingpost.mechanism.values import resolve_values
 from kingpost.modelfiles.task_file import read_task
 from kingpost.modelfiles.toml_model import read_model_file
 from kingpost.modelfiles.urdf import read_urdf
@@ -20,7 +21,10 @@ from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import select
 from kingpost.results.history import History
 from kingpost.simulation.exporter import Exported
+from kingpost.simulation.grid import Grid
+from kingpost.simulation.input_rows import input_rows
 from kingpost.simulation.settings import RunChoices, RunSettings, merged
+from kingpost.simulation.signals import Signal, Signals, signals_by_name
 from kingpost.simulation.simulate import simulate
 from kingpost.simulation.verbs import equilibrium, evaluate, export, linearize
 from kingpost.statics.equilibrium import Equilibrium
@@ -43,6 +47,8 @@ class OpenedModel:
     plugins: PluginSet
     #: Parameters, inputs and start values that its file or its user sets.
     settings: Mapping[str, float] = field(default_factory=dict)
+    #: Inputs that move as its files say.
+    inputs: Mapping[str, Signal] = field(default_factory=dict)
     #: What the files say about running it, the file that was asked for last.
     run: tuple[RunSettings, ...] = ()
     t_end: float = Model.t_end
@@ -65,11 +71,39 @@ class OpenedModel:
             "plugins": self.plugins,
         }
 
+    def _still(
+        self, at: Mapping[str, Any] | None, settings: Mapping[str, float] | None, choices: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return arguments with inputs that move as they are at the time of a state."""
+        arguments = self._arguments(settings, choices)
+        t = finite((at or {}).get("t", arguments["how"].t_start or 0.0))
+        return {**arguments, "settings": self.driven(settings).settings_at(0.0 if t is None else t)}
+
+    def driven(self, settings: Mapping[str, float] | None = None, inputs: Signals | None = None) -> OpenedModel:
+        """Return the same with other numbers and other inputs: what is said later counts, a number for an input included."""
+        kept = {name: signal for name, signal in self.inputs.items() if name not in (settings or {})}
+        given = signals_by_name(self.mechanism, inputs, self.plugins)
+        return replace(self, settings={**self.settings, **(settings or {})}, inputs={**kept, **given})
+
+    def settings_at(self, t: float) -> Mapping[str, float]:
+        """Return its settings with the values that inputs which move have at a time."""
+        if not self.inputs:
+            return self.settings
+        names = {entry.name for entry in self.mechanism.parameters} | {entry.name for entry in self.mechanism.inputs}
+        values = resolve_values(self.mechanism, {name: value for name, value in self.settings.items() if name in names})
+        rows = input_rows(self.mechanism, values, self.inputs, Grid(t, 1e-3, 1, 1), self.plugins, fixed=False)
+        return {**self.settings, **{name: float(rows.column(name)[0]) for name in self.inputs}}
+
     def simulate(
-        self, *, settings: Mapping[str, float] | None = None, inputs: Any = None, **choices: Unpack[RunChoices]
+        self,
+        *,
+        settings: Mapping[str, float] | None = None,
+        inputs: Signals | None = None,
+        **choices: Unpack[RunChoices],
     ) -> History:
         """Run it as its file says; ``choices`` come before that (:func:`kingpost.simulate`)."""
-        return simulate(self.mechanism, inputs=inputs, **self._arguments(settings, choices))
+        own = self.driven(settings, inputs)
+        return simulate(self.mechanism, inputs=own.inputs, **self._arguments(settings, choices))
 
     def export(
         self,
@@ -81,14 +115,14 @@ class OpenedModel:
         **choices: Unpack[RunChoices],
     ) -> Exported:
         """Write it as an FMU (:func:`kingpost.export`)."""
-        given = self._arguments(settings, choices)
-        return export(self.mechanism, path, to=to, communication_step=communication_step, **given)
+        given, own = self._arguments(settings, choices), self.driven(settings)
+        return export(self.mechanism, path, to=to, communication_step=communication_step, drive=own.inputs, **given)
 
     def evaluate(
         self, at: Mapping[str, Any] | None = None, *, settings: Mapping[str, float] | None = None, **choices: Unpack[RunChoices]
     ) -> dict[str, Any]:
         """Return what it is at one state (:func:`kingpost.evaluate`)."""
-        return evaluate(self.mechanism, at, **self._arguments(settings, choices))
+        return evaluate(self.mechanism, at, **self._still(at, settings, choices))
 
     def equilibrium(
         self,
@@ -99,13 +133,13 @@ class OpenedModel:
         **choices: Unpack[RunChoices],
     ) -> Equilibrium:
         """Return where it stays at rest (:func:`kingpost.equilibrium`)."""
-        return equilibrium(self.mechanism, at, stable=stable, **self._arguments(settings, choices))
+        return equilibrium(self.mechanism, at, stable=stable, **self._still(at, settings, choices))
 
     def linearize(
         self, at: Mapping[str, Any] | None = None, *, settings: Mapping[str, float] | None = None, **choices: Unpack[RunChoices]
     ) -> Linearisation:
         """Return its small motions (:func:`kingpost.linearize`)."""
-        return linearize(self.mechanism, at, **self._arguments(settings, choices))
+        return linearize(self.mechanism, at, **self._still(at, settings, choices))
 
 
 def open_model(
@@ -117,7 +151,7 @@ def open_model(
     """
     opened = _open(str(name), plugins or PluginSet(), seen=())
     given = dict(settings) if isinstance(settings, Mapping) else parse_settings(settings)
-    return replace(opened, settings={**opened.settings, **given})
+    return opened.driven(given)
 
 
 def _open(name: str, plugins: PluginSet, seen: tuple[Path, ...]) -> OpenedModel:
@@ -138,13 +172,14 @@ def _open(name: str, plugins: PluginSet, seen: tuple[Path, ...]) -> OpenedModel:
     plugins = plugins.with_files(file.plugins)
     own = {name: entry.task for name, entry in file.tasks.items()}
     if file.mechanism is not None:
-        return OpenedModel(file.mechanism, plugins, dict(file.settings), (file.run,), tasks=own)
+        opened = OpenedModel(file.mechanism, plugins, run=(file.run,), tasks=own)
+        return opened.driven(file.settings, file.inputs)
     assert file.model is not None
     inner = str(path.parent / file.model) if file.model.endswith(".toml") else file.model
     source = _open(inner, plugins, (*seen, resolved(path)))
     file.check_tasks(source.mechanism)
-    settings, tasks = {**source.settings, **file.settings}, {**source.tasks, **own}
-    return replace(source, settings=settings, run=(*source.run, file.run), tasks=tasks)
+    driven = source.driven(file.settings, file.inputs)
+    return replace(driven, run=(*source.run, file.run), tasks={**source.tasks, **own})
 
 
 def _tasks(model: Model) -> dict[str, ServoTask]:

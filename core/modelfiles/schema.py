@@ -14,10 +14,12 @@ from kingpost.mechanism.measures import MEASURE_DEFAULTS, MEASURE_KINDS, Measure
 from kingpost.mechanism.orientations import FORMS
 from kingpost.mechanism.paths import Line, Turn
 from kingpost.mechanism.shapes import Shape
-from kingpost.mechanism.trajectories import Trajectory
+from kingpost.mechanism.trajectories import TRAJECTORY_KINDS, Trajectory
 from kingpost.modelfiles.task_file import TaskTable
+from kingpost.modelfiles.toml_model import MOVES
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.settings import RunSettings
+from kingpost.simulation.signals import Between
 from kingpost.symbols.closure_kinds import CLOSURE_KINDS
 from kingpost.symbols.joints import JOINT_KINDS
 
@@ -45,7 +47,7 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
             "name": {"type": "string"},
             "description": {"type": "string"},
             "parameters": _named(Parameter),
-            "inputs": _named(Input),
+            "inputs": _inputs(),
             "bodies": {"type": "array", "items": _body()},
             "joints": {"type": "array", "items": joint},
             "closures": {"type": "array", "items": closure},
@@ -66,7 +68,32 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
                 "type": ["number", "string"],
             },
             "task": _task(),
+            "signal": _signal(),
         },
+    }
+
+
+def _inputs() -> dict[str, Any]:
+    """Return inputs: declared, with how they move if that is said; in a run file, how those of the model move."""
+    declared = _named(Input)
+    signal = {"$ref": "#/$defs/signal"}
+    declared["additionalProperties"]["properties"][MOVES] = signal
+    return {"type": "object", "additionalProperties": {"anyOf": [declared["additionalProperties"], signal]}}
+
+
+def _signal() -> dict[str, Any]:
+    file = {
+        "file": {"type": "string", "description": "CSV table, or result of a run: file or folder"},
+        "column": {"type": "string"},
+        "interpolation": {"enum": list(get_args(Between))},
+    }
+    return {
+        "description": "a number, a formula in parameters and the time t, a trajectory, or a file with samples",
+        "anyOf": [
+            {"type": ["number", "string"]},
+            {"type": "object", "properties": {"kind": {"enum": sorted(TRAJECTORY_KINDS)}}, "required": ["kind"]},
+            {"type": "object", "properties": file, "required": ["file"], "additionalProperties": False},
+        ],
     }
 
 

@@ -1,8 +1,8 @@
 """Model files: a mechanism, or a run of one, written in TOML with the words of :mod:`kingpost.mechanism.mechanism`.
 
 A file holds either a mechanism (``bodies``, ``joints``, ...) or the ``model`` to take it from, by name or by file; and
-beside that the ``plugins`` to load, values to ``set``, how to ``run`` it, and servo ``tasks``. docs/model-files.md has the
-whole grammar.
+beside that the ``plugins`` to load, values to ``set``, how ``inputs`` move, how to ``run`` it, and servo ``tasks``.
+docs/model-files.md has the whole grammar.
 """
 
 from __future__ import annotations
@@ -27,12 +27,15 @@ from kingpost.modelfiles.task_file import SERVO, TASKS, TaskEntry, located, read
 from kingpost.multibody.assembly import make_forces
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.settings import RunSettings
+from kingpost.simulation.signals import Signal, read_signal
 
 MECHANISM_KEYS = (
     *("name", "description", "parameters", "inputs", "bodies", "joints", "closures", "forces", "outputs", "measures", "ports"),
 )
 RUN_KEYS = ("model", "plugins", "set", "run")
 KNOWN_KEYS = (*MECHANISM_KEYS, *RUN_KEYS, SERVO, TASKS)
+#: What the declaration of an input in a file may hold beside its fields: how it moves.
+MOVES = "moves"
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,8 @@ class ModelFile:
     plugins: tuple[Path, ...] = ()
     settings: Mapping[str, float] = field(default_factory=dict)
     run: RunSettings = field(default_factory=RunSettings)
+    #: Inputs that move, by name.
+    inputs: Mapping[str, Signal] = field(default_factory=dict)
     tasks: Mapping[str, TaskEntry] = field(default_factory=dict)
 
     def check_tasks(self, mechanism: Mechanism) -> None:
@@ -134,19 +139,42 @@ def _interpret(path: Path, data: dict[str, Any], plugins: PluginSet | None) -> M
     tasks = read_entries(data, path.parent)
     if "model" in data:
         for key in MECHANISM_KEYS:
-            if key in data and key not in ("name", "description"):
+            if key in data and key not in ("name", "description", "inputs"):
                 raise MechanismError(
                     f"the file takes its mechanism from model = {data['model']!r}, so it cannot hold '{key}' too", path=(key,)
                 )
         if not isinstance(data["model"], str):
             raise MechanismError(f"model = {data['model']!r} is not a text", path=("model",))
-        return ModelFile(path, None, data["model"], files, settings, run, tasks)
+        return ModelFile(path, None, data["model"], files, settings, run, _signals(_table(data, "inputs"), path.parent), tasks)
+    data, moving = _apart(data, path.parent)
     mechanism = mechanism_from_dict({key: value for key, value in data.items() if key in MECHANISM_KEYS}, path.parent)
     make_forces(mechanism, plugins)
     check_values(mechanism, {parameter.name: parameter.default for parameter in mechanism.parameters})
     for entry in tasks.values():
         entry.check(mechanism)
-    return ModelFile(path, mechanism, None, files, settings, run, tasks)
+    return ModelFile(path, mechanism, None, files, settings, run, moving, tasks)
+
+
+def _apart(data: Mapping[str, Any], base: Path) -> tuple[dict[str, Any], Mapping[str, Signal]]:
+    """Return a file without what its inputs say about how they move, and that."""
+    declared = _table(data, "inputs")
+    entries = {name: dict(entry) if isinstance(entry, Mapping) else entry for name, entry in declared.items()}
+    moving = {name: entry.pop(MOVES) for name, entry in entries.items() if isinstance(entry, dict) and MOVES in entry}
+    signals = _signals(moving, base, MOVES)
+    return ({**data, "inputs": entries} if moving else dict(data)), signals
+
+
+def _signals(table: Mapping[str, Any], base: Path, *inside: str) -> dict[str, Signal]:
+    """Return the signals that a table of plain data describes."""
+    found = {}
+    for name, entry in table.items():
+        try:
+            found[name] = read_signal(entry, base)
+        except FileError as error:
+            raise FileError(f"input '{name}': {error}") from None
+        except MechanismError as error:
+            raise MechanismError(f"input '{name}': {error}", path=("inputs", name, *inside, *error.path)) from None
+    return found
 
 
 def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:

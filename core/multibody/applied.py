@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 from kingpost.base.errors import MechanismError, PluginError, closest, listed
-from kingpost.base.formulas import Scalar
+from kingpost.base.formulas import Scalar, evaluate
 from kingpost.mechanism.elements import TIME, WORLD
 from kingpost.mechanism.mechanism import Mechanism, expressions_in
 from kingpost.mechanism.trajectories import Constant, Sampled, Trajectory
 from kingpost.multibody.force import Force, Loads, Rotor
+from kingpost.multibody.input_layout import TABLE, LazyScope
 from kingpost.symbols.externals import External, make_external
 from kingpost.symbols.screws import Pose, unpack_pose
 
 if TYPE_CHECKING:
     from kingpost.multibody.assembly import Assembly
 
-#: Sampled data with more points than this become a table that generated code searches, instead of an expression.
-TABLE = 32
 #: A symbol of a force: ``("pose", body)``, ``("twist", body)``, ``("coordinate", name)`` or ``("speed", name)``.
 Seen = tuple[str, str]
 
@@ -58,6 +58,8 @@ class ForceSymbols:
         }
         self._seen: dict[Seen, None] = {}
         self._externals: list[External] = []
+        #: Values and rates of inputs that follow tables, as the present force has looked them up.
+        self._found: dict[tuple[str, int], ca.SX] = {}
         self._calls = 0
         self._owner = ""
 
@@ -66,10 +68,35 @@ class ForceSymbols:
         return self.assembly.t
 
     def value(self, scalar: Scalar) -> ca.SX:
-        return self.assembly.value(scalar)
+        return ca.SX(evaluate(scalar, self._scope))
 
     def vector(self, vector: tuple[Scalar, ...]) -> ca.SX:
-        return self.assembly.vector(vector)
+        return ca.sparsify(ca.vertcat(*(self.value(component) for component in vector)))
+
+    @property
+    def _scope(self) -> Mapping[str, Any]:
+        """What names stand for: those of the assembly, but inputs that follow long tables are looked up in these."""
+        own = self.assembly.scope
+        return LazyScope(own, {name: partial(self._looked_up, name) for name in self._tables}) if self._tables else own
+
+    @property
+    def _tables(self) -> Mapping[str, Sampled]:
+        return {} if self.assembly.layout is None else self.assembly.layout.tables
+
+    def _looked_up(self, name: str, order: int = 0) -> ca.SX:
+        """Return an input that follows a table, or its rate; a force looks each up once."""
+        if (name, order) not in self._found:
+            self._found[(name, order)] = self.call(self._tables[name].function(order), self.t, size=1)
+        return self._found[(name, order)]
+
+    def _rate(self, value: ca.SX) -> ca.SX:
+        """Return how fast an expression of the time, and of inputs that move, changes."""
+        rate = ca.jacobian(value, self.t)
+        for name, order in [key for key in self._found if key[1] == 0]:
+            slope = ca.jacobian(value, self._found[(name, order)])
+            if slope.nnz():
+                rate = rate + slope * self._looked_up(name, 1)
+        return rate
 
     def _see(self, kind: str, name: str) -> ca.SX:
         self._seen[(kind, name)] = None
@@ -100,13 +127,15 @@ class ForceSymbols:
     def target(self, trajectory: Trajectory) -> tuple[ca.SX, ca.SX]:
         if isinstance(trajectory, Constant):
             value = self.value(trajectory.level)  # a formula, which may use the time and inputs
-            return value, ca.jacobian(value, self.t) if trajectory.rate is None else self.value(trajectory.rate)
+            return value, self._rate(value) if trajectory.rate is None else self.value(trajectory.rate)
         if isinstance(trajectory, Sampled) and len(trajectory.times) > TABLE:
             value, rate = (self.call(trajectory.function(order), self.t, size=1) for order in (0, 1))
             return value, rate
-        value, rate = (ca.SX(trajectory.value(self.t, self.assembly.scope, order)) for order in (0, 1))
-        if any(TIME in formula.names for formula in expressions_in(trajectory)):
-            rate = ca.jacobian(value, self.t)  # its own derivative takes formulas for constants
+        value, rate = (ca.SX(trajectory.value(self.t, self._scope, order)) for order in (0, 1))
+        layout = self.assembly.layout
+        changing = {TIME, *(() if layout is None else layout.moving)}
+        if any(formula.names & changing for formula in expressions_in(trajectory)):
+            rate = self._rate(value)  # its own derivative takes formulas for constants
         return value, rate
 
     def call(self, function: Any, *arguments: ca.SX, size: int) -> ca.SX:
@@ -118,7 +147,7 @@ class ForceSymbols:
     def apply(self) -> Iterator[AppliedForce]:
         """Ask every force what it does; one that names what is not there is refused by name."""
         for name, force in self.assembly.forces.items():
-            self._owner, self._seen, self._externals = name, {}, []
+            self._owner, self._seen, self._externals, self._found = name, {}, [], {}
             loads = force.loads(self)
             _check(name, force, loads, self.mechanism, self.assembly.p)
             yield AppliedForce(name, force, loads, tuple(self._externals), tuple(self._seen))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import casadi as ca
@@ -17,7 +17,7 @@ from kingpost.mechanism.elements import TIME, WORLD
 from kingpost.mechanism.mechanism import Mechanism, check_formulas
 from kingpost.multibody.applied import AppliedForce, ForceSymbols
 from kingpost.multibody.force import Force, ForceState
-from kingpost.multibody.input_layout import InputLayout
+from kingpost.multibody.input_layout import InputLayout, LazyScope
 
 if TYPE_CHECKING:
     from kingpost.registry.pluginset import PluginSet
@@ -67,9 +67,11 @@ class Assembly:
         """The symbols that formulas may use: parameters, inputs and time."""
         parameters = {parameter.name: self.p[i] for i, parameter in enumerate(self.mechanism.parameters)}
         signals = {signal.name: self.u[i] for i, signal in enumerate(self.mechanism.inputs)}
-        if self.layout is not None:
-            signals = {name: self.layout.value(name, self.t, self.u, parameters) for name in signals}
-        return {TIME: self.t, **signals, **parameters}
+        plain = {TIME: self.t, **signals, **parameters}
+        if self.layout is None:
+            return plain
+        moving = {name: partial(self.layout.value, name, self.t, self.u, parameters) for name in self.layout.moving}
+        return LazyScope(plain, moving)
 
     def value(self, scalar: Scalar) -> ca.SX:
         """Return a number or formula as a CasADi expression."""

@@ -9,7 +9,7 @@ table is that the rows come from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,8 +18,14 @@ import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import MechanismError
 from kingpost.mechanism.elements import TIME
-from kingpost.mechanism.trajectories import Trajectory, horner
+from kingpost.mechanism.trajectories import Sampled, Trajectory, horner
+
+#: Sampled data with more points than this become a table that generated code searches, instead of an expression.
+TABLE = 32
+#: Expressions of more samples than this would take a C compiler too long.
+LONGEST_EXPRESSION = 1000
 
 
 class InputForm(NamedTuple):
@@ -36,6 +42,27 @@ class InputForm(NamedTuple):
     def with_room_for(self, other: InputForm) -> InputForm:
         """Return a form into which both fit."""
         return InputForm(max(self.pieces, other.pieces), max(self.degree, other.degree))
+
+
+class LazyScope(Mapping[str, Any]):
+    """What names in formulas stand for, of which some are found when they are first asked for."""
+
+    def __init__(self, known: Mapping[str, Any], found: Mapping[str, Callable[[], Any]]) -> None:
+        self._known, self._found = known, found
+        self._kept: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._found:
+            return self._known[name]
+        if name not in self._kept:
+            self._kept[name] = self._found[name]()
+        return self._kept[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**dict.fromkeys(self._known), **dict.fromkeys(self._found)})
+
+    def __len__(self) -> int:
+        return len({*self._known, *self._found})
 
 
 @dataclass(frozen=True)
@@ -85,9 +112,20 @@ class InputLayout:
             at += form.extra
         return places
 
+    @cached_property
+    def tables(self) -> Mapping[str, Sampled]:
+        """Driven inputs with so many samples that they are looked up instead of being expressions."""
+        sampled = {name: path for name, path in self.driven.items() if isinstance(path, Sampled)}
+        return {name: path for name, path in sampled.items() if len(path.times) > TABLE}
+
     def value(self, name: str, t: ca.SX, u: ca.SX, parameters: Mapping[str, ca.SX]) -> Any:
         """Return an input as an expression of the time, of the row ``u`` and of parameters."""
         own = self.names.index(name)
+        if name in self.tables and len(self.tables[name].times) > LONGEST_EXPRESSION:
+            raise MechanismError(
+                f"input '{name}' follows {len(self.tables[name].times)} samples and is used outside of forces, where at most "
+                f"{LONGEST_EXPRESSION} can be; thin them out"
+            )
         if name in self.driven:
             return self.driven[name].value(t, {**parameters, TIME: t})
         if name not in self.forms:

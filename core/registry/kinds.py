@@ -74,6 +74,12 @@ CORE_KINDS = (
         "steps of inverse dynamics",
         "plugins.inverse_dynamics.hooks",
     ),
+    _core(
+        "feedback",
+        "control.servo.feedback:Feedback",
+        "controllers that keep a machine on the path of a servo task",
+        "plugins.feedback.hooks",
+    ),
     _core("writers", "results.writer:Writer", "file formats for results", "plugins.writers.hooks"),
     _core("commands", "cli.command:Command", "verbs of the command line", "cli.hooks", "fmu.commands.hooks"),
 )

@@ -75,6 +75,9 @@ def _of_body(
     body: str, geometry: Geometry, poses: Poses, size: float, slides: Mapping[str, Cylinder]
 ) -> Iterator[dict[str, Any]]:
     radius = THICKNESS * size
+    reeled = {line.name for line in geometry.lines}
+    if any(out.name in reeled for out in geometry.outbound(body)):
+        return  # a rope, which is a line
     joint = geometry.inbound(body)
     root = joint.child_frame.position if joint else np.zeros(3)
     ends = [out.parent_frame.position for out in geometry.outbound(body)]
@@ -115,8 +118,8 @@ def _of_joint(
         yield joint.child, {"kind": "ball", "at": frame_M.position.tolist(), "radius": 1.3 * radius}
     elif joint.axis is None or joint.kind in MANY_AXES:
         yield joint.child, {"kind": "ball", "at": frame_M.position.tolist(), "radius": 1.5 * radius}
-    elif joint.name in slides:
-        pass  # barrel and rod show it
+    elif joint.name in slides or joint.name in {line.name for line in geometry.lines}:
+        pass  # barrel and rod show it, or a rope
     elif joint.kind == "prismatic":
         axis, low, high = travel(joint, poses)
         margin = 0.1 * size

@@ -12,13 +12,18 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import ExportError, SolverError
 from kingpost.equations.equations import Equations
 from kingpost.equations.integrator import Integrator
+from kingpost.mechanism.elements import TIME
 from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.trajectories import Trajectory
 from kingpost.mechanism.values import Values
+from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.drawn import machine_geometry
+from kingpost.multibody.input_layout import InputLayout
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.grid import check_times
 from kingpost.simulation.problem import Problem, pose
 from kingpost.simulation.settings import RunChoices, RunSettings
+from kingpost.simulation.signals import Signals, driving_paths, signals_by_name
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -103,6 +108,12 @@ class ExportModel:
         return self.problem.plugins
 
     @property
+    def driven(self) -> Mapping[str, Trajectory]:
+        """The inputs that follow a path of their own, inside of the equations."""
+        layout = self.problem.assembly.layout
+        return {} if layout is None else layout.driven
+
+    @property
     def geometry(self) -> dict[str, Any]:
         """Where joints and masses are, as plain data; nothing of a model without bodies."""
         return machine_geometry(self.mechanism, self.values.parameters, self.plugins)
@@ -120,6 +131,7 @@ def prepare_export(
     *,
     settings: Mapping[str, float] | None = None,
     communication_step: float | None = None,
+    drive: Signals | None = None,
     how: RunSettings | None = None,
     plugins: PluginSet | None = None,
     **choices: Unpack[RunChoices],
@@ -127,14 +139,28 @@ def prepare_export(
     """Derive and check what an exporter needs; the arguments are those of :func:`kingpost.simulate`.
 
     ``communication_step`` (s) is the step that the exported model suggests to its user, by default the output step, or ten
-    internal steps; ``t_end`` the end of a run that it suggests.
+    internal steps; ``t_end`` the end of a run that it suggests. Inputs that ``drive`` has a trajectory, history or file for
+    follow that inside the model, and are no inputs of it any more.
     """
     plugins = plugins or PluginSet()
     how = RunSettings.of(choices).over(how or RunSettings()).selected(plugins)
     for what, value in (("step", how.step), ("communication step", communication_step), ("end time", how.t_end)):
         if value is not None and not (np.isfinite(value) and value > 0):
             raise ExportError(f"the {what} is {value:g} s; it must be above zero")
-    return export_model(pose(mechanism, how, values=settings, plugins=plugins), communication_step)
+    given = dict(settings or {})
+
+    def driven(assembly: Assembly, values: Values) -> tuple[InputLayout, FloatArray]:
+        own, t = assembly.mechanism, how.t_start or 0.0
+        paths = driving_paths(own, values, signals, t, plugins)
+        scope = {**values.parameters, TIME: t}
+        row = [values.inputs[name] if name not in paths else float(paths[name].value(t, scope)) for name in values.inputs]
+        return InputLayout(tuple(values.inputs), driven=paths), np.array(row)
+
+    signals = signals_by_name(mechanism, drive, plugins)
+    # A number is a start value, and the input stays one.
+    given |= {name: float(signal) for name, signal in signals.items() if isinstance(signal, int | float)}
+    problem = pose(mechanism, how, values=given, plugins=plugins, drive=driven if signals else None)
+    return export_model(problem, communication_step)
 
 
 def export_model(

@@ -16,7 +16,12 @@ from kingpost.base.formulas import Scalar, evaluate
 from kingpost.equations.augmentation import check_motions
 from kingpost.equations.consistency import consistent_start
 from kingpost.equations.equations import Equations
-from kingpost.equations.formulation import Formulation, check_closures_are_held, check_measures_are_shown
+from kingpost.equations.formulation import (
+    Formulation,
+    check_closures_are_held,
+    check_measures_are_shown,
+    formulations_that_take,
+)
 from kingpost.equations.guard import SINGULAR_JOINT, guarded_joints
 from kingpost.equations.integrator import Integrator, StepMap
 from kingpost.equations.redundancy import without_redundant_rows
@@ -198,7 +203,7 @@ def derive(assembly: Assembly, formulation: Selection[Formulation] | Any, plugin
     way = select(plugins.formulations, default_formulation(mechanism) if formulation is None else formulation)
     refusal = way.refusal(mechanism)
     if refusal:
-        able = [cls.name for cls, _ in plugins.formulations.entries() if not cls().refusal(mechanism)]
+        able = formulations_that_take(mechanism, (cls for cls, _ in plugins.formulations.entries()))
         raise MechanismError(f"{refusal}. Formulations that take '{mechanism.name}': {listed(able)}")
     equations = way.derive(assembly)
     check_closures_are_held(equations)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -12,6 +12,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import fill
+from kingpost.base.formulas import Expression
 from kingpost.base.sample_files import column_names
 from kingpost.base.units import parse_unit
 from kingpost.mechanism.elements import TIME, Input
@@ -50,6 +51,8 @@ class Moving:
     source: Any
     interpolation: Between | None = None
     column: str | None = None
+    #: The file that a history was read from.
+    file: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         if self.interpolation not in (None, "hold", "linear", "cubic"):
@@ -79,6 +82,8 @@ class Course:
     source: Mapping[str, Any] = field(default_factory=dict)
     #: First and last time of samples, if it consists of some.
     span: tuple[float, float] | None = None
+    #: The same as a function of time that equations can hold; None if it is held at values for output times.
+    path: Callable[[], Trajectory] | None = None
 
 
 def signals_by_name(mechanism: Mechanism, inputs: Signals | None, plugins: PluginSet) -> Mapping[str, Signal]:
@@ -99,13 +104,14 @@ def signals_by_name(mechanism: Mechanism, inputs: Signals | None, plugins: Plugi
         if _is_table(path):
             found = [name for name in names if name in column_names(path)]
             return _found({name: Moving(path, whole.interpolation, name) for name in found}, mechanism, f"file '{path}'")
-        whole = Moving(read_history(path, plugins), whole.interpolation)
+        whole = Moving(read_history(path, plugins), whole.interpolation, file=str(path))
     if not isinstance(whole.source, History):
         raise MechanismError(
             f"inputs are a table of signals by name, a history or a file with one; got {type(inputs).__name__}"
         )
-    taken = {name: Moving(whole.source, whole.interpolation, name) for name in names if name in whole.source}
-    return _found(taken, mechanism, "the history")
+    shared = [name for name in names if name in whole.source]
+    taken = {name: Moving(whole.source, whole.interpolation, name, file=whole.file) for name in shared}
+    return _found(taken, mechanism, f"file '{whole.file}'" if whole.file else "the history")
 
 
 def _found(signals: Mapping[str, Signal], mechanism: Mechanism, where: str) -> Mapping[str, Signal]:
@@ -145,7 +151,8 @@ def _course(target: Input, signal: Signal, values: Values, grid: Grid, plugins: 
         history = read_history(path, plugins)
         return _channel(target, history, column, between or BETWEEN_RESULTS, {"file": str(path)})
     if isinstance(source, History):
-        return _channel(target, source, column, between or BETWEEN_RESULTS, {"history": source.run_id or ""})
+        said = {"file": signal.file} if signal.file else {"history": source.run_id or ""}
+        return _channel(target, source, column, between or BETWEEN_RESULTS, said)
     if isinstance(source, Trajectory):
         return _followed(source, values)
     return _between(grid.times, _samples(source, grid, "it"), between or BETWEEN_RESULTS, {"sampled_at": "output times"})
@@ -216,7 +223,12 @@ def _between(times: FloatArray, values: FloatArray, between: Between, said: Mapp
         first = int(np.argmin(np.diff(times) > 0))
         raise MechanismError(f"times must rise: after {times[first]:g} s comes {times[first + 1]:g} s")
     source = {**said, "interpolation": between, "samples": len(times)}
-    return Course(polynomials=through(times, values, between), source=source, span=(float(times[0]), float(times[-1])))
+    return Course(
+        polynomials=through(times, values, between),
+        source=source,
+        span=(float(times[0]), float(times[-1])),
+        path=lambda: Sampled(tuple(times.tolist()), tuple(values.tolist()), between),
+    )
 
 
 def _followed(trajectory: Trajectory, values: Values) -> Course:
@@ -230,10 +242,44 @@ def _followed(trajectory: Trajectory, values: Values) -> Course:
         )
     source: dict[str, Any] = {"trajectory": trajectory.kind}
     if TIME in names:
-        return Course(formula=trajectory, source=source)
+        return Course(formula=trajectory, source=source, path=lambda: trajectory)
     if isinstance(trajectory, Sampled):
         source |= {"interpolation": trajectory.interpolation, "samples": len(trajectory.times)}
-        return Course(polynomials=trajectory.polynomials(), source=source, span=(trajectory.times[0], trajectory.times[-1]))
+        span = trajectory.times[0], trajectory.times[-1]
+        return Course(polynomials=trajectory.polynomials(), source=source, span=span, path=lambda: trajectory)
     if isinstance(trajectory, Constant):
         source |= {"level": float(trajectory.value(0.0, values.parameters))}
-    return Course(polynomials=trajectory.polynomials(values.parameters), source=source)
+    return Course(polynomials=trajectory.polynomials(values.parameters), source=source, path=lambda: trajectory)
+
+
+def driving_paths(
+    mechanism: Mechanism, values: Values, signals: Mapping[str, Signal], t: float, plugins: PluginSet
+) -> dict[str, Trajectory]:
+    """Return the inputs that move as trajectories, for equations that leave; refuse what only a run could follow."""
+    found = {}
+    for target in mechanism.inputs:
+        signal = signals.get(target.name)
+        if signal is None or isinstance(signal, int | float):
+            continue
+        if callable(signal) or isinstance(signal, np.ndarray | list | tuple):
+            raise MechanismError(
+                f"input '{target.name}' is a Python function or a table for the output times of a run, which equations cannot "
+                "hold; give a trajectory, a history or a file"
+            )
+        course = course_of(target, signal, values, Grid(t, 1.0, 1, 1), plugins)
+        if course.path is None:
+            raise MechanismError(f"input '{target.name}' is no trajectory, history or file, so equations cannot hold it")
+        found[target.name] = course.path()
+    return found
+
+
+def plain_path(trajectory: Trajectory) -> dict[str, Any]:
+    """Return a trajectory as plain data that :func:`read_signal` takes back."""
+    entries = {entry.name: getattr(trajectory, entry.name) for entry in fields(trajectory)}
+    return {"kind": trajectory.kind, **{name: _plain(value) for name, value in entries.items() if value is not None}}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value.text if isinstance(value, Expression) else value

@@ -27,6 +27,7 @@ from kingpost.simulation.export_model import prepare_export
 from kingpost.simulation.exporter import Exported, Exporter, ExportSelection
 from kingpost.simulation.problem import Problem, check_mass_matrix, check_singularity, draft, observed, with_closed_loops
 from kingpost.simulation.settings import RunChoices, RunSettings
+from kingpost.simulation.signals import Signals
 from kingpost.statics.equilibrium import Equilibrium, find_equilibrium
 from kingpost.statics.linearize import Linearisation
 from kingpost.statics.linearize import linearize as linear_system
@@ -196,6 +197,7 @@ def export(
     inputs: Sequence[str] | None = None,
     parameters: Sequence[str] | None = None,
     communication_step: float | None = None,
+    drive: Signals | None = None,
     settings: Mapping[str, float] | None = None,
     how: RunSettings | None = None,
     plugins: PluginSet | None = None,
@@ -204,12 +206,12 @@ def export(
     """Write a mechanism as an FMU, or in another form that an exporter makes.
 
     ``to`` may carry options, e.g. ``"native-fmu:fmi=3"``; ``outputs``, ``inputs`` and ``parameters`` are patterns of what it
-    shows.
+    shows. Inputs in ``drive`` follow a trajectory, history or file inside of it.
     """
     plugins = plugins or PluginSet()
     exporter = select(plugins.of("exporters"), to)
     model = prepare_export(
-        mechanism, settings=settings, communication_step=communication_step, how=how, plugins=plugins, **choices
+        mechanism, settings=settings, communication_step=communication_step, drive=drive, how=how, plugins=plugins, **choices
     )
     return exporter.export(model, ExportSelection(outputs, inputs, parameters), Path(path))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import ExportError, listed
-from kingpost.cli.arguments import add_model_argument
+from kingpost.cli.arguments import add_input_argument, add_model_argument
 from kingpost.cli.command import Command
 from kingpost.cli.how import OPTIONS, add_how_arguments, settings_from
 from kingpost.cli.output import print_json, print_table
@@ -32,6 +32,7 @@ class Export(Command):
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_model_argument(parser)
+        add_input_argument(parser)
         parser.add_argument("--to", default="native-fmu", metavar="EXPORTER", help="what to make (default: native-fmu)")
         parser.add_argument("--fmi", type=int, choices=[2, 3], help="version of the standard (default: 2)")
         parser.add_argument("--kind", choices=["cs", "me"], help="co-simulation or model exchange (default: cs)")
@@ -68,10 +69,11 @@ class Export(Command):
         from kingpost.fmu.interface.setpoints import with_setpoint_inputs
         from kingpost.fmu.osp.model_description import write_osp_description
         from kingpost.modelfiles.opened import open_model
+        from kingpost.modelfiles.signal_words import with_inputs
         from kingpost.simulation.export_model import prepare_export
         from kingpost.simulation.exporter import ExportSelection
 
-        opened = open_model(arguments.model, plugins, arguments.set)
+        opened = with_inputs(open_model(arguments.model, plugins, arguments.set), arguments.input)
         mechanism = opened.mechanism
         if arguments.setpoint_inputs:
             mechanism = with_setpoint_inputs(mechanism, opened.plugins, opened.settings)
@@ -82,6 +84,7 @@ class Export(Command):
             mechanism,
             settings=opened.settings,
             communication_step=arguments.communication_step,
+            drive=opened.inputs,
             how=how,
             plugins=opened.plugins,
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -20,6 +20,7 @@ import numpy as np
 from kingpost.base.channels import Channel
 from kingpost.base.errors import ExportError, closest, listed
 from kingpost.base.formulas import Expression, evaluate
+from kingpost.base.open_loads import open_joints
 from kingpost.base.units import Unit, parse_unit
 from kingpost.kernel.kernel import Evaluator
 from kingpost.simulation.export_model import ExportModel
@@ -174,8 +175,10 @@ def build_interface(model: ExportModel, selection: ExportSelection, kind: Litera
     counts = {"p": equations.np, "u": equations.nu, "x": nx, "y": len(channels)}
     first = first_references(counts)
     parameters = _chosen("parameters", selection.parameters, [parameter.name for parameter in mechanism.parameters])
-    inputs = _chosen("inputs", selection.inputs, [signal.name for signal in mechanism.inputs])
+    free = [signal.name for signal in mechanism.inputs if signal.name not in model.driven]
+    inputs = _chosen("inputs", selection.inputs, free)
     measures = {measure.name: measure.words for measure in mechanism.measures}
+    undecided = open_joints(loads_record(model))
     at_start = Evaluator(outputs)(0.0, model.x0, model.u0, model.p0) if channels else np.zeros(0)
     variables: list[Variable] = [
         Variable("time", 0, "independent", "continuous", None, "s", "time"),
@@ -199,7 +202,7 @@ def build_interface(model: ExportModel, selection: ExportSelection, kind: Litera
         *(
             Variable(
                 channel.name, first["y"] + i, "output", _variability(model), "calculated", channel.unit,
-                measures.get(channel.name) or describe(channel), nominal=_nominal(value),
+                measures.get(channel.name) or describe(channel, undecided), nominal=_nominal(value),
             )
             for i, (channel, value) in enumerate(zip(channels, at_start, strict=True))
         ),
@@ -252,8 +255,14 @@ def start_function(model: ExportModel) -> ca.Function:
     return ca.Function("kp_start", [p], [ca.densify(ca.vertcat(ca.SX(0, 1), *rows))])
 
 
-def describe(channel: Channel) -> str:
-    """Return what a channel is, with the frame, side and point of loads."""
+def loads_record(model: ExportModel) -> Mapping[str, Any]:
+    """Return the part about loads of the record of a model, under its key."""
+    loads = model.equations.observed.loads
+    return {} if loads is None else {"loads": loads.record}
+
+
+def describe(channel: Channel, undecided: Collection[str] = ()) -> str:
+    """Return what a channel is, with the frame, side and point of loads, and whether it is ``undecided`` as a joint's load."""
     owner, _, quantity = channel.name.partition(".")
     words = channel.name
     if channel.side:
@@ -267,7 +276,9 @@ def describe(channel: Channel) -> str:
         words = f"pose of body {owner}, {quantity.rpartition('.')[2]}"
     elif ".motion." in channel.name:
         words = f"motion of body {owner}, {quantity.rpartition('.')[2]}"
-    return f"{words}, in {channel.frame} axes" if channel.frame else words
+    words = f"{words}, in {channel.frame} axes" if channel.frame else words
+    open_load = channel.side and owner in undecided and quantity.rpartition(".")[0] in ("", "constraint", "closure")
+    return f"{words}; not unique: rigid bodies leave it open" if open_load else words
 
 
 def _outputs_function(model: ExportModel, rows: Sequence[int]) -> ca.Function:

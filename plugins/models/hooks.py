@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kingpost.mechanism.model import Model
+from kingpost.plugins.models.cablev import Cablev
 from kingpost.plugins.models.chain import Chain
 from kingpost.plugins.models.double_pendulum import DoublePendulum
 from kingpost.plugins.models.four_bar import FourBar
@@ -53,6 +54,7 @@ def kingpost_register_models() -> list[type[Model]]:
         OverheadCrane,
         USNavyCrane2D,
         USNavyCrane3D,
+        Cablev,
         PassiveJointArm,
         MassChain,
         LuffingCrane,

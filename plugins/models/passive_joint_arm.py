@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter
+from kingpost.mechanism.measures import Measure
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.model import Model
 from kingpost.mechanism.tasks import ServoTask
@@ -50,6 +51,15 @@ class PassiveJointArm(Model):
                 ForceElement("joint-spring", name="spring", coordinate="elbow.angle", stiffness=stiffness, damping=damping),
             ),
             outputs=(Output("tip", "fore", at=(lengths[1], 0, 0)),),
+            measures=(
+                # (1 - kappa) theta1 + kappa theta2, eq. (23).
+                Measure(
+                    "azimuth",
+                    "combination",
+                    terms={"shoulder.angle": 1.0, "elbow.angle": kappa},
+                    description="of a point on the second link, for small bends of the elbow",
+                ),
+            ),
         )
 
     def tasks(self) -> Mapping[str, ServoTask]:

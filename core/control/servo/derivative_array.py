@@ -70,6 +70,9 @@ class ImplicitSystem:
     Its Taylor series serve derivative arrays of all orders.
     """
 
+    #: Functions of x that never change, whatever moves: the lengths of directors, where speeds are fewer than coordinates.
+    invariants = 0
+
     def __init__(
         self, symbols: Sequence[ca.SX], residual: ca.SX, known: Signals, names: Sequence[str], row_names: Sequence[str]
     ) -> None:
@@ -135,6 +138,7 @@ class FirstOrder(ImplicitSystem):
         values = [x[at.q], x[at.v], xdot[at.v], x[at.z], xdot[at.z], x[at.lam], x[at.u]]
         (residual,) = ca.substitute([rows], given, [ca.densify(value) for value in values])
         super().__init__((s.t, x, xdot, s.signals[0], s.p), residual, problem, labels, row_names)
+        self.invariants = e.nq - e.coordinates.followers - len(quaternions) - e.nv
 
     @property
     def start(self) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
@@ -94,6 +94,8 @@ class PreparedInverse:
     method: InverseDynamics
     stepper: ServoStepper
     report: IndexReport
+    #: What else the record of a result says.
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self, progress: Progress = lambda fraction: None) -> History:
         """Carry it out; see :func:`inverse`."""
@@ -106,7 +108,9 @@ class PreparedInverse:
 
         def so_far(solution: ServoSolution, outcome: str) -> History:
             seconds = time.perf_counter() - began
-            return history_of(problem, solution, InverseRecord(method, stepper, outcome, seconds, statistics, self.report))
+            return history_of(
+                problem, solution, InverseRecord(method, stepper, outcome, seconds, statistics, self.report, self.notes)
+            )
 
         if isinstance(method, DirectInverse):
             times, values = method.solve(problem, start, grid.times, progress)

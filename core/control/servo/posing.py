@@ -41,7 +41,12 @@ def pose_servo(
 
 
 def _check_symbolic(equations: Equations) -> None:
-    if equations.all_externals or isinstance(equations.q, ca.MX):
+    if isinstance(equations.q, ca.MX) and not equations.all_externals:
+        raise MechanismError(
+            f"the equations of '{equations.mechanism.name}' are written with whole matrices, through which inverse dynamics "
+            "cannot differentiate; take another formulation, such as kane or directors"
+        )
+    if equations.all_externals:
         owners = dict.fromkeys(external.owner for external in equations.all_externals)
         raise MechanismError(
             f"'{equations.mechanism.name}' has forces that call functions outside expressions ({listed(owners)}), which cannot "

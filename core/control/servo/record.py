@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 
@@ -40,6 +40,7 @@ class InverseRecord:
     seconds: float
     statistics: Mapping[str, Any]
     report: IndexReport
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
 
 def history_of(problem: ServoProblem, solution: ServoSolution, record: InverseRecord) -> History:
@@ -79,6 +80,7 @@ def history_of(problem: ServoProblem, solution: ServoSolution, record: InverseRe
             },
             "stepped": isinstance(record.method, SteppedInverse),
             "index": record.report.to_dict(),
+            **record.notes,
             "residuals": _largest_errors(problem, column, values),
             "slack": slack,
             "work": {
@@ -101,7 +103,11 @@ def history_of(problem: ServoProblem, solution: ServoSolution, record: InverseRe
         "casadi": ca.CasadiMeta.version(),
         "numpy": np.__version__,
         "platform": platform.platform(),
-        "warnings": [_slack_warning(rope, intervals) for rope, intervals in slack.items()],
+        "warnings": [
+            *([advice] if (advice := record.method.warning(record.report.index or 0)) else []),
+            *([record.stepper.warning] if isinstance(record.method, SteppedInverse) and record.stepper.warning else []),
+            *(_slack_warning(rope, intervals) for rope, intervals in slack.items()),
+        ],
         "diverges": False,
     }
     return History(times, channels, values, provenance)

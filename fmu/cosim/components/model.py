@@ -108,7 +108,9 @@ def _export_model(component: Component, plugins: PluginSet) -> ExportModel:
     if isinstance(given, Mechanism):
         return prepare_export(given, settings=component.settings, how=own, plugins=plugins)
     opened = open_machine(str(given), plugins, component.settings)
-    return prepare_export(opened.mechanism, settings=opened.settings, how=opened.how(own), plugins=opened.plugins)
+    return prepare_export(
+        opened.mechanism, settings=opened.settings, drive=opened.inputs, how=opened.how(own), plugins=opened.plugins
+    )
 
 
 def _how(component: Component) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from kingpost.registry.plugin import Plugin
 from kingpost.simulation.export_model import ExportModel
 from kingpost.simulation.exporter import Exported, Exporter, ExportSelection
 from kingpost.simulation.provenance import plain_options
+from kingpost.simulation.signals import plain_path
 
 
 @dataclass(frozen=True)
@@ -209,6 +210,7 @@ def _definition(model: ExportModel, selection: ExportSelection) -> dict[str, Any
         "mechanism": None if model.written else model.mechanism.to_dict(),
         "block": model.written() if model.written else None,
         "settings": dict(model.settings),
+        "drive": {name: plain_path(path) for name, path in model.driven.items()},
         "communication_step": model.communication_step,
         "how": {
             "formulation": {"name": model.equations.formulation, **_options(how.formulation)},

@@ -183,3 +183,23 @@ def test_names_that_are_no_measures_are_refused(formulation, plugins):
     signals = [channel.name for channel in equations.output_channels if channel.name.startswith("guy.")]
     for name in signals:
         assert "it is a signal of the force 'guy'" in refused(name)
+
+
+@pytest.mark.parametrize("formulation", ["kane", "recursive", "directors"])
+def test_a_machine_with_a_closed_loop_shows_them_in_a_run(formulation, plugins):
+    """The rotary crane: rope length, bearing and radius of its load against its own coordinates and outputs."""
+    crane = open_model("rotary-crane", plugins).mechanism
+    measures = (
+        Measure("rope-length", "distance", body="load", other="trolley"),
+        Measure("bearing", "azimuth", body="load", axis="z", of="girder"),
+        Measure("turned", "combination", terms={"slew.angle": 1, "bearing": 1}),
+        Measure("drum", "combination", terms={"reel.length": 1, "load.z": 1}),
+    )
+    crane = replace(crane, measures=measures)
+    inputs = {signal.name: 5.0 for signal in crane.inputs}
+    history = simulate(crane, 1.0, formulation=formulation, settings=inputs, output_step=0.1, plugins=plugins)
+    assert np.ptp(history["slew.angle"]) > 1e-3 and np.ptp(history["reel.length"]) > 1e-3
+    assert history["rope-length"] == pytest.approx(history["reel.length"], abs=1e-9)
+    # The bearing in the world, whatever the girder does.
+    assert history["turned"] == pytest.approx(np.arctan2(history["load.y"], history["load.x"]), abs=1e-9)
+    assert history["drum"] == pytest.approx(history["reel.length"] + history["load.z"], abs=1e-12)

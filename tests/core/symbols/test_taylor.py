@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kingpost.base.errors import KingpostError
-from kingpost.symbols.taylor import scaled_powers, taylor
+from kingpost.symbols.taylor import TaylorSeries, scaled_powers, taylor
 
 ORDER = 6
 #: Coefficients of two arguments; the first stays within (0, 1) at s = 0, where all functions below are defined.
@@ -82,12 +82,32 @@ def nested(function, order, *coefficients):
     return np.array(found)
 
 
-def series(function, order, *coefficients):
+def in_symbols(function, rows):
+    return np.array(taylor(function, rows[0].shape[1] - 1)(*rows))
+
+
+def in_numbers(function, rows):
+    return TaylorSeries(function)(*rows)[0]
+
+
+def in_arrays(function, rows):
+    """Two series at once, of which the first is meant."""
+    return TaylorSeries(function)(*(np.stack([row, row + 0.01], axis=2) for row in rows))[0][:, :, 0]
+
+
+WAYS = {"symbols": in_symbols, "numbers": in_numbers, "arrays": in_arrays}
+
+
+@pytest.fixture(params=WAYS)
+def series(request):
     """Return the same by Taylor arithmetic."""
-    symbols = [ca.SX.sym("x") for _ in coefficients]
-    made = taylor(ca.Function("f", symbols, [function(*symbols)]), order)
-    rows = [np.pad(row, (0, max(0, order + 1 - len(row))))[None, : order + 1] for row in coefficients]
-    return np.array(made(*rows)).ravel()
+
+    def find(function, order, *coefficients):
+        symbols = [ca.SX.sym("x") for _ in coefficients]
+        rows = [np.pad(row, (0, max(0, order + 1 - len(row))))[None, : order + 1] for row in coefficients]
+        return WAYS[request.param](ca.Function("f", symbols, [function(*symbols)]), rows).ravel()
+
+    return find
 
 
 def close(found, expected):
@@ -96,21 +116,21 @@ def close(found, expected):
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_functions_of_one_argument(name):
+def test_functions_of_one_argument(name, series):
     close(series(UNARY[name], ORDER, X), nested(UNARY[name], ORDER, X))
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_functions_of_two_arguments(name):
+def test_functions_of_two_arguments(name, series):
     close(series(BINARY[name], ORDER, X, Y), nested(BINARY[name], ORDER, X, Y))
 
 
 @pytest.mark.parametrize("name", ["product", "quotient", "atan2"])
-def test_order_8(name):
+def test_order_8(name, series):
     close(series(BINARY[name], 8, X, Y), nested(BINARY[name], 8, X, Y))
 
 
-def test_known_series():
+def test_known_series(series):
     """exp, sine and the geometric series along x = s."""
     line = np.array([0.0, 1.0])
     close(series(ca.exp, 8, line), [1 / math.factorial(k) for k in range(9)])
@@ -119,7 +139,7 @@ def test_known_series():
 
 
 @pytest.mark.parametrize("exponent", [0, 1, 2, 3, 7, 16])
-def test_powers_of_zero(exponent):
+def test_powers_of_zero(exponent, series):
     """A base that vanishes, where a recurrence would divide by it."""
     line = np.array([0.0, 1.0, 2.0])
     expected = np.zeros(9)
@@ -130,7 +150,7 @@ def test_powers_of_zero(exponent):
     close(series(lambda x: x**exponent, 8, line), expected)
 
 
-def test_arguments_that_stand_still():
+def test_arguments_that_stand_still(series):
     """Constants have no higher coefficients, whatever is done to them."""
     for name, function in UNARY.items():
         found = series(function, 4, X[:1])
@@ -143,12 +163,15 @@ def test_matrices_and_gaps_keep_their_places():
     x = ca.SX.sym("x", 3)
     result = ca.SX(2, 2)
     result[0, 0], result[1, 0] = A[1, 1] * x[2], ca.sin(x[0])
-    made = taylor(ca.Function("f", [A, x], [result, x[1]]), 2)
+    f = ca.Function("f", [A, x], [result, x[1]])
+    made = taylor(f, 2)
     assert [made.size_in(i) for i in range(2)] == [(9, 3), (3, 3)]
     assert [made.size_out(i) for i in range(2)] == [(4, 3), (1, 3)]
     entries, values = np.zeros((9, 3)), np.array([[0.3, 1.0, 0.0], [0.5, 0.0, 2.0], [2.0, -1.0, 0.5]])
     entries[4] = [2.0, 3.0, 0.0]
     first, second = (np.array(part) for part in made(entries, values))
+    for part, same in zip((first, second), TaylorSeries(f)(entries, values), strict=True):
+        np.testing.assert_allclose(part, same, rtol=1e-14)
     close(first[0], nested(lambda a, b: a * b, 2, entries[4], values[2]))
     close(first[1], nested(ca.sin, 2, values[0]))
     assert not first[2:].any()
@@ -159,6 +182,7 @@ def test_several_entries_share_what_they_have_in_common():
     x = ca.SX.sym("x", 2)
     f = ca.Function("f", [x], [ca.vertcat(ca.sin(x[0]) * x[1], ca.sin(x[0]) + x[1])])
     found = np.array(taylor(f, ORDER)(np.stack([X, Y])))
+    np.testing.assert_allclose(TaylorSeries(f)(np.stack([X, Y]))[0], found, rtol=1e-13)
     close(found[0], nested(lambda a, b: ca.sin(a) * b, ORDER, X, Y))
     close(found[1], nested(lambda a, b: ca.sin(a) + b, ORDER, X, Y))
 
@@ -175,8 +199,10 @@ def test_growth_is_below_cubic():
 
 def test_an_operation_without_a_series_is_refused():
     x = ca.SX.sym("x")
-    with pytest.raises(KingpostError, match=r"operation number \d+ of CasADi in 'odd' has no Taylor series"):
-        taylor(ca.Function("odd", [x], [ca.erfinv(x)]), 2)
+    odd = ca.Function("odd", [x], [ca.erfinv(x)])
+    for build in (TaylorSeries, lambda function: taylor(function, 2)):
+        with pytest.raises(KingpostError, match=r"operation number \d+ of CasADi in 'odd' has no Taylor series"):
+            build(odd)
 
 
 def test_scaled_powers():

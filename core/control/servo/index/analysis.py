@@ -59,7 +59,7 @@ class _Analysis:
             levels, series = levels_at(self.system, self.tau, reference.t, reference.x, self.taus)
             if levels[-1].determined:
                 reference = Walk(self.system, self.tau, reference.t, series, levels[-1].order)
-            still = reference.near_rest(reference.t) if levels[-1].free else None
+            still = reference.near_rest(reference.t) if self._free(levels[-1]) else None
             if still is not None:
                 # Which of the states that the path allows is up to us: one that is as calm as can be.
                 levels, series = levels_at(self.system, self.tau, still.t, still.x, self.taus)
@@ -71,7 +71,7 @@ class _Analysis:
         report = replace(report, levels=tuple(levels), structural=structural, realisation=realisation)
         if not levels[-1].determined:
             return report
-        index, free = levels[-1].order, levels[-1].free
+        index, free = levels[-1].order, self._free(levels[-1])
         report = replace(report, index=index, internal_states=free)
         report = replace(report, smoothness_needed=self._needed(report))
         many = self.system.size * (index + 1) > MANY
@@ -91,6 +91,10 @@ class _Analysis:
             singular_times=path.singular_times(),
             stopped="" if path.reaches(*path.times[1 : -1 : len(path.times) - 3]) else path.lost[0],
         )
+
+    def _free(self, level: Level) -> int:
+        """Return the number of internal states; what never changes is none."""
+        return level.free - self.system.invariants
 
     def _times(self, count: int) -> list[float]:
         parts = sorted({*np.linspace(0.0, 1.0, count + 1).tolist(), *(OTHERS if count == SAMPLES else ())})

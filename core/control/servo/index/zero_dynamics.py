@@ -63,7 +63,11 @@ def zero_dynamics(system: ImplicitSystem, t: float, x: FloatArray, taus: Sequenc
         tower = _tower(dF_dx, dF_dxdot, k)
         found = level(tower, n, 1.0, t, taus)
         if found.determined:
-            return ZeroDynamics(t, k, found.free, _eigenvalues(tower, found, n))
+            values = _eigenvalues(tower, found, n)
+            # What never changes has an eigenvalue of zero, and is no motion.
+            moving = sorted(values, key=abs)[system.invariants :]
+            moving.sort(key=lambda value: (-value.real, value.imag))
+            return ZeroDynamics(t, k, len(moving), tuple(moving))
     return NoRest(t, f"around rest at {t:.6g} s, no index up to {HIGHEST} was found")
 
 
@@ -86,6 +90,4 @@ def _eigenvalues(tower: FloatArray, found: Level, n: int) -> tuple[complex, ...]
     states, rates = null[:n], null[n : 2 * n] / found.tau
     U, values, Vt = np.linalg.svd(states, full_matrices=False)
     motion = U[:, :count].T @ rates @ (Vt[:count].T / values[:count])
-    eigenvalues = np.linalg.eigvals(motion)
-    order = np.lexsort((eigenvalues.imag, -eigenvalues.real))
-    return tuple(complex(value) for value in eigenvalues[order])
+    return tuple(complex(value) for value in np.linalg.eigvals(motion))

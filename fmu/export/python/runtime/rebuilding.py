@@ -42,6 +42,7 @@ def build(manifest: Mapping[str, Any], plugin_files: Sequence[str], library: str
         model = prepare_export(
             mechanism_from_dict(definition["mechanism"]),
             settings=definition["settings"],
+            drive=definition.get("drive") or None,
             communication_step=definition["communication_step"],
             how=RunSettings.of(how),
             plugins=plugins,

@@ -1,0 +1,1 @@
+"""Controllers that keep a machine on the path of a servo task."""
