@@ -176,7 +176,9 @@ def _gathered(plan: Plan, folder: Path) -> dict[str, Path]:
     for name, described in plan.components.items():
         target = folder / f"{_unique(safe_name(name).replace(' ', '-'), taken)}.fmu"
         if isinstance(described, ModelComponent):
-            needed = {output for owner, output in plan.recorded if owner == name}
+            # A pattern of what is recorded may fit inputs and parameters, which FMUs show anyway.
+            own = {output for owner, output in plan.recorded if owner == name}
+            needed = {output for output in own if described.signals[output].causality not in ("input", "parameter")}
             needed |= {wire.output for wire in plan.wires if wire.source == name}
             NativeFmu().export(described.model, ExportSelection(outputs=sorted(needed)), target)
         elif isinstance(described, FmuComponent):
