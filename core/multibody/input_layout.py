@@ -143,6 +143,10 @@ class InputLayout:
             result = ca.if_else(t < begin, before, result)
         return result
 
+    def rate_place(self, name: str) -> int | None:
+        """Return where in a row the rate of an input stands, if it has one there."""
+        return self._places.get(name)
+
     def write(self, rows: FloatArray, name: str, piece: int, begins: FloatArray, series: FloatArray) -> None:
         """Write a piece of an input into all rows: when it begins, and its coefficients in the time since, a row for each."""
         form, own = self.forms[name], self.names.index(name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,7 @@ def block_model(
         how=how,
         plugins=plugins,
         given=dict(settings or {}),
+        deriving=partial(_equations, block),
     )
     return export_model(problem)
 

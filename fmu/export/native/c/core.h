@@ -82,7 +82,7 @@ struct kp_instance {
   bool y_fresh;
   bool dx_fresh;
   double last_successful_time;
-  kp_workspace step, outputs, rhs, guard, start, memory, tangent, start_tangent, projected;
+  kp_workspace step, ramp_step, outputs, rhs, guard, start, memory, tangent, start_tangent, projected;
   /* The state, followed by the integrator's memory, before and after a step. */
   double before[KP_ROOM(KP_NX + KP_NM)];
   double following[KP_ROOM(KP_NX + KP_NM)];
