@@ -6,6 +6,9 @@ import os
 import re
 from pathlib import Path
 
+# As on the command line, and before anything imports NumPy: every worker process would start threads of its own.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
 
 from kingpost import PluginSet

@@ -72,7 +72,7 @@ room("core/kernel", "functions as machine code or in the interpreter, with a cac
 room("core/marine", "seas, and numbers in the axes of other marine tools", "core/base")
 room(
     "core/mechanism",
-    "what a machine is: bodies, joints, closures, forces, inputs, outputs, parameters; no equations, no numerics",
+    "what a machine is: bodies, joints, closures, forces, inputs, outputs, measures, parameters; no equations, no numerics",
     "core/base",
     "core/registry",
     "core/symbols",
@@ -98,6 +98,7 @@ room(
     "core/statics",
     "core/results",
 )
+room("core/control", "servo-constraints: which inputs drive measures along a path", "core/simulation and below")
 room("core/modelfiles", "mechanisms and how to run them from files: TOML, URDF, and by name", "core/simulation and below")
 room("core/fatigue", "ranges counted in histories, damage and lives", "core/results and below")
 room("core/studies", "many runs of one machine", "core/simulation and below", "core/marine", "core/fatigue")
@@ -116,6 +117,7 @@ room(
     "plugins/formulations",
 )
 room("plugins/joint_loads", "ways to find the wrench in a joint", "core/loads and below")
+room("plugins/inverse_dynamics", "methods for servo-constraints, and their steppers", "core/control and below")
 room("plugins/models", "machines that can be run by name", "core/mechanism and below")
 room("plugins/writers", "file formats for results", "core/results and below")
 

@@ -71,6 +71,7 @@ RULES = (
     Rule("positions", before=("pose",), last=POSITION),
     Rule("orientations", before=("pose",), last=ORIENTATION),
     Rule("body motions", before=("motion",), last=MOTION),
+    Rule("others", first=("servo",)),
     Rule("outputs", framed=True),
     Rule("rates", last=("rate",)),
     Rule("rates", units=("rad/s", "m/s")),

@@ -71,7 +71,8 @@ FORM = {
     "warnings?": [str],
     "redundant_closures?": [str],
     "loads?": {
-        "joints?": Each({"frame?": OneOf(get_args(Frame)), "side?": OneOf(get_args(Side)), "at?": VECTOR, "parts?": [str]})
+        "joints?": Each({"frame?": OneOf(get_args(Frame)), "side?": OneOf(get_args(Side)), "at?": VECTOR, "parts?": [str]}),
+        "not_unique?": {"loops?": [{"joints": [str], "ways": int, "metric": str, "length_m?": float, "stiffness_of?": [str]}]},
     },
     "geometry?": {
         "bodies?": Each({"mass": float, "com": VECTOR, "shapes?": [SHAPE]}),

@@ -13,8 +13,11 @@ import stat
 import sys
 import tempfile
 import time
+import weakref
 from pathlib import Path
 from types import TracebackType
+
+from kingpost.base.interrupts import uninterrupted
 
 PREFIX = "kingpost-"
 LOCK = ".owner"
@@ -35,8 +38,12 @@ class Scratch:
         if place not in _tidied:
             _tidied.add(place)
             remove_orphans(Path(place))
-        self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{purpose}-"))
-        self._lock = _take(self.path / LOCK, os.O_CREAT)
+        with uninterrupted():
+            self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{purpose}-"))
+            lock = _take(self.path / LOCK, os.O_CREAT)
+            # Also where an interrupt comes before anybody could close it.
+            self._closed = weakref.finalize(self, _remove, self.path, lock, os.getpid())
+            self._closed.atexit = False
 
     def __enter__(self) -> Path:
         return self.path
@@ -46,15 +53,19 @@ class Scratch:
 
     def close(self) -> None:
         """Remove the folder."""
-        if self._lock is not None and sys.platform == "win32":
-            self._let_go()  # an open file cannot be removed there
-        shutil.rmtree(self.path, ignore_errors=True)
-        self._let_go()
+        with uninterrupted():
+            self._closed()
 
-    def _let_go(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+
+def _remove(path: Path, lock: int | None, owner: int) -> None:
+    """Remove a folder and let its lock go, if this is the process that made it and not a fork of it."""
+    if os.getpid() != owner:
+        return
+    if lock is not None and sys.platform == "win32":
+        os.close(lock)  # an open file cannot be removed there
+    shutil.rmtree(path, ignore_errors=True)
+    if lock is not None and sys.platform != "win32":
+        os.close(lock)
 
 
 def remove_orphans(place: Path) -> None:

@@ -20,6 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
+from kingpost.base.interrupts import uninterrupted
+
 #: Fills a file that does not exist yet.
 Fill: TypeAlias = Callable[[Path], None]
 
@@ -102,6 +104,21 @@ def _commit(staged: Path, folder: Path) -> None:
 @contextmanager
 def _staging(folder: Path) -> Iterator[Path]:
     """Give an empty folder in ``folder``, locked as long as this process works in it."""
+    claimed: tuple[Path, int] | None = None
+    try:
+        with uninterrupted():
+            claimed = _claimed(folder)
+        staged = claimed[0] / FILES
+        staged.mkdir()
+        yield staged
+    finally:
+        if claimed is not None:
+            with uninterrupted():
+                _given_up(*claimed)
+
+
+def _claimed(folder: Path) -> tuple[Path, int]:
+    """Return a new folder in ``folder``, and the lock that says that somebody works in it."""
     while True:
         place = Path(tempfile.mkdtemp(prefix=INCOMPLETE, dir=folder))
         try:
@@ -109,21 +126,19 @@ def _staging(folder: Path) -> Iterator[Path]:
         except FileNotFoundError:
             continue  # somebody took it for left over before it was locked
         if _locked(lock) is not False and _is(lock, place / LOCK):
-            break
+            return place, lock
         os.close(lock)
-    try:
-        staged = place / FILES
-        staged.mkdir()
-        yield staged
-    finally:
-        shutil.rmtree(place / FILES, ignore_errors=True)
-        # Windows deletes no file that is open; elsewhere the lock goes last, so that nobody else clears up at the same time.
-        if sys.platform == "win32":
-            os.close(lock)
-            shutil.rmtree(place, ignore_errors=True)
-        else:
-            shutil.rmtree(place, ignore_errors=True)
-            os.close(lock)
+
+
+def _given_up(place: Path, lock: int) -> None:
+    shutil.rmtree(place / FILES, ignore_errors=True)
+    # Windows deletes no file that is open; elsewhere the lock goes last, so that nobody else clears up at the same time.
+    if sys.platform == "win32":
+        os.close(lock)
+        shutil.rmtree(place, ignore_errors=True)
+    else:
+        shutil.rmtree(place, ignore_errors=True)
+        os.close(lock)
 
 
 def _remove_left_over(folder: Path) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from kingpost.cli.doctor import Doctor
 from kingpost.cli.evaluate import Evaluate
 from kingpost.cli.fatigue import Fatigue
+from kingpost.cli.index import Index
+from kingpost.cli.inverse import Inverse
 from kingpost.cli.listings import Models, Plugins
 from kingpost.cli.plot import Plot
 from kingpost.cli.report import Report
@@ -20,4 +22,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def kingpost_register_commands() -> list[type[Command]]:
-    return [Run, Models, Plugins, Evaluate, FindEquilibrium, Linearize, Plot, Fatigue, Report, Doctor]
+    return [
+        *(Run, Inverse, Index, Models, Plugins, Evaluate, FindEquilibrium, Linearize),
+        *(Plot, Fatigue, Report, Doctor),
+    ]

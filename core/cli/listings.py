@@ -59,6 +59,7 @@ class Models(Command):
             carries = f"{joint.kind} joint, carries '{joint.child}' on '{joint.parent}'"
             rows += [("coordinate", c.name, f"starts at {_short(start)} {c.unit}", carries) for c, start in starts]
         rows += [("output", o.name, o.unit, f"{o.quantity} of a point of '{o.body}'") for o in mechanism.outputs]
+        rows += [("measure", m.name, mechanism.measure_units[m.name], m.words) for m in mechanism.measures]
         rows += [("force", f.name, f.kind, "") for f in mechanism.forces]
         print_table(rows)
 

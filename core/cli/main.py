@@ -49,6 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words[:1] == ["--version"]:
         print(VERSION)  # at once: no verbs and no plugins are needed for that
         return 0
+    # Our matrices are small: threads of the linear algebra library wait for each other more than they compute.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from kingpost.cli.signals import asked_to_end
 
     with asked_to_end() as asked:

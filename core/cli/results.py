@@ -8,7 +8,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kingpost.base.errors import Interrupted, SolverError
+from kingpost.base.errors import Interrupted, SolverError, listed
+from kingpost.base.load_frames import FORCE_UNIT, MOMENT_UNIT
+from kingpost.base.open_loads import DECIDED, measure, open_loops
 from kingpost.cli.output import ProgressBar, print_json, print_table
 from kingpost.cli.signals import while_doing
 
@@ -99,6 +101,36 @@ def _extremes(history: History, channel: Channel) -> str:
         return words
     last, low, high = (math.degrees(value) for value in (values[-1], low, high))
     return f"{words} ({last:.4g} deg, {low:.4g} to {high:.4g})"
+
+
+def load_rows(history: History, joints: Sequence[str]) -> list[tuple[str, str]]:
+    """Return rows of a summary: the largest loads of the first joints, and how many more there are."""
+    rows = [(joint, _largest_load(history, joint)) for joint in joints[:SHOWN]]
+    return [*rows, *more_row(len(joints), "joints with loads")]
+
+
+def _largest_load(history: History, joint: str) -> str:
+    """Return the largest moment and force of a joint, and when they occur."""
+    import numpy as np
+
+    wrench = history.loads(joint).total
+    words = []
+    for name, part, unit in (("moment", wrench[:, :3], MOMENT_UNIT), ("force", wrench[:, 3:], FORCE_UNIT)):
+        size = np.linalg.norm(part, axis=1)
+        most = int(size.argmax())
+        words.append(f"{name} up to {size[most]:.6g} {unit} at {history.time[most]:g} s")
+    return ", ".join(words)
+
+
+def not_unique_rows(history: History) -> list[tuple[str, str]]:
+    """Return rows of a summary: the joints whose loads rigid bodies leave open, and how they were shared."""
+    return [
+        (
+            "not unique",
+            f"loads of {listed(loop['joints'])}: {'shared' if loop['metric'] == DECIDED else 'smallest'} {measure(loop)}",
+        )
+        for loop in open_loops(history.provenance)
+    ]
 
 
 def file_row(files: Sequence[Path]) -> tuple[str, str]:

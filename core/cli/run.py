@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import listed
-from kingpost.base.load_frames import FORCE_UNIT, MOMENT_UNIT
 from kingpost.cli.arguments import add_input_argument, add_model_argument
 from kingpost.cli.command import Command
 from kingpost.cli.how import OPTIONS, add_how_arguments, settings_from
 from kingpost.cli.result_options import add_result_options, result_options
-from kingpost.cli.results import SHOWN, carried_out, channel_rows, file_row, more_row, tell
+from kingpost.cli.results import SHOWN, carried_out, channel_rows, file_row, load_rows, not_unique_rows, tell
 from kingpost.cli.signals import while_doing
 from kingpost.cli.state import warn_of_fitted_start
 
@@ -98,7 +97,7 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
         rows.append(("inputs", listed(f"{name} ({_source(said)})" for name, said in simulation.rows.sources.items())))
     if simulation.mechanism.closures:
         rows.insert(1, ("closures", _closures(simulation)))
-    rows += _not_unique(loads)
+    rows += not_unique_rows(history)
     check = record.get("step_check", {})
     if "largest_change" in check:
         largest = check["largest_change"]
@@ -107,8 +106,7 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
         )
     rows += channel_rows(history, history.channels[: simulation.equations.nq])
     rows += [(f"{joint.name} turned", _attitude(history, joint)) for joint in _free(simulation, history)[:SHOWN]]
-    rows += [(joint, _load_summary(history, joint)) for joint in list(loads["joints"])[:SHOWN]]
-    rows += more_row(len(loads["joints"]), "joints with loads")
+    rows += load_rows(history, list(loads["joints"]))
     return [*rows, file_row(files)]
 
 
@@ -134,19 +132,6 @@ def _closures(simulation: Simulation) -> str:
     return f"{words}; redundant: {listed(redundant)}" if redundant else words
 
 
-def _not_unique(loads: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the joints whose loads rigid bodies leave open, and how they were shared."""
-    rows = []
-    for loop in loads.get("not_unique", {"loops": []})["loops"]:
-        how = {
-            "size": "smallest by the size of the loops",
-            "stiffness": f"shared by the stiffness of {listed(loop.get('stiffness_of', ()))}",
-        }
-        words = how.get(loop["metric"], f"smallest with moments over {loop.get('length_m')} m")
-        rows.append(("not unique", f"loads of {listed(loop['joints'])}: {words}"))
-    return rows
-
-
 def _free(simulation: Simulation, history: History) -> list[Joint]:
     """Return the joints whose orientation is a quaternion, which nobody reads."""
     free = [joint for joint in simulation.mechanism.joints if joint.kind == "free"]
@@ -166,16 +151,3 @@ def _attitude(history: History, joint: Joint) -> str:
         degrees = np.degrees(angle)
         words.append(f"{name} {degrees[-1]:.4g} ({degrees.min():.4g} to {degrees.max():.4g})")
     return f"{', '.join(words)} deg"
-
-
-def _load_summary(history: History, joint: str) -> str:
-    """Return the largest moment and force of a joint, and when they occur."""
-    import numpy as np
-
-    wrench = history.loads(joint).total
-    words = []
-    for name, part, unit in (("moment", wrench[:, :3], MOMENT_UNIT), ("force", wrench[:, 3:], FORCE_UNIT)):
-        size = np.linalg.norm(part, axis=1)
-        most = int(size.argmax())
-        words.append(f"{name} up to {size[most]:.6g} {unit} at {history.time[most]:g} s")
-    return ", ".join(words)

@@ -22,6 +22,8 @@ TOLERANCE = 0.01
 CLOSED = 1e-11
 #: Constraint errors above this, after all corrections, mean that a loop cannot be closed.
 OPEN = 1e-8
+#: What motions without inertia are taken to have in the mass metric, as a part of the mean over all coordinates.
+LIGHT = 1e-3
 #: Newton steps after which a loop is given up.
 MOST_CORRECTIONS = 50
 #: Singular values of the constraint Jacobian below this part of the largest count as zero.
@@ -164,13 +166,22 @@ def closed_position(parts: ca.Function, t: float, q: FloatArray, p: FloatArray) 
             break
         # With M = L L', steps in L' dv are measured in the mass metric. A negative or infinite mass is refused elsewhere.
         try:
-            L = np.linalg.cholesky(M)
+            L = _root(M)
             step = -N @ np.linalg.solve(L.T, np.linalg.lstsq(np.linalg.solve(L, G.T).T, phi.ravel(), rcond=RANK)[0])
         except np.linalg.LinAlgError:
             break
         # No coordinate moves by more than 0.2 at once, so that a loop that is far open does not snap into another shape.
         q = q + step * min(1.0, 0.2 / max(np.abs(step).max(initial=0.0), 1e-300))
     return q
+
+
+def _root(M: FloatArray) -> FloatArray:
+    """Return L with M = L L'; motions without inertia count as light ones, so that steps have a measure."""
+    try:
+        return np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        light = LIGHT * float(np.diag(M).mean())
+        return np.linalg.cholesky(M + (light if light > 0.0 else 1.0) * np.eye(len(M)))
 
 
 def _fitted_speeds(parts: ca.Function, t: float, q: FloatArray, v: FloatArray, p: FloatArray) -> FloatArray:
@@ -183,7 +194,7 @@ def _fitted_speeds(parts: ca.Function, t: float, q: FloatArray, v: FloatArray, p
     for free in (np.flatnonzero(~given), np.arange(len(v))):
         if not len(free):
             continue
-        L = np.linalg.cholesky(M[np.ix_(free, free)])
+        L = _root(M[np.ix_(free, free)])
         change = np.linalg.solve(L.T, np.linalg.lstsq(np.linalg.solve(L, A[:, free].T).T, -error, rcond=RANK)[0])
         if np.abs(A[:, free] @ change + error).max(initial=0.0) <= OPEN * (1 + np.abs(error).max(initial=0.0)):
             v = v.copy()

@@ -27,6 +27,7 @@ from kingpost.equations.augmentation import corrections, first_of
 from kingpost.equations.guard import joint_guard
 from kingpost.equations.parts import Coordinates, Observed, States, Structure
 from kingpost.equations.treatment import PROJECTIONS, Treatment
+from kingpost.mechanism.measures import measure_channels
 from kingpost.mechanism.mechanism import Mechanism, quaternion_rows
 from kingpost.multibody.constraints import Constraints
 from kingpost.symbols.externals import External, with_externals
@@ -381,6 +382,6 @@ class Equations:
 
 
 def output_channels(mechanism: Mechanism, signals: Mapping[str, tuple[Any, str]]) -> tuple[Channel, ...]:
-    """Return the channels of a mechanism's outputs and of what its forces show."""
-    shown = [Channel(name, unit) for name, (_, unit) in signals.items()]
-    return (*(Channel(f"{output.name}.{axis}", output.unit, "world") for output in mechanism.outputs for axis in "xyz"), *shown)
+    """Return the channels of a mechanism's outputs, of its measures, and of what its forces show."""
+    points = [Channel(f"{output.name}.{axis}", output.unit, "world") for output in mechanism.outputs for axis in "xyz"]
+    return (*points, *measure_channels(mechanism), *(Channel(name, unit) for name, (_, unit) in signals.items()))

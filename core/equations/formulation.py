@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterable
+from dataclasses import fields
 from typing import ClassVar
 
 from kingpost.base.errors import PluginError, closest, listed
+from kingpost.base.fields import required
 from kingpost.equations.equations import Equations
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Joint
@@ -41,9 +43,14 @@ class Formulation(Plugin):
 
     def refusal(self, mechanism: Mechanism) -> str:
         """Return why it does not take a mechanism, as a sentence without its end, or an empty text if it does."""
-        refused = self._others("joint", mechanism.joints, self.joint_kinds)
-        refused += self._others("closure", mechanism.closures, self.closure_kinds)
+        refused = self.other_kinds(mechanism)
         return f"formulation '{self.name}' takes no {listed(refused, 4)}" if refused else ""
+
+    @classmethod
+    def other_kinds(cls, mechanism: Mechanism) -> list[str]:
+        """Return the joints and closures of a mechanism that are of no kind that it takes, whatever its options."""
+        refused = cls._others("joint", mechanism.joints, cls.joint_kinds)
+        return refused + cls._others("closure", mechanism.closures, cls.closure_kinds)
 
     @staticmethod
     def _others(what: str, items: Iterable[Joint | Closure], taken: tuple[str, ...]) -> list[str]:
@@ -63,6 +70,18 @@ class Formulation(Plugin):
         """Return in one sentence which kinds of joints and closures it refuses."""
         joints, closures = _of("joint", cls.joint_kinds, JOINT_KINDS), _of("closure", cls.closure_kinds, CLOSURE_KINDS)
         return f"formulation '{cls.name}' takes {joints} and {closures}"
+
+
+def formulations_that_take(mechanism: Mechanism, known: Iterable[type[Formulation]]) -> list[str]:
+    """Return how to select those that take a mechanism; what one that must be given options says beyond kinds is not known."""
+    names = []
+    for cls in known:
+        needed = [field.name for field in fields(cls.Options) if required(field)]
+        if needed and not cls.other_kinds(mechanism):
+            names.append(f"{cls.name}:{','.join(f'{name}=...' for name in needed)}")
+        elif not needed and not cls().refusal(mechanism):
+            names.append(cls.name)
+    return names
 
 
 def _of(word: str, taken: Collection[str], known: Iterable[str]) -> str:
@@ -85,4 +104,16 @@ def check_closures_are_held(equations: Equations) -> None:
             f"it, so '{equations.mechanism.name}' would move with that loop open. Its derive has to add the rows of every "
             "closure, or its closure_kinds has to say which kinds it takes; closures that its coordinates keep by themselves "
             "are named in constraints.kept"
+        )
+
+
+def check_measures_are_shown(equations: Equations) -> None:
+    """Refuse equations whose outputs are not the rows that their channels name, or without a measure of their mechanism."""
+    rows, channels = int(equations.outputs.numel()), equations.output_channels
+    missing = {measure.name for measure in equations.mechanism.measures} - {channel.name for channel in channels}
+    if rows != len(channels) or missing:
+        raise PluginError(
+            f"formulation '{equations.formulation}' gives {rows} rows of outputs for {len(channels)} channels, and no channel "
+            f"for measure {listed(sorted(missing))}. Its derive has to stack what outputs_and_measures(kinematics) returns and "
+            "then the signals of forces; output_channels names them in that order"
         )

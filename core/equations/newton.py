@@ -101,13 +101,11 @@ class ImplicitStepMap(StepMap):
         return _halved(whole, newton.restart, self.options.halvings)(*known)
 
 
-class _Newton:
-    """The iteration for the steps of one integrator and some equations."""
+class NewtonLoop:
+    """Newton's method for the equations of a step, as part of a compiled function."""
 
-    def __init__(self, integrator: ImplicitStepMap, equations: Equations) -> None:
-        problem = integrator.problem(equations)
-        self.problem, self.iterations = problem, integrator.options.iterations
-        self.restart = _restart(integrator, equations)
+    def __init__(self, problem: StepProblem, iterations: int) -> None:
+        self.problem, self.iterations = problem, iterations
         names, result = problem.residual.name_in(), problem.residual.name_out(0)
         #: (y, t, x, u, p, h, factors) -> matrix of the iteration, residual.
         self.matrix = problem.residual.factory("kp_matrix", names, [f"jac:{result}:{names[0]}", result])
@@ -141,6 +139,46 @@ class _Newton:
         return ca.Function.if_else(
             "kp_acceptance", ca.Function("kp_accepted", given, [given[0]]), ca.Function("kp_checked", given, [checked])
         )
+
+    def iterated(
+        self, t: float, x: FloatArray, u: FloatArray, p: FloatArray, h: float, halvings: int = 0
+    ) -> tuple[NewtonRecord, FloatArray]:
+        """Return how the iteration goes that :meth:`solved` describes, and the state after the step."""
+        problem, most = self.problem, self.iterations
+        known: list[Any] = [t, x, u, p, h]
+        guess, factors = problem.guess.call(known)
+        y = np.asarray(guess).ravel()
+        history: list[float] = []
+        worst, solves, moved = 0, 0, np.inf
+        for iteration in range(most + 1):
+            matrix, left = (np.asarray(part.full()) for part in self.matrix.call([y, *known, factors]))
+            left = left.ravel()
+            finite = np.isfinite(left).all()
+            worst = int(np.abs(left).argmax() if finite else np.isfinite(left).argmin())
+            history.append(float(np.abs(left).max()) if finite else float("nan"))
+            if not finite or not np.isfinite(matrix).all():
+                break
+            try:
+                change = np.linalg.solve(matrix, left)
+            except np.linalg.LinAlgError:
+                change = np.linalg.lstsq(matrix, left, rcond=None)[0]
+            moved = float(np.abs(change).mean())
+            if history[-1] <= ROUND_OFF or iteration == most:
+                break
+            y, solves = y - change, solves + 1
+            if np.abs(change).max() <= SMALL_STEP:
+                break
+        converged = bool(np.isfinite(left).all() and (np.abs(left).mean() <= ACCEPTED or moved <= SETTLED))
+        record = NewtonRecord(tuple(history), solves, converged, problem.rows[worst], t, h, halvings)
+        return record, np.asarray(problem.following(y, *known, factors)).ravel()
+
+
+class _Newton(NewtonLoop):
+    """The iteration for the steps of one integrator and some equations."""
+
+    def __init__(self, integrator: ImplicitStepMap, equations: Equations) -> None:
+        super().__init__(integrator.problem(equations), integrator.options.iterations)
+        self.restart = _restart(integrator, equations)
 
 
 #: What has been derived, for as long as somebody uses the equations.
@@ -254,7 +292,7 @@ def repeat_step(
         return np.asarray(newton.restart(t, x, u, p, h)).ravel()
 
     def go(t: float, x: FloatArray, h: float, halvings: int) -> FloatArray | None:
-        record, following = _iterated(newton, t, x, u, p, h, halvings)
+        record, following = newton.iterated(t, x, u, p, h, halvings)
         records.append(record)
         if record.converged or halvings == most:
             return following if record.converged else None
@@ -264,39 +302,6 @@ def repeat_step(
 
     go(t, np.asarray(x, dtype=float), h, 0)
     return records
-
-
-def _iterated(
-    newton: _Newton, t: float, x: FloatArray, u: FloatArray, p: FloatArray, h: float, halvings: int
-) -> tuple[NewtonRecord, FloatArray]:
-    """Return how the iteration goes that :meth:`_Newton.solved` describes, and the state after the step."""
-    problem, most = newton.problem, newton.iterations
-    known: list[Any] = [t, x, u, p, h]
-    guess, factors = problem.guess.call(known)
-    y = np.asarray(guess).ravel()
-    history: list[float] = []
-    worst, solves, moved = 0, 0, np.inf
-    for iteration in range(most + 1):
-        matrix, left = (np.asarray(part.full()) for part in newton.matrix.call([y, *known, factors]))
-        left = left.ravel()
-        finite = np.isfinite(left).all()
-        worst = int(np.abs(left).argmax() if finite else np.isfinite(left).argmin())
-        history.append(float(np.abs(left).max()) if finite else float("nan"))
-        if not finite or not np.isfinite(matrix).all():
-            break
-        try:
-            change = np.linalg.solve(matrix, left)
-        except np.linalg.LinAlgError:
-            change = np.linalg.lstsq(matrix, left, rcond=None)[0]
-        moved = float(np.abs(change).mean())
-        if history[-1] <= ROUND_OFF or iteration == most:
-            break
-        y, solves = y - change, solves + 1
-        if np.abs(change).max() <= SMALL_STEP:
-            break
-    converged = bool(np.isfinite(left).all() and (np.abs(left).mean() <= ACCEPTED or moved <= SETTLED))
-    record = NewtonRecord(tuple(history), solves, converged, problem.rows[worst], t, h, halvings)
-    return record, np.asarray(problem.following(y, *known, factors)).ravel()
 
 
 #: Steps that are repeated to see how many iterations they take.

@@ -85,13 +85,14 @@ class Observed:
 
     loads: Observer | None = None
     ports: Observer | None = None
+    tensions: Observer | None = None
     #: Linear and angular momentum about the origin, in world axes, where the coordinates tell them better than the joints do.
     momentum: Symbolic | None = None
 
     @property
     def observers(self) -> tuple[Observer, ...]:
         """Those that there are."""
-        return tuple(observer for observer in (self.loads, self.ports) if observer is not None)
+        return tuple(observer for observer in (self.loads, self.ports, self.tensions) if observer is not None)
 
 
 @dataclass(frozen=True, eq=False)

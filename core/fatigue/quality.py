@@ -13,6 +13,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.channel_roles import RESIDUALS, roles_of
 from kingpost.base.errors import KingpostError, listed
 from kingpost.base.load_frames import COMPONENTS, FORCES, MOMENTS
+from kingpost.base.open_loads import DECIDED, measure, open_loops
 from kingpost.results.history import History
 
 #: A step longer than this many median steps is a gap.
@@ -217,19 +218,15 @@ def _extent(history: History, rows: slice) -> float:
 
 def uniqueness_warnings(history: History) -> list[str]:
     """Return a warning for loops whose loads rigid bodies leave open, unless stiffnesses of their joints decide them."""
-    open_loops = (history.provenance.get("loads") or {}).get("not_unique", {}).get("loops", [])
-    found = []
-    for loop in open_loops:
-        if loop["metric"] == "stiffness":
-            continue
-        measure = f"with moments over {loop['length_m']:.4g} m" if loop["metric"] == "length" else "by the size of their loops"
-        found.append(
-            f"rigid bodies leave the loads of joint {listed(loop['joints'])} open in {loop['ways']} ways; those of minimum "
-            f"norm over all these joints, {measure}, were taken. Give the joints a stiffness, which decides them, or one of "
-            "them more freedom, before counting them"
-        )
+    found = [
+        f"rigid bodies leave the loads of joint {listed(loop['joints'])} open in {loop['ways']} ways; those of minimum "
+        f"norm over all these joints, {measure(loop)}, were taken. Give the joints a stiffness, which decides them, or one of "
+        "them more freedom, before counting them"
+        for loop in open_loops(history.provenance)
+        if loop["metric"] != DECIDED
+    ]
     closures = history.provenance.get("redundant_closures", [])
-    if closures and "not_unique" not in (history.provenance.get("loads") or {}):
+    if closures and not open_loops(history.provenance):
         found.append(
             f"the constraints of closure {listed(closures)} follow in part from others, so loads in its loops are not unique, "
             "and the run does not say how they were shared"

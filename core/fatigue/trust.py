@@ -90,16 +90,21 @@ def motion_noise(history: History, rows: slice) -> tuple[MotionNoise, ...]:
         return ()
     h = float((time[-1] - time[0]) / (len(time) - 1))
     ending = ".motion.alphax"
+    bodies = [channel.name.removesuffix(ending) for channel in history.channels if channel.name.endswith(ending)]
+    placed = {body for body in bodies if f"{body}.pose.px" in history and f"{body}.pose.ew" in history}
+    # A body that hangs on others has their rounding: of a point that stands still in a loop nothing else is left.
+    fastest = max((np.abs(_columns(history, f"{body}.motion.w", "xyz", rows)).max() for body in bodies), default=0.0)
+    farthest = max((np.abs(_columns(history, f"{body}.pose.p", "xyz", rows)).max() for body in placed), default=0.0)
     found = []
-    for body in (channel.name.removesuffix(ending) for channel in history.channels if channel.name.endswith(ending)):
+    for body in bodies:
         w, alpha, a = (_columns(history, f"{body}.motion.{name}", "xyz", rows) for name in ("w", "alpha", "a"))
         turned = (w[2:] - w[:-2]) / (2 * h), (alpha[:-2] + 4 * alpha[1:-1] + alpha[2:]) / 6
-        found.append(_compared(body, "angular", *turned, float(np.abs(w).max()) / h))
-        if f"{body}.pose.px" in history and f"{body}.pose.ew" in history:
+        found.append(_compared(body, "angular", *turned, float(fastest) / h))
+        if body in placed:
             p, e = _columns(history, f"{body}.pose.p", "xyz", rows), _columns(history, f"{body}.pose.e", "wxyz", rows)
             a = _turned(e, a)
             moved = (p[2:] - 2 * p[1:-1] + p[:-2]) / h**2, (a[:-2] + 10 * a[1:-1] + a[2:]) / 12
-            found.append(_compared(body, "linear", *moved, float(np.abs(p).max()) / h**2))
+            found.append(_compared(body, "linear", *moved, float(farthest) / h**2))
     return tuple(found)
 
 

@@ -42,7 +42,7 @@ from kingpost.symbols.straightline import solve_symmetric
 #: Edges that are parts of a body rather than joints, such as sections: they count only where nothing else does.
 RIGID = ("weld", "given")
 #: Edges that let their origins part: their moments are taken midway between the two, the same from either side.
-SLIDING = ("prismatic", "cylindrical", "screw", "planar")
+SLIDING = ("prismatic", "cylindrical", "screw", "planar", "translational", "planar-translational")
 #: Loops smaller than this (m) have all their joints in one point; moments are then divided by 1 m.
 POINT = 1e-6
 #: Eigenvalues of D' G D, scaled to a unit diagonal, below this are zero: the squares of round-off some 1e-8 above it.

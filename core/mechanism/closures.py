@@ -32,7 +32,8 @@ class Closure:
     length
         Distance in m; of a rope, its free length when the winch is at zero.
     coordinates
-        The two joint coordinates that a gear ties, or the one that a rope's winch turns with.
+        The two joint coordinates that a gear ties; the one that a rope's winch turns with, and for the part of a rope beyond a
+        sheave also the one by which the part before it grows.
     ratio, offset
         Of a gear: first coordinate = ratio * second + offset.
     radius

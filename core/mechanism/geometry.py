@@ -8,13 +8,15 @@ from typing import Any
 from kingpost.base.formulas import Scalar, as_scalar, evaluate
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.drawings import Drawing, Line, LineKind
-from kingpost.mechanism.elements import WORLD, Body
+from kingpost.mechanism.elements import WORLD, Body, Joint
 from kingpost.mechanism.mechanism import Mechanism, expressions_in
 from kingpost.mechanism.shapes import SHAPE_KINDS, Shape
 from kingpost.symbols.screws import numeric, rotation_rpy
 
+#: What bodies without mass are called that stand for a rope.
+ROPE_WORDS = ("rope", "cable", "wire")
 #: Closures that are lines from point to point.
-LINES: Mapping[str, LineKind] = {"rope": "rope", "distance": "rod"}
+LINES: Mapping[str, LineKind] = {"rope": "rope", "sheave": "rope", "distance": "rod"}
 
 
 def geometry_record(mechanism: Mechanism, parameters: Mapping[str, float], drawings: Mapping[str, Drawing]) -> dict[str, Any]:
@@ -52,6 +54,7 @@ def geometry_record(mechanism: Mechanism, parameters: Mapping[str, float], drawi
 
     lines = {name: drawing.line for name, drawing in drawings.items() if drawing.line is not None}
     lines |= {closure.name: _line(closure) for closure in mechanism.closures if closure.kind in LINES}
+    lines |= {joint.name: _reeled(joint) for joint in mechanism.joints if _is_rope(mechanism, joint)}
     # What depends on inputs or on the time has no place in a record of what stays.
     lines = {name: drawn for name, drawn in lines.items() if all(_known(at, parameters) for _, at in drawn.points)}
     return {
@@ -131,8 +134,22 @@ def _known(values: Iterable[Scalar], parameters: Mapping[str, float]) -> bool:
 
 def _line(closure: Closure) -> Line:
     ends = (closure.parent, closure.position), (closure.child, closure.child_position)
+    if closure.kind == "sheave":
+        return Line(ends, LINES[closure.kind])  # two coordinates make its length, and it is always taut
     drum, radius = (closure.coordinates[0], closure.radius or 0.0) if closure.coordinates else ("", 0.0)
     return Line(ends, LINES[closure.kind], closure.length, drum, radius)
+
+
+def _is_rope(mechanism: Mechanism, joint: Joint) -> bool:
+    """Say whether a joint reels a rope: along a body without mass that is called so."""
+    if joint.kind != "prismatic" or joint.parent == WORLD:
+        return False
+    body = mechanism.body(joint.parent)
+    return body.mass == 0.0 and not body.shape and any(word in body.name.lower() for word in ROPE_WORDS)
+
+
+def _reeled(joint: Joint) -> Line:
+    return Line(((joint.parent, joint.position), (joint.child, joint.child_position)), "rope")
 
 
 def _floating(drawings: Iterable[Drawing]) -> list[str]:

@@ -32,6 +32,7 @@ from kingpost.mechanism.elements import (
     check_name,
     numbered,
 )
+from kingpost.mechanism.measures import Measure, check_measures, known_units, measure_units
 from kingpost.mechanism.shapes import Shape
 from kingpost.mechanism.trajectories import Trajectory
 from kingpost.symbols.joints import JOINT_KINDS
@@ -53,6 +54,7 @@ class Mechanism:
     closures: Sequence[Closure] = ()
     ports: Sequence[Port] = ()
     description: str = ""
+    measures: Sequence[Measure] = ()
     _tree: tuple[Joint, ...] = field(init=False, repr=False, compare=False, default=())
 
     def __post_init__(self) -> None:
@@ -89,6 +91,11 @@ class Mechanism:
     def speeds(self) -> tuple[Quantity, ...]:
         """All generalized speeds, in the order of ``joints``: the order of v everywhere."""
         return tuple(speed for joint in self.joints for speed in joint.speeds)
+
+    @cached_property
+    def measure_units(self) -> Mapping[str, str]:
+        """The units of the measures, by name."""
+        return measure_units(self.measures, known_units(self))
 
     @property
     def rated_coordinates(self) -> tuple[str, ...]:
@@ -129,6 +136,8 @@ class Mechanism:
         plain = {name: [_plain(entry) for entry in getattr(self, name)] for name in _ENTRIES}
         for name in ("parameters", "inputs"):
             plain[name] = {entry.pop("name"): entry for entry in plain[name]}  # type: ignore[assignment]
+        for entry in plain["measures"]:
+            entry |= {"terms": dict(entry["terms"])} if "terms" in entry else {}
         return {"name": self.name, "description": self.description, **{k: v for k, v in plain.items() if v}}
 
     def digest(self) -> str:
@@ -136,7 +145,13 @@ class Mechanism:
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()[:16]
 
     def _check_unique_names(self) -> None:
-        for group in (("bodies",), ("joints", "closures"), ("forces",), ("outputs", "ports"), ("parameters", "inputs")):
+        for group in (
+            ("bodies",),
+            ("joints", "closures"),
+            ("forces",),
+            ("outputs", "ports", "measures"),
+            ("parameters", "inputs"),
+        ):
             seen: set[str] = set()
             for kind in group:
                 for i, entry in enumerate(getattr(self, kind)):
@@ -186,6 +201,8 @@ class Mechanism:
                     f"Bodies: {listed(sorted(known))}.",
                     path=("outputs", i, "body"),
                 )
+        check_measures(self)
+        _ = self.measure_units  # refuses combinations of what does not fit together
 
     def _check_closures(self, bodies: set[str]) -> None:
         for i, closure in enumerate(self.closures):
@@ -260,6 +277,7 @@ class Mechanism:
             ("joints", "joint"),
             ("closures", "closure"),
             ("outputs", "output"),
+            ("measures", "measure"),
             ("ports", "port"),
         ):
             for i, entry in enumerate(getattr(self, kind)):
@@ -279,6 +297,7 @@ _ENTRIES: dict[str, type] = {
     "closures": Closure,
     "forces": ForceElement,
     "outputs": Output,
+    "measures": Measure,
     "ports": Port,
 }
 

@@ -12,7 +12,9 @@ from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.formulas import Expression, Scalar, evaluate
 from kingpost.base.numbers import finite, shown
 from kingpost.mechanism.elements import Body, Joint
+from kingpost.mechanism.measures import Measure
 from kingpost.mechanism.mechanism import Mechanism
+from kingpost.symbols.joints import JOINT_KINDS
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,35 @@ def check_values(mechanism: Mechanism, parameters: Mapping[str, float]) -> None:
             _numbers((joint.pitch,), parameters, f"joint '{joint.name}'", ("joints", i, "pitch"))
         if joint.axis is not None and joint.axis2 is not None:
             _check_axes(joint, parameters, ("joints", i, "axis2"))
+    for i, measure in enumerate(mechanism.measures):
+        try:
+            _check_measure(measure, parameters)
+        except MechanismError as error:
+            raise error.within("measures", i) from None
+
+
+def _check_measure(measure: Measure, parameters: Mapping[str, float]) -> None:
+    what = f"measure '{measure.name}'"
+    for key in ("at", "origin", "other_at", "reference"):
+        _numbers(getattr(measure, key) or (), parameters, what, (key,))
+    _numbers(() if measure.near is None else (measure.near,), parameters, what, ("near",))
+    _numbers(tuple(weight for _, weight in measure.weights), parameters, what, ("terms",))
+    if measure.axis is None:
+        return
+    axis = np.array(_numbers(measure.direction, parameters, what, ("axis",)))
+    if not axis.any():
+        formulas = _formulas(measure.direction, parameters)
+        raise MechanismError(f"{what}: axis is zero{formulas}; give a direction", path=("axis",))
+    if measure.kind == "azimuth":
+        zero = np.array(_numbers(measure.zero_direction, parameters, what, ("zero",)))
+        across = np.linalg.norm(np.cross(axis, zero)) / np.linalg.norm(axis)
+        # The angle has as many digits less as zero has components along the axis.
+        if not across > 1e-6 * np.linalg.norm(zero):
+            raise MechanismError(
+                f"{what}: zero, the direction at which the angle is zero, is along the axis"
+                f"{_formulas((*measure.direction, *measure.zero_direction), parameters)}; give one across it",
+                path=("zero",),
+            )
 
 
 def _check_axes(joint: Joint, parameters: Mapping[str, float], path: tuple[str | int, ...]) -> None:
@@ -85,7 +116,7 @@ def _check_axes(joint: Joint, parameters: Mapping[str, float], path: tuple[str |
     degrees = math.degrees(math.acos(min(1.0, max(-1.0, cosine))))
     if joint.kind == "universal" and abs(cosine) > 1 - 1e-6:
         raise MechanismError(f"joint '{joint.name}': its two axes are parallel ({degrees:.3g} degrees apart)", path=path)
-    if joint.kind == "planar" and abs(cosine) > 1e-9:
+    if JOINT_KINDS[joint.kind].right_angle and abs(cosine) > 1e-9:
         raise MechanismError(
             f"joint '{joint.name}': axis2, the first direction in the plane, is {degrees:.6g} degrees from the normal 'axis'; "
             "it must be 90",

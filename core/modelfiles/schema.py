@@ -7,11 +7,15 @@ import types
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from kingpost.base.fields import Table, default, required
-from kingpost.base.formulas import Scalar, Scalars
+from kingpost.base.formulas import Scalar, Scalars, Vector3
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, Input, Joint, Output, Parameter, Port
+from kingpost.mechanism.measures import MEASURE_DEFAULTS, MEASURE_KINDS, Measure
+from kingpost.mechanism.orientations import FORMS
+from kingpost.mechanism.paths import Line, Turn
 from kingpost.mechanism.shapes import Shape
-from kingpost.mechanism.trajectories import TRAJECTORY_KINDS
+from kingpost.mechanism.trajectories import TRAJECTORY_KINDS, Trajectory
+from kingpost.modelfiles.task_file import TaskTable
 from kingpost.modelfiles.toml_model import MOVES
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.settings import RunSettings
@@ -20,6 +24,11 @@ from kingpost.symbols.closure_kinds import CLOSURE_KINDS
 from kingpost.symbols.joints import JOINT_KINDS
 
 NUMBER_OR_FORMULA = {"$ref": "#/$defs/scalar"}
+#: A file of tasks alone.
+_ONLY_TASKS = {
+    "anyOf": [{"required": ["servo"]}, {"required": ["tasks"]}],
+    "not": {"anyOf": [{"required": ["model"]}, {"required": ["bodies"]}, {"required": ["joints"]}]},
+}
 
 
 def model_schema(plugins: PluginSet) -> dict[str, Any]:
@@ -33,7 +42,7 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
         "title": "Kingpost model file",
         "type": "object",
         "additionalProperties": False,
-        "oneOf": [{"required": ["model"]}, {"required": ["name", "bodies", "joints"]}],
+        "oneOf": [{"required": ["model"]}, {"required": ["name", "bodies", "joints"]}, _ONLY_TASKS],
         "properties": {
             "name": {"type": "string"},
             "description": {"type": "string"},
@@ -44,17 +53,21 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
             "closures": {"type": "array", "items": closure},
             "forces": {"type": "array", "items": {"oneOf": _forces(plugins)}},
             "outputs": {"type": "array", "items": _table(Output)},
+            "measures": {"type": "array", "items": {"oneOf": _measures()}},
             "ports": {"type": "array", "items": _table(Port)},
             "model": {"type": "string", "description": "name of a model, or path of a model file"},
             "plugins": {"type": "array", "items": {"type": "string"}},
             "set": {"type": "object", "additionalProperties": {"type": "number"}},
             "run": _table(RunSettings),
+            "servo": {"$ref": "#/$defs/task"},
+            "tasks": {"type": "object", "additionalProperties": {"$ref": "#/$defs/task"}},
         },
         "$defs": {
             "scalar": {
                 "description": "a number, or a formula in the parameters",
                 "type": ["number", "string"],
             },
+            "task": _task(),
             "signal": _signal(),
         },
     }
@@ -92,6 +105,55 @@ def _body() -> dict[str, Any]:
     shape["anyOf"] = [{"required": ["kind"]}, {"required": ["file"]}]
     body["properties"]["shape"] = {"anyOf": [shape, {"type": "array", "items": shape}]}
     return body
+
+
+def _measures() -> list[dict[str, Any]]:
+    """Return a table for each kind of measure, with the fields that it takes."""
+    properties = _table(Measure)["properties"]
+    properties["axis"] = {"anyOf": [{"enum": ["x", "y", "z"]}, _type(Vector3)]}
+    properties["terms"] = {"type": "object", "additionalProperties": dict(NUMBER_OR_FORMULA), "minProperties": 1}
+    variants = []
+    for name, kind in MEASURE_KINDS.items():
+        own = {field: dict(properties[field]) for field in ("name", *kind.needs, *kind.takes, "description")}
+        for field, value in own.items():
+            value.pop("default", None)
+            if field in MEASURE_DEFAULTS:
+                default_value = MEASURE_DEFAULTS[field]
+                value["default"] = list(default_value) if isinstance(default_value, tuple) else default_value
+        variants.append(
+            {
+                "title": name,
+                "description": kind.summary,
+                "type": "object",
+                "additionalProperties": False,
+                "properties": own | {"kind": {"const": name}},
+                "required": ["name", "kind", *kind.needs],
+            }
+        )
+    return variants
+
+
+def _task() -> dict[str, Any]:
+    """Return a servo task; its lines and turns name the measures that follow them."""
+    task = _table(TaskTable)
+    task["properties"]["path"] = {"type": "object", "additionalProperties": _type(Trajectory)}
+    task["properties"]["settings"] = {"type": "object", "additionalProperties": {"type": "number"}}
+    for key, cls in (("lines", Line), ("turns", Turn)):
+        entry = _table(cls)
+        entry["properties"]["measures"] = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+        entry["required"] = ["measures", *entry["required"]]
+        if cls is Turn:
+            entry["properties"] |= {"start": _orientation(), "end": _orientation()}
+        task["properties"][key] = {"type": "array", "items": entry}
+    return task
+
+
+def _orientation() -> dict[str, Any]:
+    numbers = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 4}
+    matrix = {"type": "array", "items": {**numbers, "maxItems": 3}, "minItems": 3, "maxItems": 3}
+    forms = {form: matrix if form == "matrix" else {**numbers, "minItems": n, "maxItems": n} for form, n in FORMS.items()}
+    table = {"type": "object", "additionalProperties": False, "properties": forms, "minProperties": 1, "maxProperties": 1}
+    return {"anyOf": [numbers, matrix, table]}
 
 
 def _forces(plugins: PluginSet) -> list[dict[str, Any]]:

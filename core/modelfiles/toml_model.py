@@ -1,8 +1,8 @@
 """Model files: a mechanism, or a run of one, written in TOML with the words of :mod:`kingpost.mechanism.mechanism`.
 
 A file holds either a mechanism (``bodies``, ``joints``, ...) or the ``model`` to take it from, by name or by file; and
-beside that the ``plugins`` to load, values to ``set``, how ``inputs`` move, and how to ``run`` it. docs/model-files.md has the
-whole grammar.
+beside that the ``plugins`` to load, values to ``set``, how ``inputs`` move, how to ``run`` it, and servo ``tasks``.
+docs/model-files.md has the whole grammar.
 """
 
 from __future__ import annotations
@@ -15,20 +15,25 @@ from typing import Any
 from kingpost.base.errors import FileError, MechanismError, PluginError, closest, listed
 from kingpost.base.fields import fill
 from kingpost.base.numbers import finite, shown
-from kingpost.base.toml import LineIndex, read_toml
+from kingpost.base.toml import read_toml
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter, Port
+from kingpost.mechanism.measures import Measure
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.shapes import read_shapes
 from kingpost.mechanism.trajectories import Sampled, read_trajectory
 from kingpost.mechanism.values import check_values
+from kingpost.modelfiles.task_file import SERVO, TASKS, TaskEntry, located, read_entries
 from kingpost.multibody.assembly import make_forces
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.settings import RunSettings
 from kingpost.simulation.signals import Signal, read_signal
 
-MECHANISM_KEYS = ("name", "description", "parameters", "inputs", "bodies", "joints", "closures", "forces", "outputs", "ports")
+MECHANISM_KEYS = (
+    *("name", "description", "parameters", "inputs", "bodies", "joints", "closures", "forces", "outputs", "measures", "ports"),
+)
 RUN_KEYS = ("model", "plugins", "set", "run")
+KNOWN_KEYS = (*MECHANISM_KEYS, *RUN_KEYS, SERVO, TASKS)
 #: What the declaration of an input in a file may hold beside its fields: how it moves.
 MOVES = "moves"
 
@@ -45,6 +50,15 @@ class ModelFile:
     run: RunSettings = field(default_factory=RunSettings)
     #: Inputs that move, by name.
     inputs: Mapping[str, Signal] = field(default_factory=dict)
+    tasks: Mapping[str, TaskEntry] = field(default_factory=dict)
+
+    def check_tasks(self, mechanism: Mechanism) -> None:
+        """Refuse tasks that name what the machine of this file does not have, with file and line."""
+        for entry in self.tasks.values():
+            try:
+                entry.check(mechanism)
+            except MechanismError as error:
+                raise located(self.path, None, error) from None
 
 
 def read_model(path: str | Path, plugins: PluginSet | None = None) -> Mechanism:
@@ -71,9 +85,9 @@ def read_model_file(path: str | Path, plugins: PluginSet | None = None) -> Model
     try:
         return _interpret(path, data, plugins)
     except MechanismError as error:
-        line = LineIndex(text).line(error.path)
-        where = f"{path}:{line}" if line else str(path)
-        raise MechanismError(f"{where}: {error}", path=error.path) from None
+        raise located(path, text, error) from None
+    except RecursionError:
+        raise FileError(f"{path} cannot be read: its tables are nested too deep") from None
 
 
 def mechanism_from_dict(data: Mapping[str, Any], base: Path = Path()) -> Mechanism:
@@ -95,16 +109,20 @@ def mechanism_from_dict(data: Mapping[str, Any], base: Path = Path()) -> Mechani
         joints=_listed(data, "joints", Joint),
         forces=_forces(data, base),
         outputs=_listed(data, "outputs", Output),
+        measures=_listed(data, "measures", Measure),
         ports=_listed(data, "ports", Port),
         closures=_listed(data, "closures", Closure),
     )
 
 
 def _interpret(path: Path, data: dict[str, Any], plugins: PluginSet | None) -> ModelFile:
-    known = (*MECHANISM_KEYS, *RUN_KEYS)
     for key in data:
-        if key not in known:
-            raise MechanismError(f"a model file has no '{key}'{closest(key, known)} It takes: {listed(known)}.", path=(key,))
+        if key not in KNOWN_KEYS:
+            raise MechanismError(
+                f"a model file has no '{key}'{closest(key, KNOWN_KEYS)} It takes: {listed(KNOWN_KEYS)}.", path=(key,)
+            )
+    if data and all(key in (SERVO, TASKS) for key in data):
+        raise MechanismError('the file holds servo tasks and no machine; give it as --task, or add model = "NAME"')
     files = tuple(path.parent / name for name in _texts(data, "plugins"))
     try:
         plugins = (plugins or PluginSet()).with_files(files, named_by=path)
@@ -118,6 +136,7 @@ def _interpret(path: Path, data: dict[str, Any], plugins: PluginSet | None) -> M
     for name, value in settings.items():
         if finite(value) is None:
             raise MechanismError(f"set: {name} = {shown(value)} is not a finite number", path=("set", name))
+    tasks = read_entries(data, path.parent)
     if "model" in data:
         for key in MECHANISM_KEYS:
             if key in data and key not in ("name", "description", "inputs"):
@@ -126,12 +145,14 @@ def _interpret(path: Path, data: dict[str, Any], plugins: PluginSet | None) -> M
                 )
         if not isinstance(data["model"], str):
             raise MechanismError(f"model = {data['model']!r} is not a text", path=("model",))
-        return ModelFile(path, None, data["model"], files, settings, run, _signals(_table(data, "inputs"), path.parent))
+        return ModelFile(path, None, data["model"], files, settings, run, _signals(_table(data, "inputs"), path.parent), tasks)
     data, moving = _apart(data, path.parent)
     mechanism = mechanism_from_dict({key: value for key, value in data.items() if key in MECHANISM_KEYS}, path.parent)
     make_forces(mechanism, plugins)
     check_values(mechanism, {parameter.name: parameter.default for parameter in mechanism.parameters})
-    return ModelFile(path, mechanism, None, files, settings, run, moving)
+    for entry in tasks.values():
+        entry.check(mechanism)
+    return ModelFile(path, mechanism, None, files, settings, run, moving, tasks)
 
 
 def _apart(data: Mapping[str, Any], base: Path) -> tuple[dict[str, Any], Mapping[str, Signal]]:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
-from kingpost.base.errors import PluginError, closest, listed
+from kingpost.base.errors import MechanismError, PluginError, closest, listed
 from kingpost.base.formulas import Scalar, evaluate
 from kingpost.mechanism.elements import TIME, WORLD
 from kingpost.mechanism.mechanism import Mechanism, expressions_in
 from kingpost.mechanism.trajectories import Constant, Sampled, Trajectory
-from kingpost.multibody.force import Force, Loads
+from kingpost.multibody.force import Force, Loads, Rotor
 from kingpost.multibody.input_layout import TABLE, LazyScope
 from kingpost.symbols.externals import External, make_external
 from kingpost.symbols.screws import Pose, unpack_pose
@@ -149,7 +149,7 @@ class ForceSymbols:
         for name, force in self.assembly.forces.items():
             self._owner, self._seen, self._externals, self._found = name, {}, [], {}
             loads = force.loads(self)
-            _check(name, force, loads, self.mechanism)
+            _check(name, force, loads, self.mechanism, self.assembly.p)
             yield AppliedForce(name, force, loads, tuple(self._externals), tuple(self._seen))
 
 
@@ -182,6 +182,7 @@ def brought(applied: AppliedForce, symbols: ForceSymbols, expression_of: Callabl
         potential=here[potential],
         gravity=None if gravity is None else here[gravity],
         inertias={body: here[i] for body, i in inertias.items()},
+        rotors=loads.rotors,
         kinetic=here[kinetic],
         signals={name: (here[i], unit) for name, (i, unit) in signals.items()},
         rates={name: here[i] for name, i in rates.items()},
@@ -193,7 +194,7 @@ def brought(applied: AppliedForce, symbols: ForceSymbols, expression_of: Callabl
     return replace(applied, loads=there, externals=externals)
 
 
-def _check(name: str, force: Force, loads: Loads, mechanism: Mechanism) -> None:
+def _check(name: str, force: Force, loads: Loads, mechanism: Mechanism, parameters: ca.SX) -> None:
     bodies = {body.name for body in mechanism.bodies}
     efforts = {*(speed.name for speed in mechanism.speeds), *mechanism.rated_coordinates}
     states = {state.name for state in force.states(mechanism)}
@@ -201,6 +202,7 @@ def _check(name: str, force: Force, loads: Loads, mechanism: Mechanism) -> None:
         ("acts on body", loads.wrenches, bodies),
         ("acts on body", loads.inertias, bodies),
         ("acts on coordinate", loads.efforts, efforts),
+        *(("turns with coordinate", rotor.ratios, {*mechanism.rated_coordinates}) for rotor in loads.rotors),
         ("gives the rate of state", loads.rates, states),
     )
     for words, given, known in named:
@@ -210,6 +212,20 @@ def _check(name: str, force: Force, loads: Loads, mechanism: Mechanism) -> None:
                     f"force '{name}' ({force.name}) {words} '{key}', which is not there"
                     f"{closest(key, known)} Known: {listed(sorted(known))}."
                 )
+    for rotor in loads.rotors:
+        _check_rotor(name, force, rotor, parameters)
     missing = sorted(states - set(loads.rates))
     if missing:
         raise PluginError(f"force '{name}' ({force.name}) declares the state '{missing[0]}', but loads() gives no rate for it")
+
+
+def _check_rotor(name: str, force: Force, rotor: Rotor, parameters: ca.SX) -> None:
+    """Refuse a rotor whose inertia or ratios move: their rates would be forces that nobody has written."""
+    known = {symbol.element_hash() for symbol in ca.vertsplit(parameters)} if parameters.numel() else set()
+    used = ca.symvar(ca.vertcat(ca.SX(rotor.inertia), *(ca.SX(ratio) for ratio in rotor.ratios.values())))
+    moving = [symbol.name() for symbol in used if symbol.element_hash() not in known]
+    if moving:
+        raise MechanismError(
+            f"force '{name}' ({force.name}): inertia and ratios of a rotor use '{moving[0]}', which changes during a run; "
+            "numbers and parameters alone may be in them"
+        )

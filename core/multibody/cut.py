@@ -13,16 +13,14 @@ import casadi as ca
 from kingpost.mechanism.elements import Joint
 from kingpost.multibody.applied import AppliedForce
 from kingpost.multibody.assembly import Assembly
-from kingpost.multibody.tree import JointSpace
+from kingpost.multibody.tree import TreePlaces
 from kingpost.symbols.externals import External
 from kingpost.symbols.joints import GivenMotion
 from kingpost.symbols.screws import Pose, pack_pose, unpack_pose
 
 
-class CutKinematics(JointSpace):
+class CutKinematics(TreePlaces):
     """What forces see of a tree, and the way from their SX expressions to an MX graph with one function for each."""
-
-    joint_based = True
 
     def __init__(self, assembly: Assembly) -> None:
         super().__init__(assembly)
@@ -57,10 +55,11 @@ class CutKinematics(JointSpace):
                 self._given[joint.name] = GivenMotion(unpack_pose(symbols), symbols[12:16], symbols[16:22], symbols[22:])
                 self.sx["p"] = ca.vertcat(self.sx["p"], symbols)
         if values:
-            known = [self.assembly.t, self.assembly.u, self.assembly.p]
-            motions = ca.Function("given", known, ca.cse([ca.vertcat(*values)]))
-            t, u, p = (self.symbols[name] for name in "tup")
-            self.mx["p"] = ca.vertcat(p, motions(t, u, p))
+            every = ca.vertcat(*values)
+            # What moves by the clock does not depend on inputs.
+            known = [name for name in "tup" if self.sx[name].numel() and ca.depends_on(every, self.sx[name])]
+            motions = ca.Function("given", [self.sx[name] for name in known], ca.cse([every]))
+            self.mx["p"] = ca.vertcat(self.symbols["p"], *motions.call([self.symbols[name] for name in known]))
 
     def disturb(self) -> dict[str, ca.MX]:
         """Add symbols to the rates of all given twists, to see what depends on them, and return them by joint."""

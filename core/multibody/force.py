@@ -78,6 +78,17 @@ class Kinematics(Protocol):
 
 
 @dataclass(frozen=True)
+class Rotor:
+    """Something with an ``inertia`` (kg m^2, or kg) that turns, or slides, with joint coordinates, each times its ratio.
+
+    Its rate is the sum of ratio times rate of the coordinate. Both are numbers or parameters: neither moves.
+    """
+
+    inertia: ca.SX
+    ratios: Mapping[str, ca.SX]
+
+
+@dataclass(frozen=True)
 class Loads:
     """What a force does.
 
@@ -90,6 +101,8 @@ class Loads:
     ``- A a`` is given by ``inertias``, the symmetric 6 x 6 matrix A for the rate a of the body's twist (about its origin, in
     body axes), the rest by ``wrenches``. ``kinetic`` is the kinetic energy (J) of what is moved along.
 
+    ``rotors`` are inertias along joint coordinates, such as those of drives. What they resist with is an effort of the joint.
+
     ``rates`` are the time derivatives of the states that the force declares, by their names.
 
     ``signals`` are numbers to watch, with their units: ``{"tension": (tension, "N")}`` becomes the channel ``name.tension``.
@@ -100,6 +113,7 @@ class Loads:
     potential: Any = 0.0
     gravity: ca.SX | None = None
     inertias: Mapping[str, ca.SX] = field(default_factory=dict)
+    rotors: Sequence[Rotor] = ()
     kinetic: Any = 0.0
     signals: Mapping[str, tuple[ca.SX, str]] = field(default_factory=dict)
     rates: Mapping[str, ca.SX] = field(default_factory=dict)

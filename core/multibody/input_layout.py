@@ -118,7 +118,7 @@ class InputLayout:
         sampled = {name: path for name, path in self.driven.items() if isinstance(path, Sampled)}
         return {name: path for name, path in sampled.items() if len(path.times) > TABLE}
 
-    def value(self, name: str, t: ca.SX, u: ca.SX, parameters: Mapping[str, ca.SX]) -> Any:
+    def value(self, name: str, t: Any, u: Any, parameters: Mapping[str, Any]) -> Any:
         """Return an input as an expression of the time, of the row ``u`` and of parameters."""
         own = self.names.index(name)
         if name in self.tables and len(self.tables[name].times) > LONGEST_EXPRESSION:

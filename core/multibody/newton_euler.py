@@ -17,6 +17,7 @@ from kingpost.mechanism.elements import WORLD, Joint
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.constraints import efforts_of
 from kingpost.multibody.cut import CutKinematics
+from kingpost.multibody.force import Rotor
 from kingpost.multibody.links import LinkFunctions, make_link
 from kingpost.symbols.externals import External
 from kingpost.symbols.joints import JOINT_KINDS
@@ -126,6 +127,7 @@ class TreeDynamics:
         space = self.space
         wrenches: dict[str, ca.SX] = {}
         inertias: dict[str, ca.SX] = {}
+        rotors: list[Rotor] = []
         efforts = {part: ca.SX(space.v.numel(), 1) for part in ("actuator", "friction")}
         gravity = ca.SX(3, 1)
         for force, loads in zip(self.assembly.forces.values(), space.loads(), strict=True):
@@ -135,6 +137,7 @@ class TreeDynamics:
                 inertias[body] = inertias.get(body, 0) + inertia
             for name, effort in loads.efforts.items():
                 efforts[force.part][space.effort_row(name)] += effort
+            rotors += loads.rotors
             if loads.gravity is not None:
                 gravity += loads.gravity
         space.resolve_externals()
@@ -145,6 +148,11 @@ class TreeDynamics:
         #: Efforts along v by part, and which of them are there at all.
         self.efforts = {part: space.lower("efforts", ca.densify(effort), space.mx) for part, effort in efforts.items()}
         self._driven = {part: {int(row) for row in ca.sparsify(effort).sparsity().row()} for part, effort in efforts.items()}
+        if rotors:
+            # What a drive gives to the joint is what is left of its effort once its own rotor is accelerated.
+            added = space.rotor_matrix(rotors)
+            self.efforts["actuator"] -= space.lower("rotors", ca.densify(added), space.mx) @ self.joint_motion[2]
+            self._driven["actuator"] |= {int(row) for row in added.sparsity().row()}
         #: Acceleration of free fall, in world axes.
         self.gravity = space.lower("gravity", ca.densify(gravity), space.mx)
 

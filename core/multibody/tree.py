@@ -6,7 +6,7 @@ on parent and child, B body frame of the child.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,7 +18,7 @@ from kingpost.mechanism.elements import WORLD, Joint, Output
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.multibody.applied import AppliedForce, Seen, brought
 from kingpost.multibody.assembly import Assembly
-from kingpost.multibody.force import Loads
+from kingpost.multibody.force import Loads, Rotor
 from kingpost.symbols.externals import External
 from kingpost.symbols.joints import JOINT_KINDS, Geometry, GivenMotion, JointKind
 from kingpost.symbols.screws import (
@@ -73,6 +73,10 @@ class JointSpace:
     def twist(self, body: str) -> ca.SX:
         return ca.SX(6, 1) if body == WORLD else self._twist(body)
 
+    def relative_pose(self, body: str, other: str) -> Pose:
+        """Return the pose of ``other`` in ``body``; either may be the world."""
+        return self.pose(other) if body == WORLD else self.pose(body).inverse() @ self.pose(other)
+
     def _pose(self, body: str) -> Pose:
         raise NotImplementedError
 
@@ -111,9 +115,25 @@ class JointSpace:
                     f"force '{name}' ({force.name}) adds inertia to body '{next(iter(applied.loads.inertias))}', which natural "
                     "coordinates and quaternions of bodies cannot express; use formulation 'kane' or 'recursive'"
                 )
+            if applied.loads.rotors and not self.joint_based:
+                turned = next(iter(applied.loads.rotors[0].ratios))
+                raise MechanismError(
+                    f"force '{name}' ({force.name}) adds inertia to coordinate '{turned}', which natural coordinates and "
+                    "quaternions of bodies cannot express; use formulation 'kane' or 'recursive'"
+                )
             loads = self.bring(applied).loads
             self.signals |= {f"{name}.{signal}": shown for signal, shown in loads.signals.items()}
             yield loads
+
+    def rotor_matrix(self, rotors: Iterable[Rotor]) -> ca.SX:
+        """Return what rotors add to the mass matrix: the sum of inertia c c', with c the ratios along v."""
+        total = ca.SX(self.v.numel(), self.v.numel())
+        for rotor in rotors:
+            ratios = ca.SX(self.v.numel(), 1)
+            for name, ratio in rotor.ratios.items():
+                ratios[self.effort_row(name)] += ratio
+            total += rotor.inertia * (ratios @ ratios.T)
+        return ca.SX(ca.sparsify(total))
 
     def rows(self, joint: Joint) -> tuple[slice, slice]:
         """Return the rows of a joint in q and in v."""
@@ -123,7 +143,7 @@ class JointSpace:
 
     def geometry(self, joint: Joint) -> Geometry:
         """Return the symbols of a joint's own fields."""
-        axis, axis2 = (ca.SX(3, 1) if field is None else self._unit(field) for field in (joint.axis, joint.axis2))
+        axis, axis2 = (ca.SX(3, 1) if field is None else self.unit(field) for field in (joint.axis, joint.axis2))
         pitch = ca.SX(0) if joint.pitch is None else self.value(joint.pitch)
         return Geometry(axis, axis2, pitch, joint.sequence or "", self.given_motion(joint) if joint.pose else None)
 
@@ -161,7 +181,8 @@ class JointSpace:
             twist = twist + rate * ago
         return GivenMotion(Pose(R, p), e, ca.densify(twist), ca.densify(rate))
 
-    def _unit(self, direction: tuple[Scalar, ...]) -> ca.SX:
+    def unit(self, direction: tuple[Scalar, ...]) -> ca.SX:
+        """Return a direction as a vector of length one."""
         vector = self.vector(direction)
         return vector / ca.norm_2(vector)
 
@@ -243,10 +264,46 @@ class TreeBody:
     bias_B: ca.SX
 
 
-class TreeKinematics(JointSpace):
-    """Poses and twists of all bodies as expressions in q and v; what forces see (:class:`kingpost.Kinematics`)."""
+class TreePlaces(JointSpace):
+    """Places along the tree: they depend on the joints between two bodies, and on nothing else."""
 
     joint_based = True
+
+    def __init__(self, assembly: Assembly) -> None:
+        super().__init__(assembly)
+        self._carrier = {joint.child: joint for joint in self.mechanism.joints}
+        self._in_parent: dict[str, Pose] = {}
+
+    def pose_in_parent(self, body: str) -> Pose:
+        """Return X_PB, the pose of a body in the one that carries it."""
+        if body not in self._in_parent:
+            joint = self._carrier[body]
+            X_PF, X_BM = self.placements(joint)
+            q = self.q[self.rows(joint)[0], :]
+            self._in_parent[body] = X_PF @ JOINT_KINDS[joint.kind].pose_FM(q, self.geometry(joint)) @ X_BM.inverse()
+        return self._in_parent[body]
+
+    def relative_pose(self, body: str, other: str) -> Pose:
+        """Return the pose of ``other`` in ``body``, by way of the nearest body that carries both."""
+        carriers = self._carriers(body)
+        X = Pose.identity()
+        while other not in carriers:
+            X, other = self.pose_in_parent(other) @ X, self._carrier[other].parent
+        down = Pose.identity()
+        for name in reversed(carriers[: carriers.index(other)]):
+            down = down @ self.pose_in_parent(name)
+        return down.inverse() @ X
+
+    def _carriers(self, body: str) -> list[str]:
+        """Return a body and all that carry it, to the world."""
+        names = [body]
+        while names[-1] != WORLD:
+            names.append(self._carrier[names[-1]].parent)
+        return names
+
+
+class TreeKinematics(TreePlaces):
+    """Poses and twists of all bodies as expressions in q and v; what forces see (:class:`kingpost.Kinematics`)."""
 
     def __init__(self, assembly: Assembly) -> None:
         super().__init__(assembly)
@@ -266,23 +323,8 @@ class TreeKinematics(JointSpace):
         bias_B = V_BP @ parent.bias_B + twist_cross(t_WB_B) @ relative + motion.relative_rate
         return TreeBody(joint, rows, V_BP, motion.S_B, X_PB, parent.X_WB @ X_PB, t_WB_B, bias_B)
 
-    def relative_pose(self, body: str, other: str) -> Pose:
-        """Return the pose of ``other`` in ``body``, by way of the nearest body that carries both."""
-        carriers = self._carriers(body)
-        X = Pose.identity()
-        while other not in carriers:
-            X, other = self.links[other].X_PB @ X, self.links[other].joint.parent
-        down = Pose.identity()
-        for link in (self.links[name] for name in reversed(carriers[: carriers.index(other)])):
-            down = down @ link.X_PB
-        return down.inverse() @ X
-
-    def _carriers(self, body: str) -> list[str]:
-        """Return a body and all that carry it, to the world."""
-        names = [body]
-        while names[-1] != WORLD:
-            names.append(self.links[names[-1]].joint.parent)
-        return names
+    def pose_in_parent(self, body: str) -> Pose:
+        return self.links[body].X_PB
 
     def _pose(self, body: str) -> Pose:
         return self.links[body].X_WB

@@ -62,6 +62,18 @@ CORE_KINDS = (
     _core("joint_loads", "loads.method:JointLoads", "ways to find the wrench in a joint", "plugins.joint_loads.hooks"),
     _core("forces", "multibody.force:Force", "what acts on bodies and joints", "plugins.forces.hooks"),
     _core("models", "mechanism.model:Model", "machines that can be run by name", "plugins.models.hooks"),
+    _core(
+        "inverse_dynamics",
+        "control.servo.system:InverseDynamics",
+        "ways to find the inputs that drive measures along a path",
+        "plugins.inverse_dynamics.hooks",
+    ),
+    _core(
+        "servo_steppers",
+        "control.servo.stepping:ServoStepper",
+        "steps of inverse dynamics",
+        "plugins.inverse_dynamics.hooks",
+    ),
     _core("writers", "results.writer:Writer", "file formats for results", "plugins.writers.hooks"),
     _core("commands", "cli.command:Command", "verbs of the command line", "cli.hooks", "fmu.commands.hooks"),
 )

@@ -19,6 +19,8 @@ from kingpost.fatigue.spectra import range_exceedance, range_mean_matrix
 CLASSES = 30
 #: Points of an exceedance curve.
 CURVE = 120
+#: Ranges below this part of a signal's size are no cycles: of a load at rest, in which classes would be narrower than numbers.
+ROUNDING = 1e-13
 MISSING = "Cycles were not counted: the package 'rainflow' is not installed. Run: pip install 'kingpost[fatigue]'"
 
 
@@ -42,11 +44,11 @@ def counting_rules(time: FloatArray, slopes: Sequence[float]) -> dict[str, Any]:
 
 
 def describe_cycles(values: FloatArray, slopes: Sequence[float], duration: float) -> dict[str, Any] | None:
-    """Return matrix, exceedance curve and equivalent loads of a signal; None if it never turns or has gaps."""
+    """Return matrix, exceedance curve and equivalent loads of a signal; None if it has gaps, or turns by rounding at most."""
     if not np.isfinite(values).all():
         return None
     cycles = count_cycles(values)
-    if cycles.largest_range == 0.0:
+    if cycles.largest_range <= ROUNDING * float(np.abs(values).max(initial=0.0)):
         return None
     return {
         "matrix": _matrix(cycles),

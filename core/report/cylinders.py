@@ -35,8 +35,9 @@ def travel(joint: JointGeometry, poses: Poses) -> tuple[FloatArray, float, float
 def cylinders(geometry: Geometry, poses: Poses, thickness: float) -> dict[str, Cylinder]:
     """Return the cylinders by the names of their joints: on moving bodies, with pins that stay well apart."""
     found = {}
+    reeled = {line.name for line in geometry.lines}
     for joint in geometry.joints:
-        if joint.kind != "prismatic" or joint.parent == WORLD:
+        if joint.kind != "prismatic" or joint.parent == WORLD or joint.name in reeled:
             continue
         axis, low, high = travel(joint, poses)
         if high < 0:

@@ -24,6 +24,7 @@ class MachineView extends Chart {
       const faint = Math.max(0.12, 0.45 - (0.01 * way) / scene.size);
       return { ...path, times: unpackTime(path.time), points, faint };
     });
+    this.ghosts = (scene.ghosts || []).map((ghost) => ({ ...ghost, columns: ghost.points.map(unpack) }));
     this.lines = scene.lines.map((line) => ({ ...line, slack: line.slack && [unpack(line.slack)] }));
     this.loads = scene.arrows.map((arrow) => ({
       ...arrow,
@@ -151,6 +152,7 @@ class MachineView extends Chart {
     if (!above) this.drawFloor(context, []);
     if (this.shows.axes) this.drawJointAxes(context);
     if (this.shows.masses) this.drawMasses(context);
+    if (this.shows.path) this.drawGhosts(context);
     this.drawLoads(context);
     if (this.shows.names) this.drawNames(context);
     this.drawTriad(context);
@@ -335,6 +337,25 @@ class MachineView extends Chart {
       context.lineWidth = 1.2;
       context.beginPath();
       context.arc(x, y, radius, 0, 2 * Math.PI);
+      context.stroke();
+    }
+  }
+
+  // Where a servo task wants outputs to be: a ring and the way to it, so that an output that follows is in its middle.
+  drawGhosts(context) {
+    for (const ghost of this.ghosts) {
+      const every = Array.from(ghost.columns[0], (_, i) => this.camera.project(ghost.columns.map((column) => column[i])));
+      context.strokeStyle = colours.axis;
+      context.lineWidth = 1;
+      context.setLineDash([2, 4]);
+      context.beginPath();
+      path(context, every);
+      context.stroke();
+      context.setLineDash([]);
+      const [x, y] = this.camera.project(this.at(ghost.columns, 3));
+      context.lineWidth = 2;
+      context.beginPath();
+      context.arc(x, y, 11, 0, 2 * Math.PI);
       context.stroke();
     }
   }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,24 @@ def describe_monitors(history: History, monitors: Sequence[str]) -> list[dict[st
         found.append(_energy(history))
     if ERRORS[0].name in monitors:
         found += [_errors(history), _quality(history)]
+    servo = history.provenance.get("inverse")
+    return found + (_servo(servo) if isinstance(servo, Mapping) else [])
+
+
+def _servo(record: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return how well a path is followed, what that costs, and where ropes would have to push."""
+    errors, work = record["residuals"], record["work"]
+    words = ", ".join(f"{size:.2g} at {level} level" for level, size in errors.items())
+    verdict = "kept" if errors["position"] <= OPEN_LIMIT else "check"
+    found = [{"what": "Servo-constraints", "text": f"errors of at most {words}", "verdict": verdict}]
+    text = (
+        f"the inputs do {work['inputs_J']:.6g} J, the energy of the machine changes by {work['energy_change_J']:.6g} J; "
+        f"{work['everything_else_J']:.3g} J is by everything else"
+    )
+    found.append({"what": "Work", "text": text, "verdict": "kept"})
+    for rope, intervals in record["slack"].items():
+        where = ", ".join(f"{item['from_s']:.4g} s to {item['until_s']:.4g} s ({item['lowest_N']:.4g} N)" for item in intervals)
+        found.append({"what": f"Rope {rope}", "text": f"would have to push from {where}", "verdict": "check"})
     return found
 
 

@@ -54,6 +54,7 @@ def make_scene(history: History, inventory: Inventory, loads: tuple[JointLoad, .
         "world": shapes[WORLD],
         "joints": [_joint(joint) for joint in geometry.joints],
         "paths": [path for output in geometry.outputs if (path := _path(output, poses)) is not None],
+        "ghosts": [ghost for output in geometry.outputs if (ghost := _ghost(output[0], history, rows)) is not None],
         "lines": describe_lines(geometry, poses, history, rows),
         "arrows": [arrow for load in loads if (arrow := _arrow(history, load, geometry, rows)) is not None],
         **_extent(geometry, poses, shapes),
@@ -93,6 +94,16 @@ def _path(output: tuple[str, str, FloatArray], poses: Poses) -> dict[str, Any] |
         "time": packed_time(poses.time[frame_rows(len(poses.time), PATH_POINTS)]),
         "points": [packed(column) for column in path.T],
     }
+
+
+def _ghost(name: str, history: History, rows: Any) -> dict[str, Any] | None:
+    """Return where a servo task wants an output to be; what it leaves open is where the output is."""
+    wanted = [f"desired.{name}.{axis}" for axis in "xyz"]
+    if not any(channel in history for channel in wanted):
+        return None
+    there = [f"{name}.{axis}" for axis in "xyz"]
+    columns = [history[want if want in history else is_] for want, is_ in zip(wanted, there, strict=True)]
+    return {"name": name, "points": [packed(column[rows]) for column in columns]}
 
 
 def _arrow(history: History, load: JointLoad, geometry: Geometry, rows: Any) -> dict[str, Any] | None:

@@ -18,7 +18,7 @@ from kingpost.report.geometry import Geometry, JointGeometry, Poses
 from kingpost.report.given_shapes import drawn_shape
 
 #: Joints without a single axis: they are drawn as a ball.
-MANY_AXES = ("free", "cardan", "gimbal", "spherical", "universal", "planar")
+MANY_AXES = ("free", "cardan", "gimbal", "spherical", "universal", "planar", "translational", "planar-translational")
 #: Joints to the world that a vessel may have: the sea moves it, or somebody says how it moves.
 VESSEL_JOINTS = (*MANY_AXES, "given", "prismatic")
 SHIP_WORDS = ("vessel", "hull", "ship", "boat", "barge")
@@ -75,6 +75,9 @@ def _of_body(
     body: str, geometry: Geometry, poses: Poses, size: float, slides: Mapping[str, Cylinder]
 ) -> Iterator[dict[str, Any]]:
     radius = THICKNESS * size
+    reeled = {line.name for line in geometry.lines}
+    if any(out.name in reeled for out in geometry.outbound(body)):
+        return  # a rope, which is a line
     joint = geometry.inbound(body)
     root = joint.child_frame.position if joint else np.zeros(3)
     ends = [out.parent_frame.position for out in geometry.outbound(body)]
@@ -115,8 +118,8 @@ def _of_joint(
         yield joint.child, {"kind": "ball", "at": frame_M.position.tolist(), "radius": 1.3 * radius}
     elif joint.axis is None or joint.kind in MANY_AXES:
         yield joint.child, {"kind": "ball", "at": frame_M.position.tolist(), "radius": 1.5 * radius}
-    elif joint.name in slides:
-        pass  # barrel and rod show it
+    elif joint.name in slides or joint.name in {line.name for line in geometry.lines}:
+        pass  # barrel and rod show it, or a rope
     elif joint.kind == "prismatic":
         axis, low, high = travel(joint, poses)
         margin = 0.1 * size
@@ -126,7 +129,7 @@ def _of_joint(
         axis = _unit(frame_M.rotation @ joint.axis)
         size_of_drum = {"radius": 1.6 * radius, "length": 3 * radius}
         yield joint.child, {"kind": "drum", "at": frame_M.position.tolist(), "axis": axis.tolist(), **size_of_drum}
-    held = joint.kind not in ("free", "given", "prismatic")
+    held = joint.kind not in ("free", "given", "prismatic", "translational", "planar-translational")
     if joint.parent == WORLD and held and not is_hull(joint.child, geometry):
         at = frame_F.position - np.array([0.0, 0.0, 2.2 * radius])
         yield WORLD, {"kind": "box", "at": at.tolist(), "size": [8 * radius, 8 * radius, 1.2 * radius]}

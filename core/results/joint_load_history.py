@@ -12,6 +12,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.channel_roles import ORIENTATION, POSITION
 from kingpost.base.errors import KingpostError, closest, listed
 from kingpost.base.load_frames import COMPONENTS, HOW_TO_GET_LOADS, LOAD_PARTS, WORLD, Frame, Side, check_frame
+from kingpost.base.open_loads import open_joints
 
 if TYPE_CHECKING:
     from kingpost.results.history import History
@@ -55,8 +56,7 @@ class JointLoadHistory:
     @property
     def unique(self) -> bool:
         """Whether the laws of motion decide it, or the stiffness of joints; else it is one of many that rigid bodies allow."""
-        loops = self.provenance.get("loads", {}).get("not_unique", {}).get("loops", [])
-        return not any(self.joint in loop["joints"] and loop["metric"] != "stiffness" for loop in loops)
+        return self.joint not in open_joints(self.provenance)
 
     @property
     def point(self) -> str:

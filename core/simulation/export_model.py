@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,23 @@ SUGGESTED_END = 10.0
 SUGGESTED_STEPS = 10
 
 
+@dataclass(frozen=True)
+class SampleRows:
+    """Rows in the state of a model that works at sample times, one step apart, beginning with the start of a run.
+
+    Where an input is not finite, or a step has no finite result, a sample counts as refused or failed, and nothing else changes.
+    """
+
+    refused: int
+    failed: int
+    #: Samples in a row that were refused or failed, up to the last one.
+    bad: int
+    #: Time of the first sample.
+    origin: int
+    #: Names of states that are nobody else's business.
+    hidden: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, eq=False)
 class ExportModel:
     """Everything that an exporter needs to know.
@@ -43,6 +60,10 @@ class ExportModel:
     problem: Problem
     t_end: float
     communication_step: float
+    #: Of a model that works at sample times.
+    samples: SampleRows | None = None
+    #: What the model is as plain data, if it is no mechanism.
+    written: Callable[[], Mapping[str, Any]] | None = None
 
     @property
     def mechanism(self) -> Mechanism:
@@ -148,7 +169,12 @@ def driven_layout(
     return InputLayout(tuple(values.inputs), driven=paths), np.array(row)
 
 
-def export_model(problem: Problem, communication_step: float | None = None) -> ExportModel:
+def export_model(
+    problem: Problem,
+    communication_step: float | None = None,
+    rows: SampleRows | None = None,
+    written: Callable[[], Mapping[str, Any]] | None = None,
+) -> ExportModel:
     """Return a problem with what it suggests to the user of the exported model."""
     how = problem.how
     suggested = next((step for step in (communication_step, how.output_step) if step), SUGGESTED_STEPS * problem.step)
@@ -158,7 +184,7 @@ def export_model(problem: Problem, communication_step: float | None = None) -> E
         check_times(problem.t_start, max(end, problem.t_start + suggested), **own, communication_step=suggested)
     except SolverError as error:
         raise ExportError(str(error)) from None
-    return ExportModel(problem, end, suggested)
+    return ExportModel(problem, end, suggested, rows, written)
 
 
 def with_numbers(model: ExportModel, x0: FloatArray, u0: FloatArray, p: FloatArray) -> ExportModel:

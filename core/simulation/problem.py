@@ -16,7 +16,12 @@ from kingpost.base.formulas import Scalar, evaluate
 from kingpost.equations.augmentation import check_motions
 from kingpost.equations.consistency import consistent_start
 from kingpost.equations.equations import Equations
-from kingpost.equations.formulation import Formulation, check_closures_are_held
+from kingpost.equations.formulation import (
+    Formulation,
+    check_closures_are_held,
+    check_measures_are_shown,
+    formulations_that_take,
+)
 from kingpost.equations.guard import SINGULAR_JOINT, guarded_joints
 from kingpost.equations.integrator import Integrator, StepMap
 from kingpost.equations.redundancy import without_redundant_rows
@@ -24,6 +29,7 @@ from kingpost.loads.joint_loads import derive_loads
 from kingpost.loads.metric import LoadMetric
 from kingpost.loads.ports import with_ports
 from kingpost.loads.states import with_states
+from kingpost.loads.tensions import with_tensions
 from kingpost.mechanism.load_request import LoadsWanted, load_requests
 from kingpost.mechanism.mechanism import Mechanism, quaternion_rows
 from kingpost.mechanism.values import Values, resolve_values
@@ -204,7 +210,7 @@ def with_loads(
     metric: LoadMetric | None = None,
 ) -> Equations:
     """Return equations with ports, and with joint loads by a method, or by the one that fits the formulation."""
-    equations = with_ports(assembly, equations, metric)
+    equations = with_tensions(assembly, with_ports(assembly, equations, metric))
     requests = load_requests(assembly.mechanism, wanted)
     if not requests:
         return equations
@@ -220,10 +226,11 @@ def derive(assembly: Assembly, formulation: Selection[Formulation] | Any, plugin
     way = select(plugins.formulations, default_formulation(mechanism) if formulation is None else formulation)
     refusal = way.refusal(mechanism)
     if refusal:
-        able = [cls.name for cls, _ in plugins.formulations.entries() if not cls().refusal(mechanism)]
+        able = formulations_that_take(mechanism, (cls for cls, _ in plugins.formulations.entries()))
         raise MechanismError(f"{refusal}. Formulations that take '{mechanism.name}': {listed(able)}")
     equations = way.derive(assembly)
     check_closures_are_held(equations)
+    check_measures_are_shown(equations)
     return with_states(assembly, equations)
 
 

@@ -53,6 +53,8 @@ class ClosureKind:
     needs: ClassVar[tuple[str, ...]]
     #: How many joint coordinates it names.
     coordinates: ClassVar[int] = 0
+    #: Whether it is a line that pulls, and so has a tension.
+    pulls: ClassVar[bool] = False
 
     def positions(self, place: Place) -> ca.SX:
         """Return what must vanish in every position."""
@@ -171,6 +173,16 @@ class PointOnLine(ClosureKind):
         return _sideways(place)
 
 
+class PointOnPlane(ClosureKind):
+    """The origin of M stays in the plane through the origin of F with the normal ``axis``."""
+
+    kind = "point-on-plane"
+    needs = (*PAIR, "axis")
+
+    def positions(self, place: Place) -> ca.SX:
+        return ca.dot(place.axis, place.X_FM.p)
+
+
 class Distance(ClosureKind):
     """Two points keep their distance: a massless rod with ball joints."""
 
@@ -188,11 +200,30 @@ class Rope(ClosureKind):
     kind = "rope"
     needs = (*PAIR, "length", "coordinates", "radius")
     coordinates = 1
+    pulls = True
+
+    def free_length(self, place: Place) -> ca.SX:
+        """Return the length between the two points that the winch has paid out."""
+        closure = place.closure
+        return place.value(closure.length or 0.0) + place.value(closure.radius or 0.0) * place.coordinate(0)
 
     def positions(self, place: Place) -> ca.SX:
-        closure = place.closure
-        length = place.value(closure.length or 0.0) + place.value(closure.radius or 0.0) * place.coordinate(0)
-        return (ca.dot(place.X_FM.p, place.X_FM.p) - length**2) / (2 * place.value(closure.length or 0.0))
+        length = self.free_length(place)
+        return (ca.dot(place.X_FM.p, place.X_FM.p) - length**2) / (2 * place.value(place.closure.length or 0.0))
+
+
+class Sheave(Rope):
+    """The part of a taut rope beyond a sheave: what its winch pays out, less what lies before the sheave.
+
+    The second coordinate is the length before the sheave, less that at the start; a ``rope`` with this coordinate is the part
+    there. Both parts share it, so that without inertia of its own it makes their tensions equal: a sheave without friction.
+    """
+
+    kind = "sheave"
+    coordinates = 2
+
+    def free_length(self, place: Place) -> ca.SX:
+        return super().free_length(place) - place.coordinate(1)
 
 
 class Gear(ClosureKind):
@@ -254,8 +285,10 @@ _KINDS: tuple[ClosureKind, ...] = (
     PlanarClosure(),
     WeldClosure(),
     PointOnLine(),
+    PointOnPlane(),
     Distance(),
     Rope(),
+    Sheave(),
     Gear(),
     Rolling(),
     RollingDisc(),

@@ -58,6 +58,8 @@ class JointKind:
     coordinates: ClassVar[tuple[Quantity, ...]]
     #: Generalized speeds where they are not the rates of the coordinates.
     speeds: ClassVar[tuple[Quantity, ...] | None] = None
+    #: Whether its ``axis2`` is perpendicular to its ``axis``.
+    right_angle: ClassVar[bool] = False
     #: Row of the first component of a unit quaternion among the coordinates.
     quaternion: ClassVar[int | None] = None
 
@@ -251,6 +253,7 @@ class Planar(ChainJoint):
 
     kind = "planar"
     needs = ("axis", "axis2")
+    right_angle = True
     coordinates = (Quantity("x", "m"), Quantity("y", "m"), Quantity("angle", "rad"))
 
     def motions(self, geometry: Geometry) -> list[tuple[str, ca.SX]]:
@@ -259,6 +262,34 @@ class Planar(ChainJoint):
 
     def forbidden(self, q: ca.SX, geometry: Geometry) -> ca.SX:
         return ca.horzcat(_angular(perpendicular(geometry.axis)), _linear(geometry.axis))
+
+
+class Translational(ChainJoint):
+    """Translation without rotation: where the origin of the child's joint frame is in the parent's. For points, and loads."""
+
+    kind = "translational"
+    coordinates = (Quantity("x", "m"), Quantity("y", "m"), Quantity("z", "m"))
+
+    def motions(self, geometry: Geometry) -> list[tuple[str, ca.SX]]:
+        return [("slide", ca.sparsify(ca.SX(ca.DM(AXES[letter])))) for letter in "xyz"]
+
+    def forbidden(self, q: ca.SX, geometry: Geometry) -> ca.SX:
+        return _angular(ca.SX.eye(3))
+
+
+class PlanarTranslational(ChainJoint):
+    """Translation without rotation along ``axis2`` and ``axis`` x ``axis2``, in the plane with the normal ``axis``."""
+
+    kind = "planar-translational"
+    needs = ("axis", "axis2")
+    right_angle = True
+    coordinates = (Quantity("x", "m"), Quantity("y", "m"))
+
+    def motions(self, geometry: Geometry) -> list[tuple[str, ca.SX]]:
+        return [("slide", geometry.axis2), ("slide", ca.cross(geometry.axis, geometry.axis2))]
+
+    def forbidden(self, q: ca.SX, geometry: Geometry) -> ca.SX:
+        return ca.horzcat(_angular(ca.SX.eye(3)), _linear(geometry.axis))
 
 
 class Gimbal(ChainJoint):
@@ -394,6 +425,8 @@ _KINDS: tuple[JointKind, ...] = (
     Cylindrical(),
     Universal(),
     Planar(),
+    Translational(),
+    PlanarTranslational(),
     Gimbal(),
     Cardan(),
     Spherical(),

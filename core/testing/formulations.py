@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -11,10 +14,14 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError, listed
 from kingpost.equations.equations import Equations
 from kingpost.equations.formulation import Formulation
+from kingpost.equations.measures import measure_expression
 from kingpost.equations.redundancy import without_redundant_rows
+from kingpost.mechanism.elements import WORLD
+from kingpost.mechanism.measures import Measure
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.multibody.assembly import Assembly, assemble
-from kingpost.multibody.tree import TreeKinematics
+from kingpost.multibody.measures import Measures
+from kingpost.multibody.tree import TreeKinematics, TreePlaces
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import select
 from kingpost.simulation.problem import derive
@@ -147,6 +154,45 @@ def check_outputs(subject: Subject) -> None:
             _assert_close(velocity, exact, f"{subject.cls.name}, {equations.mechanism.name}: velocity of a point")
 
 
+def check_measures(subject: Subject) -> None:
+    """Measures are those of the joint coordinates, and depend on the configuration alone."""
+    for seed, (plain, _, _) in enumerate(itertools.islice(subject.trees(), 3)):
+        mechanism = replace(plain.mechanism, measures=_measures(plain.mechanism))
+        equations, assembly = subject.derive(mechanism), subject.assemble(mechanism)
+        what = f"{subject.cls.name}, {mechanism.name}"
+        places = TreePlaces(assembly)
+        exact = Measures(places)
+        names = [measure.name for measure in mechanism.measures]
+        oracle = ca.Function("exact", [places.q, assembly.p], [ca.vertcat(*(exact[name] for name in names))])
+        values = ca.vertcat(*(measure_expression(equations, name) for name in names))
+        try:
+            found = ca.Function("found", [equations.t, equations.q, equations.p], [values])
+        except RuntimeError as error:
+            raise AssertionError(f"{what}: measures depend on more than t, q and p ({error})") from error
+        rng = np.random.default_rng(seed)
+        for _ in range(3):
+            joints = _coordinates(rng, len(mechanism.coordinates)), rng.uniform(-2, 2, len(mechanism.speeds))
+            q, _ = _state(equations, *joints)
+            for name, value, right in zip(
+                names, np.asarray(found(0.0, q, [1.0])), np.asarray(oracle(joints[0], [1.0])), strict=True
+            ):
+                _assert_close(value, right, f"{what}: measure '{name}'")
+
+
+def _measures(tree: Mechanism) -> list[Measure]:
+    """Return measures of every kind for a tree."""
+    body, other = tree.bodies[-1].name, tree.bodies[0].name if len(tree.bodies) > 1 else WORLD
+    point: dict[str, Any] = {"body": body, "at": (0.3, -0.2, 0.5)}
+    return [
+        Measure("place", "position", axis=(1.0, 2.0, -1.0), of=other, **point),
+        Measure("apart", "distance", other=other, other_at=(0.1, 0.4, 0.0), **point),
+        Measure("bearing", "azimuth", axis="z", near=1.0, **point),
+        Measure("turn", "rotation", body=body, axis="x", reference=(0.1, 0.2, 0.3)),
+        Measure("sum", "combination", terms={"place": "2 * scale", "apart": -0.5, f"{tree.outputs[0].name}.z": 1.0}),
+        *(Measure(f"angle{i}", "coordinate", coordinate=name) for i, name in enumerate(tree.rated_coordinates)),
+    ]
+
+
 def check_parameters(subject: Subject) -> None:
     """Parameters stay symbols: doubling every mass doubles M, without a new derivation."""
     for equations, _, states in subject.trees():
@@ -217,6 +263,7 @@ FORMULATION_CHECKS: tuple[Callable[[Subject], None], ...] = (
     check_against_positions,
     check_energy_rate,
     check_outputs,
+    check_measures,
     check_parameters,
     check_no_degrees_of_freedom,
     check_closed_loops,

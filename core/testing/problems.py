@@ -227,7 +227,7 @@ def random_tree(seed: int, bodies: int = 5, kinds: Sequence[str] = FREE_KINDS) -
         # The first joint moves, so that there is something to test; the others may also weld.
         kind = str(rng.choice([kind for kind in kinds if i or kind != "weld"]))
         axis, axis2 = vector(), vector()
-        if kind == "planar":
+        if JOINT_KINDS[kind].right_angle:
             axis2 = tuple(np.cross(axis, axis2).tolist())
         needs = JOINT_KINDS[kind].needs
         joints.append(

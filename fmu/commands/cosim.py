@@ -12,7 +12,7 @@ from kingpost.base.errors import MechanismError, listed
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
 from kingpost.cli.result_options import add_result_options, result_options
-from kingpost.cli.results import carried_out, channel_rows, file_row, tell
+from kingpost.cli.results import carried_out, channel_rows, file_row, not_unique_rows, tell
 from kingpost.cli.signals import while_doing
 from kingpost.fmu.commands.options import add_time_limits
 
@@ -186,4 +186,4 @@ def _summary(plan: Cosimulation, history: History, files: list[Path]) -> list[tu
         ("time", f"{history.time[0]:g} s to {history.time[-1]:g} s, {len(history)} samples"),
         ("steps", f"{statistics['steps']}{took}"),
     ]
-    return [*rows, *channel_rows(history, history.channels), file_row(files)]
+    return [*rows, *not_unique_rows(history), *channel_rows(history, history.channels), file_row(files)]

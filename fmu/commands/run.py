@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kingpost.cli.command import Command
 from kingpost.cli.result_options import add_result_options, result_options
-from kingpost.cli.results import carried_out, channel_rows, file_row, tell
+from kingpost.cli.results import carried_out, channel_rows, file_row, not_unique_rows, tell
 from kingpost.cli.signals import while_doing
 from kingpost.fmu.commands.options import add_kind_argument, add_time_limits, chosen_kind
 from kingpost.fmu.instance.solvers import SOLVERS
@@ -118,4 +118,4 @@ def _summary(run: FmuRun, history: History, files: list[Path]) -> list[tuple[str
         ("time", f"{history.time[0]:g} s to {history.time[-1]:g} s, {len(history)} samples"),
         ("steps", f"{statistics['steps']} of {run.job.step:g} s{took}, by {record['integrator']['name']} solver"),
     ]
-    return [*rows, *channel_rows(history, history.channels), file_row(files)]
+    return [*rows, *not_unique_rows(history), *channel_rows(history, history.channels), file_row(files)]

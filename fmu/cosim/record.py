@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
+from kingpost.base.open_loads import open_loops
 from kingpost.base.version import __version__
 from kingpost.fmu.cosim.layout import Layout
 from kingpost.fmu.cosim.plan import Plan, steps_per_sample
@@ -81,8 +82,19 @@ def _machines(plan: Plan) -> dict[str, Any]:
     joints = {f"{name}.{joint}": entry for name, record in loads.items() for joint, entry in record["joints"].items()}
     methods = dict.fromkeys(str(record.get("method", "")) for record in loads.values())
     conventions = dict.fromkeys(str(record.get("convention", "")) for record in loads.values())
-    told = {"method": ", ".join(methods), "convention": "; ".join(conventions), "joints": joints}
+    told: dict[str, Any] = {"method": ", ".join(methods), "convention": "; ".join(conventions), "joints": joints}
+    told |= _not_unique(parts)
     return {**({"geometry": geometry} if geometry else {}), **({"loads": told} if joints else {})}
+
+
+def _not_unique(parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the joints of all machines whose loads rigid bodies leave open, under their full names."""
+    loops = [
+        {**loop, **{key: [f"{name}.{joint}" for joint in loop[key]] for key in ("joints", "stiffness_of") if loop.get(key)}}
+        for name, part in parts.items()
+        for loop in open_loops(part)
+    ]
+    return {"not_unique": {"joints": [joint for loop in loops for joint in loop["joints"]], "loops": loops}} if loops else {}
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:

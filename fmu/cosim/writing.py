@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -17,7 +17,9 @@ from kingpost.fmu.cosim.components.model import ModelComponent
 from kingpost.fmu.cosim.description.ssp.package import STRUCTURE
 from kingpost.fmu.cosim.description.ssp.structure import ANNOTATION, FMU_TYPE, OSP_ANNOTATION
 from kingpost.fmu.cosim.description.system import System
+from kingpost.fmu.cosim.masters.ecco import Ecco
 from kingpost.fmu.cosim.plan import Plan
+from kingpost.fmu.cosim.slower import steps_together
 from kingpost.fmu.cosim.wiring.wires import Wire
 from kingpost.fmu.export.native.exporter import NativeFmu
 from kingpost.fmu.osp.system_structure import OspFunction, write_osp_system
@@ -30,6 +32,8 @@ SPACES = {
     "ssv": "http://ssp-standard.org/SSP1/SystemStructureParameterValues",
 }
 OSP_SPACE = "http://opensimulationplatform.com/SSP/OSPAnnotations"
+#: The shortest time of libcosim, in s.
+NANOSECOND = 1e-9
 TYPES = {"real": "Real", "integer": "Integer", "boolean": "Boolean"}
 
 
@@ -60,12 +64,14 @@ def write_ssp(system: System, path: str | Path, plugins: PluginSet | None = None
 def write_osp(system: System, folder: str | Path, plugins: PluginSet | None = None) -> Path:
     """Write OspSystemStructure.xml and the FMUs that it names into a folder; return the path of the former.
 
-    libcosim's fixed-step algorithm then does what master 'jacobi' does here.
+    libcosim's fixed-step algorithm then does what master 'jacobi' does here. Master 'ecco' becomes libcosim's algorithm of that
+    name, with its options and power bonds; the steps differ, since there ``rtol`` is relative to the largest residual.
     """
     folder = Path(folder)
     plan = Plan.of(system, plugins)
     _refuse_paths(plan)
     plain, functions = _functions(plan)
+    ecco, bonds = (_ecco(plan), _bonds(plan, plain)) if isinstance(plan.master, Ecco) else (None, {})
     folder.mkdir(parents=True, exist_ok=True)
     fmus = _gathered(plan, folder)
     described = {name: entry for name, entry in plan.components.items() if isinstance(entry, FmuComponent)}
@@ -79,10 +85,51 @@ def write_osp(system: System, folder: str | Path, plugins: PluginSet | None = No
     steps = {name: entry.step for name, entry in described.items() if entry.step is not None and entry.step > system.step}
     target = folder / "OspSystemStructure.xml"
     write_osp_system(
-        target, system.step, fmus, [wire.names for wire in plain], initial, functions=functions, steps=steps,
-        t_start=system.t_start, t_end=system.t_end,
+        target, system.step, fmus, [wire.names for wire in plain], initial, functions=functions, ecco=ecco, bonds=bonds,
+        steps=steps, t_start=system.t_start, t_end=system.t_end,
     )  # fmt: skip
     return target
+
+
+def _ecco(plan: Plan) -> dict[str, float]:
+    """Return the options of master 'ecco' as libcosim wants them: all of them, and nothing that steps in another way."""
+    step, options = plan.system.step, plan.master.options
+    given: dict[str, float] = vars(options) | options.limits(step)
+    if not NANOSECOND <= given["shortest"] <= step <= given["longest"]:
+        raise ExportError(
+            f"libcosim's ecco takes shortest <= step <= longest, in whole nanoseconds; here they are {given['shortest']:g} s, "
+            f"{step:g} s and {given['longest']:g} s"
+        )
+    unable = [name for name, entry in plan.components.items() if not entry.varies_steps or steps_together(entry, step) > 1]
+    if unable:
+        raise ExportError(
+            f"ecco changes the communication steps, and these components take steps of one length only: {listed(unable)}"
+        )
+    return given
+
+
+def _bonds(plan: Plan, plain: Sequence[Wire]) -> dict[tuple[str, str], str]:
+    """Return the names of power bonds by their connections."""
+    found: dict[tuple[str, str], str] = {}
+    names = [bond.name for bond in plan.system.bonds]
+    if not names:
+        raise ExportError("the system declares no power bonds, from which libcosim's ecco would find the steps")
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if twice:
+        raise ExportError(
+            f"power bonds of one name are one for the Open Simulation Platform: {listed(twice)}; give each its own"
+        )
+    for name, wires in zip(names, plan.bonds, strict=True):
+        for wire in wires:
+            said = f"power bond '{name}': its connection {' -> '.join(wire.names)}"
+            if wire not in plain:
+                raise ExportError(
+                    f"{said} has a factor or offset, and the Open Simulation Platform has no bonds through functions"
+                )
+            if wire.names in found:
+                raise ExportError(f"{said} carries '{found[wire.names]}', too; there, a connection carries one bond")
+            found[wire.names] = name
+    return found
 
 
 def _refuse_paths(plan: Plan) -> None:

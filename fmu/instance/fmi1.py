@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from fmpy import calloc, fmi1, free
 from fmpy.logging import addLoggerProxy
 
-from kingpost.fmu.file.variables import Variable
 from kingpost.fmu.instance.instance import CoSimulation, FmiError, address
 
 #: Functions that return a status, which fmpy takes for a text: it would follow any status but 'ok' as if it were a pointer.
@@ -45,34 +44,23 @@ class CoSimulation1(CoSimulation):
         if not self.raw.component:
             raise FmiError("it returned no instance")
 
-    def enter_initialization(
-        self,
-        t_start: float = 0.0,
-        t_stop: float | None = None,
-        tolerance: float | None = None,
-        settings: Mapping[Variable, Sequence[Any]] | None = None,
-    ) -> None:
+    def _enter(self) -> None:
         """Set start values and initialise: before that, FMI 1.0 shows no outputs."""
-        self.time = t_start
-        self._start = t_start, t_stop, dict(settings or {})
-        for variable, values in (settings or {}).items():
-            self.set(variable, values)
-        self.call("initialising", self.raw.initialize, t_start, t_stop)
+        self._set_start_values()
+        self.call("initialising", self.raw.initialize, self.beginning.t_start, self.beginning.t_stop)
 
     def exit_initialization(self) -> None:
         """Do nothing; steps can follow."""
 
     def start_anew(self, give: Callable[[], None]) -> None:
         """Begin once more in a new instance, with the inputs that ``give`` sets: what it is initialised from changed."""
-        t_start, t_stop, settings = self._start
         self.finish()
         self.trail("instantiating")
         self._instantiate(self._logging_on)
         self.handle.value = address(self.raw.component)
-        for variable, values in settings.items():
-            self.set(variable, values)
+        self._set_start_values()
         give()
-        self.call("initialising", self.raw.initialize, t_start, t_stop)
+        self.call("initialising", self.raw.initialize, self.beginning.t_start, self.beginning.t_stop)
 
     def step(self, t: float, h: float) -> None:
         """Let the FMU advance itself."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,16 @@ class StepDiscardedError(FmiError):
             f"{function} ended with status 'discard' for the step from t = {t:.9g} s by {h:g} s: {part}{more}", DISCARD
         )
         self.function, self.t, self.h, self.reached, self.unchanged = function, t, h, reached, unchanged
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What an instance is initialised with."""
+
+    t_start: float
+    t_stop: float | None
+    tolerance: float | None
+    settings: Mapping[Variable, Sequence[Any]]
 
 
 class Instance(ABC):
@@ -174,12 +185,20 @@ class Instance(ABC):
     ) -> None:
         """Set start values and enter initialisation mode."""
         self.time = t_start
+        self.beginning = Beginning(t_start, t_stop, tolerance, dict(settings or {}))
+        self._enter()
+
+    def _enter(self) -> None:
+        begin = self.beginning
         if self.fmu.major == 2:
-            self.call("setting the experiment up", self.raw.setupExperiment, tolerance, t_start, t_stop)
-        for variable, values in (settings or {}).items():
-            self.set(variable, values)
-        arguments = () if self.fmu.major == 2 else (tolerance, t_start, t_stop)
+            self.call("setting the experiment up", self.raw.setupExperiment, begin.tolerance, begin.t_start, begin.t_stop)
+        self._set_start_values()
+        arguments = () if self.fmu.major == 2 else (begin.tolerance, begin.t_start, begin.t_stop)
         self.call("entering initialisation", self.raw.enterInitializationMode, *arguments)
+
+    def _set_start_values(self) -> None:
+        for variable, values in self.beginning.settings.items():
+            self.set(variable, values)
 
     def exit_initialization(self) -> None:
         """Leave initialisation mode; steps can follow."""

@@ -55,13 +55,11 @@ class ModelExchange(Instance):
     def _load(self, **arguments: Any) -> Any:
         return (fmi2.FMU2Model if self.fmu.major == 2 else fmi3.FMU3Model)(**arguments)
 
-    def enter_initialization(
-        self, t_start: float = 0.0, t_stop: float | None = None, tolerance: float | None = None, settings: Any = None
-    ) -> None:
+    def _enter(self) -> None:
         """Set start values and enter initialisation mode; the tolerance is also the solver's."""
-        self.tolerance = tolerance or TOLERANCE
-        self._stop = math.inf if t_stop is None else t_stop
-        super().enter_initialization(t_start, t_stop, tolerance, settings)
+        self.tolerance = self.beginning.tolerance or TOLERANCE
+        self._stop = math.inf if self.beginning.t_stop is None else self.beginning.t_stop
+        super()._enter()
 
     def exit_initialization(self) -> None:
         """Leave initialisation mode, settle discrete states, and make the solver."""

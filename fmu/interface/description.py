@@ -180,6 +180,7 @@ def _structure(interface: Interface, version: Version, kind: Kind, names: Mappin
 
 
 LOG_CATEGORIES = {
+    "logStatusWarning": "samples that were refused, and when they are good again",
     "logStatusDiscard": "steps that could not be taken, and why",
     "logStatusError": "what went wrong, with names and numbers",
     "logAll": "everything",

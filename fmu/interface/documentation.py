@@ -8,9 +8,11 @@ from typing import Any
 
 import casadi as ca
 
+from kingpost.base.errors import listed
+from kingpost.base.open_loads import DECIDED, measure, open_loops
 from kingpost.base.version import __version__
 from kingpost.equations.integrator import StepMap
-from kingpost.fmu.interface.interface import Interface, Variable
+from kingpost.fmu.interface.interface import Interface, Variable, loads_record
 from kingpost.simulation.provenance import problem_record
 
 STYLE = (
@@ -76,7 +78,7 @@ def _page(interface: Interface, version: int, exporter: str) -> str:
 <li>SI units and radians. Right-handed frames, the world's z axis up unless the model says otherwise.</li>
 <li>Inputs are held over a communication step{ramps}.</li>
 <li>The load of a joint is the wrench (moments Mx, My, Mz, forces Fx, Fy, Fz) on the side, in the axes and about the point
-that its description states; on the child it is exerted by the parent.</li>
+that its description states; on the child it is exerted by the parent.</li>{_open_loads(interface)}
 <li>Poses: position in m and unit quaternion (ew, ex, ey, ez) of the body frame in the world.</li>
 <li>Start values of coordinates and speeds can be set until the end of the initialization; parameters at any time.</li>
 <li>{division}A value that is not finite is refused and named in the log.</li>
@@ -88,6 +90,16 @@ that its description states; on the child it is exerted by the parent.</li>
 </table>
 </body></html>
 """
+
+
+def _open_loads(interface: Interface) -> str:
+    """Return what is said about loads that rigid bodies leave open."""
+    return "".join(
+        f"\n<li>Loads of {escape(listed(loop['joints']))} are not unique: rigid bodies leave them open in {loop['ways']} ways. "
+        f"These are the smallest, {escape(measure(loop))}.</li>"
+        for loop in open_loops(loads_record(interface.model))
+        if loop["metric"] != DECIDED
+    )
 
 
 def _row(variable: Variable) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -20,6 +20,7 @@ import numpy as np
 from kingpost.base.channels import Channel
 from kingpost.base.errors import ExportError, closest, listed
 from kingpost.base.formulas import Expression, evaluate
+from kingpost.base.open_loads import open_joints
 from kingpost.base.units import Unit, parse_unit
 from kingpost.kernel.kernel import Evaluator
 from kingpost.multibody.input_layout import InputLayout
@@ -39,7 +40,7 @@ class Variable:
     name: str
     reference: int
     causality: Causality
-    variability: Literal["continuous", "tunable"]
+    variability: Literal["continuous", "discrete", "tunable"]
     initial: Literal["exact", "calculated"] | None
     #: None for an array whose elements have different ones.
     unit: str | None
@@ -173,7 +174,9 @@ def build_interface(model: ExportModel, selection: ExportSelection, kind: Litera
     equations, mechanism = model.equations, model.mechanism
     nx = len(model.x0)
     states, others = equations.channels[:nx], equations.channels[nx:]
-    wanted = _chosen("outputs", selection.outputs, [channel.name for channel in equations.channels], _usual(equations.channels))
+    hidden = frozenset() if model.samples is None else model.samples.hidden
+    seen = [channel for channel in equations.channels if channel.name not in hidden]
+    wanted = _chosen("outputs", selection.outputs, [channel.name for channel in seen], _usual(seen))
     channels = tuple(channel for channel in others if channel.name in wanted)
     outputs = _outputs_function(model, [nx + others.index(channel) for channel in channels])
     counts = {"p": equations.np, "u": equations.nu, "x": nx, "y": len(channels)}
@@ -181,6 +184,8 @@ def build_interface(model: ExportModel, selection: ExportSelection, kind: Litera
     parameters = _chosen("parameters", selection.parameters, [parameter.name for parameter in mechanism.parameters])
     free = [signal.name for signal in mechanism.inputs if signal.name not in model.driven]
     inputs = _chosen("inputs", selection.inputs, free)
+    measures = {measure.name: measure.words for measure in mechanism.measures}
+    undecided = open_joints(loads_record(model))
     at_start = Evaluator(outputs)(0.0, model.x0, model.u0, model.p0) if channels else np.zeros(0)
     variables: list[Variable] = [
         Variable("time", 0, "independent", "continuous", None, "s", "time"),
@@ -203,8 +208,8 @@ def build_interface(model: ExportModel, selection: ExportSelection, kind: Litera
         *_state_variables(model, states, first, wanted, kind),
         *(
             Variable(
-                channel.name, first["y"] + i, "output", "continuous", "calculated", channel.unit, describe(channel),
-                nominal=_nominal(value),
+                channel.name, first["y"] + i, "output", _variability(model), "calculated", channel.unit,
+                measures.get(channel.name) or describe(channel, undecided), nominal=_nominal(value),
             )
             for i, (channel, value) in enumerate(zip(channels, at_start, strict=True))
         ),
@@ -214,6 +219,10 @@ def build_interface(model: ExportModel, selection: ExportSelection, kind: Litera
     return Interface(model, tuple(variables), channels, outputs, dependencies, _start_dependencies(model, first), kind)
 
 
+def _variability(model: ExportModel) -> Literal["continuous", "discrete"]:
+    return "continuous" if model.samples is None else "discrete"
+
+
 def _state_variables(
     model: ExportModel, states: Sequence[Channel], first: dict[str, int], wanted: set[str], kind: Literal["cs", "me"]
 ) -> Iterable[Variable]:
@@ -221,7 +230,7 @@ def _state_variables(
     for i, channel in enumerate(states):
         if kind == "me" or channel.name in wanted:
             yield Variable(
-                channel.name, first["x"] + i, "output" if channel.name in wanted else "local", "continuous",
+                channel.name, first["x"] + i, "output" if channel.name in wanted else "local", _variability(model),
                 "calculated" if i in formulas else "exact", channel.unit, describe(channel),
                 start=None if i in formulas else float(model.x0[i]), nominal=_nominal(model.x0[i]) or 1.0,
             )  # fmt: skip
@@ -253,8 +262,14 @@ def start_function(model: ExportModel) -> ca.Function:
     return ca.Function("kp_start", [p], [ca.densify(ca.vertcat(ca.SX(0, 1), *rows))])
 
 
-def describe(channel: Channel) -> str:
-    """Return what a channel is, with the frame, side and point of loads."""
+def loads_record(model: ExportModel) -> Mapping[str, Any]:
+    """Return the part about loads of the record of a model, under its key."""
+    loads = model.equations.observed.loads
+    return {} if loads is None else {"loads": loads.record}
+
+
+def describe(channel: Channel, undecided: Collection[str] = ()) -> str:
+    """Return what a channel is, with the frame, side and point of loads, and whether it is ``undecided`` as a joint's load."""
     owner, _, quantity = channel.name.partition(".")
     words = channel.name
     if channel.side:
@@ -268,7 +283,9 @@ def describe(channel: Channel) -> str:
         words = f"pose of body {owner}, {quantity.rpartition('.')[2]}"
     elif ".motion." in channel.name:
         words = f"motion of body {owner}, {quantity.rpartition('.')[2]}"
-    return f"{words}, in {channel.frame} axes" if channel.frame else words
+    words = f"{words}, in {channel.frame} axes" if channel.frame else words
+    open_load = channel.side and owner in undecided and quantity.rpartition(".")[0] in ("", "constraint", "closure")
+    return f"{words}; not unique: rigid bodies leave it open" if open_load else words
 
 
 def _outputs_function(model: ExportModel, rows: Sequence[int]) -> ca.Function:

@@ -12,6 +12,18 @@ from kingpost.base.errors import FileError, closest, listed
 from kingpost.base.files import write_whole
 
 NAMESPACE = "http://opensimulationplatform.com/MSMI/OSPSystemStructure"
+#: Elements of EccoConfiguration, and what master 'ecco' calls them.
+ECCO = {
+    "SafetyFactor": "safety",
+    "MinimumStepSize": "shortest",
+    "MaximumStepSize": "longest",
+    "MinimumChangeRate": "slower",
+    "MaximumChangeRate": "faster",
+    "ProportionalGain": "proportional",
+    "IntegralGain": "integral",
+    "RelativeTolerance": "rtol",
+    "AbsoluteTolerance": "atol",
+}
 
 
 @dataclass(frozen=True)
@@ -51,6 +63,8 @@ def write_osp_system(
     initial: Mapping[str, float | int | bool | str] | None = None,
     *,
     functions: Sequence[OspFunction] = (),
+    ecco: Mapping[str, float] | None = None,
+    bonds: Mapping[tuple[str, str], str] | None = None,
     steps: Mapping[str, float] | None = None,
     t_start: float = 0.0,
     t_end: float | None = None,
@@ -71,6 +85,10 @@ def write_osp_system(
         Start values of variables, named in the same way; their types are those of the variables.
     functions
         What stands between outputs and inputs.
+    ecco
+        Options of master 'ecco', all of :data:`ECCO`, if its algorithm is to choose the steps; else they are fixed.
+    bonds
+        Names of power bonds by the connections that carry them, two for each, from which that algorithm finds the steps.
     steps
         Steps in s of simulators that step less often than the communication step.
     t_start, t_end
@@ -94,7 +112,7 @@ def write_osp_system(
         f"  <StartTime>{float(t_start)!r}</StartTime>",
         *([] if t_end is None else [f"  <EndTime>{float(t_end)!r}</EndTime>"]),
         f"  <BaseStepSize>{step!r}</BaseStepSize>",
-        "  <Algorithm>fixedStep</Algorithm>",
+        f"  <Algorithm>{'fixedStep' if ecco is None else 'ecco'}</Algorithm>",
         "  <Simulators>",
     ]
     for name, fmu in simulators.items():
@@ -111,9 +129,11 @@ def write_osp_system(
         lines += ["  <Functions>", *(f"    {function.declared()}" for function in ordered), "  </Functions>"]
     lines.append("  <Connections>")
     for pair in connections:
-        lines.append("    <VariableConnection>")
-        for simulator, variable in map(endpoint, pair):
-            lines.append(f"      <Variable simulator={quoteattr(simulator)} name={quoteattr(variable)}/>")
+        bond = (bonds or {}).get(pair)
+        lines.append(f"    <VariableConnection{'' if bond is None else f' powerBond={quoteattr(bond)}'}>")
+        for (simulator, variable), causality in zip(map(endpoint, pair), ("output", "input"), strict=True):
+            more = "" if bond is None else f' causality="{causality}"'
+            lines.append(f"      <Variable simulator={quoteattr(simulator)} name={quoteattr(variable)}{more}/>")
         lines.append("    </VariableConnection>")
     for function in functions:
         signals = [*zip(function.inputs(), function.sources, strict=True), ("out", function.target)]
@@ -124,7 +144,12 @@ def write_osp_system(
                 f"      <Signal function={quoteattr(function.name)} name={quoteattr(signal)}/>",
             ]
             lines += ["    <SignalConnection>", *(ends[::-1] if signal == "out" else ends), "    </SignalConnection>"]
-    lines += ["  </Connections>", "</OspSystemStructure>", ""]
+    lines.append("  </Connections>")
+    if ecco is not None:
+        given = {"StepSize": step} | {element: ecco[option] for element, option in ECCO.items()}
+        inner = (f"    <{element}>{float(value)!r}</{element}>" for element, value in given.items())
+        lines += ["  <EccoConfiguration>", *inner, "  </EccoConfiguration>"]
+    lines += ["</OspSystemStructure>", ""]
 
     def write(beside: Path) -> None:
         beside.write_text("\n".join(lines), encoding="utf-8")

@@ -13,7 +13,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.fmu.file.opened import Fmu
 from kingpost.fmu.file.variables import Variable, variables_of
-from kingpost.fmu.instance.instance import Feed, FmiError, FmuEndedError, Instance, StepDiscardedError
+from kingpost.fmu.instance.instance import SAME_TIME, Feed, FmiError, FmuEndedError, Instance, StepDiscardedError
 from kingpost.fmu.instance.log import Log
 from kingpost.fmu.instance.modelexchange import make_instance
 from kingpost.fmu.instance.shorter_steps import step_in_parts
@@ -28,11 +28,13 @@ class Ending:
     """How a run ended: ``"complete"``, ``"failed"``, ``"ended by the FMU"``, or ``"discarded"``.
 
     The last one says that the FMU discarded a step, and that a run which saves its state before every step could go on.
+    ``time`` is that of the last sample, where the FMU ended the run between two communication points.
     """
 
     outcome: str
     message: str = ""
     statistics: Mapping[str, Any] = field(default_factory=dict)
+    time: float | None = None
 
 
 def march(
@@ -47,6 +49,7 @@ def march(
     """Run an FMU over the times of ``job``, hand each sample to ``keep``, and return how it ended.
 
     Inputs are set at the beginning of the step over which they hold; a sample is taken after the inputs of its time were set.
+    An FMU that ends the run takes no more inputs, but shows the values with which it ended.
     The instance is returned if it can still be ended properly.
     """
     known = variables_of(fmu)
@@ -54,7 +57,8 @@ def march(
     fed = [known[name] for name in job.inputs]
     started = time.perf_counter()
     what = "starting"
-    shortened = 0
+    shortened = done = 0
+    shown: Feed | None = None
     try:
         instance = make_instance(
             fmu,
@@ -87,8 +91,9 @@ def march(
                 advice = f"try a step smaller than {job.step:g} s, or leave it out of the outputs"
                 return _failed(f"after {what} {fault}, though the FMU reports success; {advice}", log), instance
             keep(k + 1, row)
+            done = k + 1
     except FmuEndedError as error:
-        return Ending("ended by the FMU", str(error)), instance
+        return _ended(error, job, shown, done, log, keep), instance
     except StepDiscardedError as error:
         if not fmu.can("canHandleVariableCommunicationStepSize"):
             why = "it takes steps of one length only, so shorter ones cannot be tried"
@@ -104,6 +109,30 @@ def march(
     spent = time.perf_counter() - begun
     statistics = {"start_s": round(begun - started, 6), "steps_s": round(spent, 6)}
     return Ending("complete", "", statistics | ({"shortened": shortened} if shortened else {})), instance
+
+
+def _ended(
+    error: FmuEndedError,
+    job: Job,
+    shown: Feed | None,
+    done: int,
+    log: Log,
+    keep: Callable[[int, FloatArray], None],
+) -> Ending:
+    """Keep what the FMU shows where it ended the run, if that is later than sample ``done``, and return the ending."""
+    begin, end = job.time(done), job.time(done + 1)
+    near = SAME_TIME * job.step
+    if shown is None or done == job.steps or not begin + near < error.time <= end + near:
+        return Ending("ended by the FMU", str(error))
+    try:
+        row = shown.read()
+    except FmiError as refusal:
+        return Ending("ended by the FMU", f"{error}; what it gives there cannot be read: {refusal}")
+    fault = not_finite(shown.labels, row)
+    if fault:
+        return _failed(f"{error}, and there {fault}", log)
+    keep(done + 1, row)
+    return Ending("ended by the FMU", str(error), time=None if abs(error.time - end) <= near else error.time)
 
 
 def take_step(instance: Instance, t: float, h: float, saving: bool) -> bool:

@@ -45,11 +45,17 @@ def make_history(
     table: InputTable,
     rows: FloatArray,
     facts: Mapping[str, Any],
+    last: float | None = None,
 ) -> History:
-    """Return the samples with everything that is known about them; ``facts`` are about how the run went."""
+    """Return the samples with everything that is known about them; ``facts`` are about how the run went.
+
+    ``last`` is the time of the last sample, if that is not the one which the steps give it.
+    """
     recorded = [variables[name] for name in job.outputs]
     channels = channels_of(fmu, recorded)
     times: FloatArray = job.t_start + np.arange(len(rows), dtype=np.float64) * job.step
+    if last is not None:
+        times[-1] = last
     record = _record(fmu, job, variables, table, channels)
     record["statistics"] = {"steps": max(0, len(rows) - 1), **facts.get("statistics", {})}
     record |= {key: value for key, value in facts.items() if key != "statistics"}

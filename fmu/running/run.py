@@ -45,6 +45,8 @@ class Ended:
     message: str
     statistics: Mapping[str, Any]
     warnings: tuple[str, ...] = ()
+    #: The time of the last sample, where the FMU ended the run between two communication points.
+    time: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +87,9 @@ class FmuRun:
             "statistics": dict(ended.statistics),
             "warnings": notes,
         }
-        history = make_history(self.fmu, self.job, self.variables, self.table, ended.rows, facts) if len(ended.rows) else None
+        history = None
+        if len(ended.rows):
+            history = make_history(self.fmu, self.job, self.variables, self.table, ended.rows, facts, ended.time)
         if ended.outcome == "interrupted" and history is not None:
             raise Interrupted(f"interrupted at t = {history.time[-1]:g} s", history=history)
         if ended.outcome == "interrupted":
@@ -139,7 +143,8 @@ class FmuRun:
         except TimeoutError:
             return Ended(rows[:count], "failed", self._run_was_over(rows[:count]), {})
         said = finish(instance) if instance is not None else ""
-        return Ended(rows[:count], ending.outcome, ending.message, ending.statistics, (said,) if said else ())
+        warnings = (said,) if said else ()
+        return Ended(rows[:count], ending.outcome, ending.message, ending.statistics, warnings, ending.time)
 
     def _run_was_over(self, rows: FloatArray) -> str:
         came = f"come to t = {self.job.time(len(rows) - 1):g} s of {self.job.t_end:g} s" if len(rows) else "no sample"
@@ -339,7 +344,7 @@ def _understood(rows: FloatArray, code: int, place: Path) -> Ended:
         warnings = [left["finish"]] if left.get("finish") else []
         if code != 0:
             warnings.append(f"after the run {crash}")
-        return Ended(rows, left["outcome"], left["message"], left["statistics"], tuple(warnings))
+        return Ended(rows, left["outcome"], left["message"], left["statistics"], tuple(warnings), left["time"])
     if left.get("fault"):
         raise InternalError(f"the process that runs the FMU failed itself: {left['fault']}")
     said = [json.loads(line) for line in (place / "messages").read_text(encoding="utf-8").splitlines()[-PRINTED:]]

@@ -7,7 +7,7 @@ from kingpost.plugins.forces.bodies import BodyWrench, Hydrostatic, PointSpring
 from kingpost.plugins.forces.carried import CarriedLoad
 from kingpost.plugins.forces.contact import PlaneContact
 from kingpost.plugins.forces.gravity import Gravity
-from kingpost.plugins.forces.joint import JointActuator, JointEffort, JointFriction, JointSpring
+from kingpost.plugins.forces.joint import JointActuator, JointEffort, JointFriction, JointInertia, JointSpring
 from kingpost.plugins.forces.rope import Rope
 from kingpost.plugins.forces.water import AddedMass, BodyDamping
 from kingpost.plugins.forces.waves import WaveExcitation
@@ -22,6 +22,7 @@ def kingpost_register_forces() -> list[type[Force]]:
         JointEffort,
         JointActuator,
         JointFriction,
+        JointInertia,
         PointSpring,
         BodyWrench,
         CarriedLoad,

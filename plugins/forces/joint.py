@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
 
-from kingpost.base.errors import MechanismError
+from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import CoordinateName
 from kingpost.base.formulas import Scalar, Scalars, as_scalar
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.trajectories import Constant, Trajectory
-from kingpost.multibody.force import Force, ForceState, Kinematics, Loads
+from kingpost.multibody.force import Force, ForceState, Kinematics, Loads, Rotor
 from kingpost.plugins.forces.laws import damping_law, spring_law
 
 
@@ -21,17 +22,18 @@ class JointSpringOptions:
     """Stiffness [k1, k2, k3, ...] and damping [d1, d2, d3, ...], or one number for the linear law.
 
     With s = q - rest and r = qdot the effort is -(k1 s + k2 s^2 + k3 s^3 + ...) - (d1 r + d2 r |r| + d3 r^3 + ...), in N m and
-    rad, or N and m.
+    rad, or N and m. Between two coordinates, s = q - other - rest and r is its rate, and the ``other`` one feels the opposite.
     """
 
     coordinate: CoordinateName
     stiffness: Scalars = 0.0
     damping: Scalars = 0.0
     rest: Scalar = 0.0
+    other: CoordinateName | None = None
 
 
 class JointSpring(Force):
-    """Spring and damper on a joint coordinate, linear or polynomial."""
+    """Spring and damper on a joint coordinate, or between two of them, linear or polynomial."""
 
     name = "joint-spring"
     Options = JointSpringOptions
@@ -39,9 +41,18 @@ class JointSpring(Force):
     def loads(self, kinematics: Kinematics) -> Loads:
         options = self.options
         stretch = kinematics.coordinate(options.coordinate) - kinematics.value(options.rest)
+        rate = kinematics.rate(options.coordinate)
+        if options.other is not None:
+            what = f"joint-spring on '{options.coordinate}': other"
+            known_coordinates(what, (options.other,), kinematics.mechanism)
+            if options.other == options.coordinate:
+                raise MechanismError(f"{what}: '{options.other}' is the coordinate itself; name another, or leave it out")
+            stretch -= kinematics.coordinate(options.other)
+            rate -= kinematics.rate(options.other)
         pull, potential = spring_law(kinematics, options.stiffness, stretch)
-        drag = damping_law(kinematics, options.damping, kinematics.rate(options.coordinate))
-        return Loads(efforts={options.coordinate: -pull - drag}, potential=potential)
+        pull += damping_law(kinematics, options.damping, rate)
+        efforts = {options.coordinate: -pull} | ({} if options.other is None else {options.other: pull})
+        return Loads(efforts=efforts, potential=potential)
 
 
 @dataclass(frozen=True)
@@ -159,3 +170,58 @@ class JointFriction(Force):
         slide = ca.tanh(rate / kinematics.value(options.transition))
         effort = -kinematics.value(options.viscous) * rate - kinematics.value(options.coulomb) * slide
         return Loads(efforts={options.coordinate: effort})
+
+
+@dataclass(frozen=True)
+class JointInertiaOptions:
+    """``inertia`` (kg m^2, or kg) of what turns, or slides, with ``coordinates``, each times its entry of ``ratios``.
+
+    Without ratios there is one coordinate, with the ratio 1. Numbers or formulas in parameters.
+    """
+
+    coordinates: tuple[str, ...]
+    inertia: Scalar
+    ratios: tuple[Scalar, ...] = ()
+
+    def __post_init__(self) -> None:
+        what = f"joint-inertia on '{listed(self.coordinates)}'"
+        number = as_scalar(self.inertia)
+        if isinstance(number, float) and number < 0:
+            raise MechanismError(f"{what}: inertia is {number:g}; it must not be negative", path=("inertia",))
+        if not self.coordinates:
+            raise MechanismError("joint-inertia: name at least one coordinate that it turns with", path=("coordinates",))
+        if len(self.coordinates) != len(self.ratios or (1.0,)):
+            raise MechanismError(
+                f"{what}: {len(self.coordinates)} coordinate(s) but {len(self.ratios)} ratio(s); give one ratio for each",
+                path=("ratios",),
+            )
+
+
+class JointInertia(Force):
+    """Inertia of a rotor that turns with one joint coordinate, or with a sum of several, such as the drum of a winch.
+
+    The rotor has a rate of the sum of ratios times rates of the coordinates, and no place: what it does to the bodies that
+    carry its bearings is left out. A rotor with bearings that matter is a body with a gear closure.
+    """
+
+    name = "joint-inertia"
+    Options = JointInertiaOptions
+
+    def loads(self, kinematics: Kinematics) -> Loads:
+        options = self.options
+        known_coordinates("joint-inertia: coordinates", options.coordinates, kinematics.mechanism)
+        inertia = kinematics.value(options.inertia)
+        ratios = [kinematics.value(ratio) for ratio in options.ratios or (1.0,)]
+        spin: Any = sum(
+            (ratio * kinematics.rate(name) for ratio, name in zip(ratios, options.coordinates, strict=True)), ca.SX(0)
+        )
+        rotor = Rotor(inertia, dict(zip(options.coordinates, ratios, strict=True)))
+        return Loads(rotors=(rotor,), kinetic=inertia * spin**2 / 2)
+
+
+def known_coordinates(what: str, names: Sequence[str], mechanism: Mechanism) -> None:
+    """Refuse names that are no joint coordinates with a rate of their own."""
+    known = mechanism.rated_coordinates
+    for name in names:
+        if name not in known:
+            raise MechanismError(f"{what}: '{name}' is not a joint coordinate{closest(name, known)} Known: {listed(known)}.")

@@ -20,6 +20,7 @@ from kingpost.equations.equations import output_channels
 from kingpost.mechanism.elements import Joint
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.force import Loads
+from kingpost.multibody.measures import outputs_and_measures
 from kingpost.multibody.tree import JointSpace, TreeKinematics
 from kingpost.symbols.externals import with_externals
 
@@ -186,9 +187,9 @@ class BodyModel(ABC, Generic[Space]):
         return ca.Function("kp_midpoint_forces", [t, q0, q1, v, u, p], [function(t, (q0 + q1) / 2, v, u, p)])
 
     def outputs(self) -> tuple[ca.SX, tuple[Channel, ...]]:
-        """Return the outputs of the mechanism, what its forces show, then all joint coordinates and speeds."""
+        """Return the outputs and measures of the mechanism, what its forces show, then all joint coordinates and speeds."""
         mechanism, signals = self.assembly.mechanism, self.at.signals
-        values = [*(self.shown.output(output) for output in mechanism.outputs), *(value for value, _ in signals.values())]
+        values = [*outputs_and_measures(self.shown), *(value for value, _ in signals.values())]
         joints = tuple(Channel(quantity.name, quantity.unit) for quantity in (*mechanism.coordinates, *mechanism.speeds))
         channels = output_channels(mechanism, signals) + joints
         return ca.densify(ca.vertcat(ca.SX(0, 1), *values, *self.joint_values())), channels

@@ -10,6 +10,7 @@ from kingpost.equations.equations import Equations, output_channels
 from kingpost.equations.formulation import Formulation
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.constraints import tree_constraints
+from kingpost.multibody.measures import outputs_and_measures
 from kingpost.multibody.tree import TreeKinematics
 from kingpost.plugins.formulations.loops import LoopOptions, loop_treatment
 from kingpost.symbols.screws import hat, shift_twist, shift_wrench, twist_cross
@@ -35,6 +36,7 @@ class Kane(Formulation):
                 f[kinematics.effort_row(coordinate)] += effort
             for name, added in loads.inertias.items():
                 inertias[name] = inertias.get(name, 0) + added
+            M += kinematics.rotor_matrix(loads.rotors)
             potential += loads.potential
             kinetic += loads.kinetic
 
@@ -61,7 +63,6 @@ class Kane(Formulation):
                 M += _symmetric_product(P_B, inertias[name] @ P_B)
                 f -= P_B.T @ (inertias[name] @ link.bias_B)
 
-        outputs = assembly.mechanism.outputs
         equations = Equations(
             mechanism=assembly.mechanism,
             formulation=self.name,
@@ -79,7 +80,7 @@ class Kane(Formulation):
             constraints=tree_constraints(kinematics, assembly.mechanism.closures),
             outputs=ca.vertcat(
                 ca.SX(0, 1),
-                *(kinematics.output(output) for output in outputs),
+                *outputs_and_measures(kinematics),
                 *(value for value, _ in kinematics.signals.values()),
             ),
             output_channels=output_channels(assembly.mechanism, kinematics.signals),

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import casadi as ca
+import numpy as np
+
 from kingpost.base.errors import MechanismError
+from kingpost.equations.augmentation import Augmentation
 from kingpost.equations.equations import Equations
 from kingpost.equations.partition import AUTO, Partition, wanted_names
 from kingpost.equations.treatment import Drift, Treatment
@@ -32,8 +36,53 @@ class LoopOptions:
             )
 
 
+#: Scaled eigenvalues of a mass matrix below this are none; parameters near the default ones are tried, too.
+NO_INERTIA = 1e-10
+#: What a motion without inertia is taken to have in scales, as a part of the mean over all speeds.
+STAND_IN = 1e-3
+
+
+def with_augmentation(equations: Equations) -> Equations:
+    """Return equations in joint speeds that can be solved where some of these have no inertia and are held by closures."""
+    return replace(equations, structure=replace(equations.structure, augmentation=_augmentation(equations)))
+
+
+def _augmentation(equations: Equations) -> Augmentation | None:
+    """Return how to solve equations in joint speeds, some of which have no inertia; None if all have.
+
+    Judged at random coordinates, at the default parameters and near them: what is singular by accident is refused elsewhere.
+    """
+    if not equations.mechanism.closures or not equations.nv:
+        return None
+    mass = ca.Function("M", [equations.q, equations.p], [ca.densify(equations.M)])
+    rng = np.random.default_rng(0)
+    defaults = np.array([parameter.default for parameter in equations.mechanism.parameters])
+    bare: set[int] | None = None
+    sizes = np.zeros(equations.nv)
+    for factor in (1.0, rng.uniform(0.8, 1.2, len(defaults)), rng.uniform(0.8, 1.2, len(defaults))):
+        p = defaults * factor
+        q = rng.uniform(0.3, 1.2, len(equations.mechanism.coordinates))
+        if equations.coordinates.initial is not None:
+            q = np.asarray(equations.coordinates.initial(q, np.zeros(equations.nv), p)).ravel()[: equations.nq]
+        M = np.asarray(mass(q, p))
+        own = np.diag(M)
+        if not np.isfinite(M).all() or own.min() < 0.0:
+            return None
+        sizes = sizes if sizes.any() else own
+        scale = np.sqrt(np.where(own > 0.0, own, 1.0))
+        values, motions = np.linalg.eigh(M / np.outer(scale, scale))
+        without = np.abs(motions[:, values < NO_INERTIA]).max(axis=1, initial=0.0) > NO_INERTIA
+        bare = {int(row) for row in np.flatnonzero(without)} & (bare if bare is not None else {*range(equations.nv)})
+    if not bare:
+        return None
+    mean = float(sizes.mean()) or 1.0
+    every = tuple(range(equations.nv))
+    return Augmentation(np.maximum(sizes, STAND_IN * mean), tuple(sorted(bare)), (every,), {})
+
+
 def loop_treatment(options: LoopOptions, equations: Equations) -> Equations:
     """Return the equations with the treatment of constraint errors that the options ask for."""
+    equations = with_augmentation(equations)
     if not options.independent:
         treatment = Treatment if options.projection else Drift
         return replace(equations, treatment=treatment(options.baumgarte))

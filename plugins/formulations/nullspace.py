@@ -22,6 +22,7 @@ from kingpost.plugins.formulations.directors.constraints import director_constra
 from kingpost.plugins.formulations.directors.discrete_null_space import DirectorNullSpace
 from kingpost.plugins.formulations.directors.formulation import DirectorModel
 from kingpost.plugins.formulations.directors.joints import ALONG_PARENT, NATURAL_JOINTS
+from kingpost.plugins.formulations.loops import with_augmentation
 from kingpost.symbols.externals import External
 from kingpost.symbols.joints import JOINT_KINDS
 
@@ -74,7 +75,7 @@ class Nullspace(Formulation):
             every[rows] = lam
         reactions = {name: wrench for name, wrench in held.reactions.items() if name.removesuffix(".efforts") in names}
         outputs, channels = model.outputs()
-        return Equations(
+        equations = Equations(
             mechanism=mechanism,
             formulation=self.name,
             t=assembly.t,
@@ -107,6 +108,7 @@ class Nullspace(Formulation):
             ),
             structure=Structure(discrete=DirectorNullSpace(model, self.name)),
         )
+        return with_augmentation(equations)
 
 
 def rates(model: DirectorModel, nu: ca.SX) -> ca.SX:

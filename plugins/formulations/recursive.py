@@ -18,7 +18,9 @@ from kingpost.mechanism.elements import WORLD
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.constraints import Constraints, tree_constraints
 from kingpost.multibody.cut import CutKinematics
+from kingpost.multibody.force import Rotor
 from kingpost.multibody.links import LinkFunctions, make_link, pack_symmetric
+from kingpost.multibody.measures import outputs_and_measures
 from kingpost.multibody.tree import TreeKinematics
 from kingpost.plugins.formulations.loops import LoopOptions, loop_treatment
 from kingpost.symbols.screws import Pose, pack_pose
@@ -34,7 +36,6 @@ class Recursive(Formulation):
     def derive(self, assembly: Assembly) -> Equations:
         tree = _Tree(assembly)
         space = tree.space
-        outputs = assembly.mechanism.outputs
         parts: dict[str, Any] = {
             "N": space.lower("velocity_map", space.velocity_map(), space.mx),
             "M": tree.mass_matrix(),
@@ -43,19 +44,23 @@ class Recursive(Formulation):
             "potential": space.lower("potential", tree.potential, space.mx),
             "outputs": ca.vertcat(
                 ca.MX(0, 1),
-                *(space.lower("output", space.output(output), space.mx) for output in outputs),
+                *(space.lower("output", value, space.mx) for value in outputs_and_measures(space)),
                 *(space.lower("signal", value, space.mx) for value, _ in space.signals.values()),
             ),
         }
         symbols: dict[str, Any] = dict(space.symbols)
-        closed: dict[str, Any] = {"vdot": tree.accelerations()}
-        if assembly.mechanism.closures:
+        closed: dict[str, Any] = {}
+        if not assembly.mechanism.closures and tree.rotors is None:
+            closed = {"vdot": tree.accelerations()}
+        else:
+            # Rotors that turn with several coordinates couple joints that are no neighbours: their matrix is factorised.
             if not space.traced and len(assembly.mechanism.speeds) <= FUSED:
                 # Small systems of equations are solved in straight-line code, which has to be made of SX.
                 functions = ca.Function("parts", list(symbols.values()), list(parts.values())).expand()
                 symbols = {name: ca.SX.sym(name, symbol.numel()) for name, symbol in symbols.items()}
                 parts = dict(zip(parts, functions.call(list(symbols.values())), strict=True))
-            closed = {"constraints": _constraints(assembly, symbols)}
+            if assembly.mechanism.closures:
+                closed = {"constraints": _constraints(assembly, symbols)}
         equations = Equations(
             mechanism=assembly.mechanism,
             formulation=self.name,
@@ -142,6 +147,7 @@ class _Tree:
         self.potential = ca.SX(0)
         wrenches: dict[str, ca.SX] = {}
         inertias: dict[str, ca.SX] = {}
+        rotors: list[Rotor] = []
         self.kinetic = ca.SX(0)
         efforts = ca.SX(space.v.numel(), 1)
         for loads in space.loads():
@@ -151,6 +157,7 @@ class _Tree:
                 efforts[space.effort_row(name)] += effort
             for body, added in loads.inertias.items():
                 inertias[body] = inertias.get(body, 0) + added
+            rotors += loads.rotors
             self.potential += loads.potential
             self.kinetic += loads.kinetic
         #: x, c and bias wrench (inertial less applied, at zero acceleration) of the links of each block, packed.
@@ -159,6 +166,8 @@ class _Tree:
         #: Wrenches that depend on more than the block of their body shows.
         self.wrenches = {body: space.lower("wrench", wrench, space.mx) for body, wrench in wrenches.items()}
         self.efforts = space.lower("efforts", ca.densify(efforts), space.mx)
+        #: What rotors add to the mass matrix, if there are any.
+        self.rotors = space.lower("rotors", ca.densify(space.rotor_matrix(rotors)), space.mx) if rotors else None
         #: Inertias that forces add to bodies.
         self.added = {body: space.lower("added", ca.densify(added), space.mx) for body, added in inertias.items()}
 
@@ -332,7 +341,8 @@ class _Tree:
         column = ca.Function("mass_times", [q, p, vdot, *added.values()], [self._passed_on(wrenches, x, q, p)])
         # One loop over the columns in generated code, not n copies of it.
         same = [ca.repmat(item, 1, n) for item in self.added.values()]
-        return column.map(n)(ca.repmat(self.space.mx["q"], 1, n), ca.repmat(self._p, 1, n), ca.DM.eye(n), *same)
+        M = column.map(n)(ca.repmat(self.space.mx["q"], 1, n), ca.repmat(self._p, 1, n), ca.DM.eye(n), *same)
+        return ca.MX(M if self.rotors is None else M + self.rotors)
 
     def _passed_on(self, wrenches: Vectors, x: Vectors, q: ca.MX, p: ca.MX) -> ca.MX:
         """Return the efforts along the joints of wrenches that are passed on from the tips to the base."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from kingpost.mechanism.model import Model
+from kingpost.plugins.models.cablev import Cablev
 from kingpost.plugins.models.chain import Chain
 from kingpost.plugins.models.double_pendulum import DoublePendulum
 from kingpost.plugins.models.four_bar import FourBar
 from kingpost.plugins.models.heavy_top import HeavyTop
 from kingpost.plugins.models.luffing_crane import LuffingCrane
+from kingpost.plugins.models.mass_chain import MassChain
 from kingpost.plugins.models.offshore_crane import (
     OffshoreCrane,
     OffshoreCraneCylinder,
@@ -19,13 +21,17 @@ from kingpost.plugins.models.offshore_crane import (
     SmallCraneParkedOnBase,
 )
 from kingpost.plugins.models.offshore_vessel import OffshoreVessel, OffshoreVesselPlain, SmallVessel, SmallVesselPlain
+from kingpost.plugins.models.overhead_crane import OverheadCrane
+from kingpost.plugins.models.passive_joint_arm import PassiveJointArm
 from kingpost.plugins.models.rotary_crane import RotaryCrane
+from kingpost.plugins.models.rotary_crane_two_winches import RotaryCraneTwoWinches
 from kingpost.plugins.models.satellite import Satellite
 from kingpost.plugins.models.slider_crank import SliderCrank
 from kingpost.plugins.models.slider_pendulum import SliderPendulum
 from kingpost.plugins.models.squeezer import AndrewsSqueezer
 from kingpost.plugins.models.three_link import ThreeLinkManipulator
 from kingpost.plugins.models.trees import Branched, SixAxisArm, SpacecraftArm
+from kingpost.plugins.models.us_navy_crane import USNavyCrane2D, USNavyCrane3D
 from kingpost.plugins.models.vessel_crane import VesselCrane
 from kingpost.registry.hookspecs import hookimpl
 
@@ -44,6 +50,13 @@ def kingpost_register_models() -> list[type[Model]]:
         SliderCrank,
         AndrewsSqueezer,
         RotaryCrane,
+        RotaryCraneTwoWinches,
+        OverheadCrane,
+        USNavyCrane2D,
+        USNavyCrane3D,
+        Cablev,
+        PassiveJointArm,
+        MassChain,
         LuffingCrane,
         ThreeLinkManipulator,
         Satellite,

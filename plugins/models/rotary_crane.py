@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.model import Model
+from kingpost.mechanism.tasks import ServoTask
+from kingpost.plugins.models.paths import three_phase
+
+#: Moments of inertia of the trolley, and of the winch across its axle: of Table 2.1, about the slewing axis a part of Jb.
+TROLLEY, WINCH_ACROSS = 2.08, 0.26
 
 
 class RotaryCrane(Model):
@@ -29,18 +36,22 @@ class RotaryCrane(Model):
         radius = Parameter("winch_radius", 0.1, "m", "radius of the winch")
         length = Parameter("rope_length", 5.0, "m", "length of the rope at the angle 0 of the winch")
         gravity = Parameter("gravity", 9.81, "m/s2", "acceleration of free fall")
+        # With those of trolley and winch, Jb of section 4.4.2 is 19.01.
+        girder_inertia = Parameter("girder_inertia", 16.67, "kg.m2", "of girder and pillar about the slewing axis", minimum=0.0)
+        across = Parameter("girder_inertia_across", 216.67, "kg.m2", "of girder and pillar across that axis", minimum=0.0)
+        winch_inertia = Parameter("winch_inertia", 0.02, "kg.m2", "of the winch about its axle", minimum=0.0)
         slew = Input("slew_torque", "N.m", description="torque on the girder")
         travel = Input("trolley_force", "N", description="force on the trolley along the girder")
         hoist = Input("winch_torque", "N.m", description="torque on the winch; positive pays out rope")
         return Mechanism(
             name=self.name,
             description=(self.__doc__ or "").strip().split("\n")[0],
-            parameters=(m1, m2, m3, m4, radius, length, gravity),
+            parameters=(m1, m2, m3, m4, radius, length, gravity, girder_inertia, across, winch_inertia),
             inputs=(slew, travel, hoist),
             bodies=(
-                Body("girder", mass=m1, inertia=(216.67, 216.67, 16.67)),
-                Body("trolley", mass=m2, inertia=(2.08, 2.08, 2.08)),
-                Body("winch", mass=m3, inertia=(0.26, 0.02, 0.26)),
+                Body("girder", mass=m1, inertia=(across, across, girder_inertia)),
+                Body("trolley", mass=m2, inertia=(TROLLEY, TROLLEY, TROLLEY)),
+                Body("winch", mass=m3, inertia=(WINCH_ACROSS, winch_inertia, WINCH_ACROSS)),
                 Body("rope", mass=0.0),
                 Body("load", mass=m4),
             ),
@@ -65,3 +76,25 @@ class RotaryCrane(Model):
             ),
             outputs=(Output("load", "load"),),
         )
+
+    def tasks(self) -> Mapping[str, ServoTask]:
+        """Return the manoeuvres of document 000: the load from (5, 0, -5) to (-2, 2, -2) m along a straight line in 20 s."""
+        path = three_phase({"load.x": (5.0, -2.0), "load.y": (0.0, 2.0), "load.z": (-5.0, -2.0)})
+        drives = ("slew_torque", "trolley_force", "winch_torque")
+        start = {"travel.displacement": 5.0, "slew.angle.rate": 0.0}
+        # m = 100, mt = 10 (trolley and winch together), Jb = 480 (all three), Jw = 0.1.
+        heavy = {
+            "load_mass": 100.0,
+            "trolley_mass": 7.0,
+            "girder_inertia": 480.0 - TROLLEY - WINCH_ACROSS,
+            "girder_inertia_across": 240.0,  # no body turns about an axis harder than about the two others together
+            "winch_inertia": 0.1,
+        }
+        return {
+            "000-4.4.2": ServoTask(
+                path, drives, 20.0, settings=start, name="000-4.4.2", description="document 000, section 4.4.2"
+            ),
+            "000-5.3.2": ServoTask(
+                path, drives, 20.0, settings=start | heavy, name="000-5.3.2", description="document 000, section 5.3.2"
+            ),
+        }

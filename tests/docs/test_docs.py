@@ -1,6 +1,7 @@
 """The documentation says what the code does."""
 
 import importlib.util
+import math
 import re
 import textwrap
 from pathlib import Path
@@ -12,6 +13,7 @@ from kingpost import PluginSet, open_model, read_model
 from kingpost.base.earlier_names import EarlierModule
 from kingpost.base.toml import tomllib
 from kingpost.cli.main import EXIT_CODES
+from kingpost.modelfiles.toml_model import mechanism_from_dict
 from kingpost.registry.hookspecs import KINDS_HOOK
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +44,39 @@ def test_the_model_file_of_the_docs_can_be_read(tmp_path, plugins):
         )
     )
     assert [shape.kind for shape in read_model(path, plugins).body("boom").shape] == ["box", "cylinder", "sphere", "mesh"]
+
+
+def test_the_paths_and_the_task_of_the_docs_are_some(tmp_path, plugins):
+    names = {}
+    for code in blocks("docs/paths.md", "python"):
+        exec(compile(code, "docs/paths.md", "exec"), names)
+    assert [found.order for found in names["up"].breaks()] == [7, 7]
+    assert (names["turn"].angle, *names["turn"].direction) == pytest.approx((1.5244, 0.568, 0.290, 0.770), abs=5e-4)
+    (text,) = blocks("docs/paths.md", "toml")
+    path = tmp_path / "task.toml"
+    path.write_text(text)
+    task = kingpost.read_task(path, names["crane"])
+    assert all(task.path[measure] == names["task"].path[measure] for measure in task.measures)
+
+
+def test_the_measures_of_the_docs_run_and_can_be_read(tmp_path, plugins, capsys):
+    (code,) = blocks("docs/measures.md", "python")
+    found = {}
+    exec(compile(code, "measures.md", "exec"), found)
+    assert float(capsys.readouterr().out) == pytest.approx(-4 * math.sin(0.1))
+    first, turning = blocks("docs/measures.md", "toml")
+    in_file = tomllib.loads(first)["measures"]
+    described = found["swinging"].to_dict()
+    again = mechanism_from_dict({**described, "measures": in_file})
+    assert again.measures == (found["swinging"].measures[0], found["swinging"].measures[2])
+    whole = blocks("docs/model-files.md", "toml")[0]
+    renamed = turning.replace('"load"', '"bob"').replace('of = "mast"', 'of = "world"').replace("slew.angle", "pivot.angle")
+    (tmp_path / "model.toml").write_text(whole.replace("[[outputs]]", f"{renamed}\n[[outputs]]"))
+    assert [measure.name for measure in read_model(tmp_path / "model.toml", plugins).measures] == [
+        "from-mast",
+        "bearing",
+        "height",
+    ]
 
 
 def test_the_inputs_of_the_docs_move(tmp_path, plugins):

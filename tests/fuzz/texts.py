@@ -21,12 +21,14 @@ from kingpost import PluginSet
 from kingpost.base.errors import FileError, KingpostError
 from kingpost.base.formulas import as_scalar, evaluate
 from kingpost.base.sample_files import read_samples
+from kingpost.base.toml import read_toml
 from kingpost.cli.main import main
 from kingpost.cli.state import _read_state
 from kingpost.fatigue import assess_hot_spots, curve_set, read_curves, read_hot_spots, read_states
 from kingpost.mechanism.load_request import LoadRequest
 from kingpost.mechanism.meshes import read_mesh
 from kingpost.modelfiles.opened import OpenedModel, open_model, parse_settings
+from kingpost.modelfiles.task_file import read_entries, read_task
 from kingpost.registry.selection import select
 from kingpost.simulation.settings import RunSettings
 from kingpost.simulation.verbs import _vector, checked_state
@@ -137,6 +139,28 @@ def model_posed(content: bytes, folder: Path) -> None:
     for name in ("samples.csv", "part.obj"):
         placed(seeds(name)[0], folder, name)
     opened(placed(content, folder, "model.toml")).evaluate()
+
+
+@functools.cache
+def rotary_crane() -> OpenedModel:
+    return open_model("rotary-crane", plugins())
+
+
+@reader(".toml", seeds("task.toml"), often=200, long=12_000)
+def task(content: bytes, folder: Path) -> None:
+    """All servo tasks in a file; the machine refuses some, and the rest can be asked for numbers."""
+    placed(seeds("samples.csv")[0], folder, "samples.csv")
+    path = placed(content, folder, "task.toml")
+    found = read_entries(read_toml(path)[1], folder)
+    answer(lambda: read_task(path, rotary_crane()))
+    scope = {parameter.name: parameter.default for parameter in rotary_crane().mechanism.parameters}
+    for entry in found.values():
+        answer(functools.partial(entry.check, rotary_crane().mechanism))
+        assert entry.task.t_end > entry.task.t_start and -1 <= entry.task.smoothness <= 8
+        for trajectory in entry.task.path.values():
+            for t in (entry.task.t_start, entry.task.t_end):
+                jets = answer(functools.partial(trajectory.jets, t, 8, scope))
+                assert jets is None or not np.isnan(jets).any()
 
 
 @reader(".urdf", seeds("arm.urdf"), often=150, long=8_000, form="xml")

@@ -20,7 +20,17 @@ from kingpost.base.formulas import Scalar, evaluate
 
 Array = NDArray[np.float64]
 
-CHAINS = ("revolute", "prismatic", "cylindrical", "universal", "planar", "gimbal", "cardan")
+CHAINS = (
+    "revolute",
+    "prismatic",
+    "cylindrical",
+    "universal",
+    "planar",
+    "translational",
+    "planar-translational",
+    "gimbal",
+    "cardan",
+)
 #: The joint kinds that each peer can express. MuJoCo has no screw: it couples coordinates by soft constraints only.
 SUPPORTED = {
     "pinocchio": (*CHAINS, "screw", "spherical", "free", "weld"),
@@ -160,6 +170,10 @@ def _motions(kind: str, axis: Array | None, axis2: Array | None, sequence: str |
             return ("turn", axis, 0), ("turn", axis2, 1)
         case "planar":
             return ("slide", axis2, 0), ("slide", np.cross(axis, axis2), 1), ("turn", axis, 2)
+        case "translational":
+            return tuple(("slide", UNIT[letter], i) for i, letter in enumerate("xyz"))
+        case "planar-translational":
+            return ("slide", axis2, 0), ("slide", np.cross(axis, axis2), 1)
         case "gimbal":
             return tuple(("turn", UNIT[letter], i) for i, letter in enumerate(sequence))
         case "cardan":

@@ -162,6 +162,7 @@ def test_multipliers_give_the_loads_that_recursion_gives(seed):
 CLOSURES = {
     "distance": {"length": 0.5},
     "rope": {"length": 0.5, "coordinates": ("turn.angle",), "radius": 0.1},
+    "sheave": {"length": 0.5, "coordinates": ("turn.angle", "other.angle"), "radius": 0.1},
     "gear": {"coordinates": ("turn.angle", "other.angle"), "ratio": -1.5, "offset": 0.2},
     "rolling": {"radius": 0.5},
     "rolling-disc": {"radius": 0.5, "axis": (0, 1, 0)},

@@ -26,7 +26,7 @@ EXPRESS_EVERYTHING = ("kane", "recursive")
 #: What any other formulation may say instead of equations.
 REFUSALS = (
     r"formulation '\w+' takes no .*\('.*'\).*\. Formulations that take '.*': .*kane",
-    r"force '.*' \(.*\) adds inertia to body '.*', which .* cannot express; use formulation 'kane' or 'recursive'",
+    r"force '.*' \(.*\) adds inertia to (body|coordinate) '.*', which .* cannot express; use formulation 'kane' or 'recursive'",
 )
 #: Large machines that differ from others in the list by numbers or by the names of directions alone.
 LARGE = ("offshore-crane", "offshore-crane-on-base", "offshore-crane-on-base-ned", "offshore-vessel", "offshore-vessel-plain")

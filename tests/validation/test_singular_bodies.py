@@ -131,7 +131,7 @@ def crane_on_a_rope():
     """Return the rotary crane with its load on a rope that is a closure, as in document 000, section 2.4.2, eq. (2.112)."""
     crane = model("rotary-crane")
     kept = ("girder", "trolley", "winch")
-    (_, _, _, _, radius, length, _) = crane.parameters
+    radius, length = (crane.parameter(name) for name in ("winch_radius", "rope_length"))
     return dataclasses.replace(
         crane,
         bodies=(

@@ -9,7 +9,8 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.fmu.cosim.components.described import Places
-from kingpost.fmu.cosim.components.fmu import WHOLE_OWN_STEPS, FmuComponent, RunningFmu
+from kingpost.fmu.cosim.components.fmu import FmuComponent
+from kingpost.fmu.cosim.components.running import WHOLE_OWN_STEPS, RunningFmu
 from kingpost.fmu.file.opened import Fmu
 from kingpost.fmu.instance.instance import FmiError, Instance
 from kingpost.fmu.instance.modelexchange import make_instance

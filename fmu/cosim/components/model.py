@@ -12,8 +12,9 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError, SolverError
-from kingpost.fmu.blocks.block import Block, block_model
+from kingpost.control.blocks import Block, DiscreteBlock, block_model
 from kingpost.fmu.cosim.components.described import Described, PartnerError, Places, Running, Signal, held, signal_unit
+from kingpost.fmu.cosim.components.sampled import RunningSampled
 from kingpost.fmu.cosim.description.system import Component, CosimError
 from kingpost.fmu.interface.ports import continuing_inputs, port_members, unfelt_inputs
 from kingpost.kernel.kernel import Evaluator, InterpretedLoop, Kernel, Loop, Status
@@ -22,7 +23,7 @@ from kingpost.modelfiles.opened import open_model as open_machine
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.export_model import ExportModel, prepare_export
 from kingpost.simulation.provenance import problem_record
-from kingpost.simulation.settings import DEFAULT_STEP, RunSettings
+from kingpost.simulation.settings import RunSettings
 from kingpost.symbols.externals import python_error
 
 #: Times that are whole numbers of internal steps up to this part of one are taken as just that, as in our FMUs.
@@ -50,7 +51,7 @@ class ModelComponent(Described):
         return self.dependencies[names.index(output)]
 
     def start(self, places: Places, t_start: float, t_end: float) -> Running:
-        return RunningModel(self, places, t_start)
+        return RunningModel(self, places, t_start) if self.model.samples is None else RunningSampled(self, places, t_start)
 
 
 def open_model(component: Component, plugins: PluginSet) -> ModelComponent:
@@ -74,8 +75,11 @@ def open_model(component: Component, plugins: PluginSet) -> ModelComponent:
         for signal in mechanism.inputs
         if signal.name not in model.driven
     }
+    hidden = frozenset() if model.samples is None else model.samples.hidden
     for channel in equations.channels:
-        if channel.name not in signals:  # a machine may show an input or a parameter as an output of the same name
+        if (
+            channel.name not in signals and channel.name not in hidden
+        ):  # a machine may show an input or a parameter as an output of the same name
             signals[channel.name] = Signal(channel.name, "output", "real", channel.unit, signal_unit(channel.unit))
     definition, posed = mechanism.to_dict(), problem_record(model.problem)
     return ModelComponent(
@@ -102,10 +106,8 @@ def open_model(component: Component, plugins: PluginSet) -> ModelComponent:
 
 def _export_model(component: Component, plugins: PluginSet) -> ExportModel:
     given, own = component.model, RunSettings.of(_how(component))
-    if isinstance(given, Block):
-        return block_model(
-            given, component.step or DEFAULT_STEP, component.integrator, plugins, component.settings, component.inputs
-        )
+    if isinstance(given, Block | DiscreteBlock):
+        return block_model(given, component.step, component.integrator, plugins, component.settings, drive=component.inputs)
     if isinstance(given, Mechanism):
         return prepare_export(given, settings=component.settings, drive=component.inputs, how=own, plugins=plugins)
     opened = open_machine(str(given), plugins, component.settings).driven(inputs=component.inputs)

@@ -27,20 +27,9 @@ from kingpost.fmu.file.opened import open_fmu
 from kingpost.fmu.file.variables import Variable, variables_of
 from kingpost.fmu.osp.groups import VariableGroup, read_groups
 from kingpost.fmu.osp.model_description import osp_path
+from kingpost.fmu.osp.system_structure import ECCO
 
 FILE = "OspSystemStructure.xml"
-#: Elements of EccoConfiguration, and what master 'ecco' calls them.
-ECCO = {
-    "SafetyFactor": "safety",
-    "MinimumStepSize": "shortest",
-    "MaximumStepSize": "longest",
-    "MinimumChangeRate": "slower",
-    "MaximumChangeRate": "faster",
-    "ProportionalGain": "proportional",
-    "IntegralGain": "integral",
-    "RelativeTolerance": "rtol",
-    "AbsoluteTolerance": "atol",
-}
 VALUES: dict[str, Callable[[str, str], Any]] = {
     "Real": number,
     "Integer": whole,

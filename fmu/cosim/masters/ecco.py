@@ -35,6 +35,10 @@ class EccoOptions:
         if not 0 < self.slower < 1 < self.faster or not 0 < self.safety <= 1:
             raise MechanismError("it must be 0 < slower < 1 < faster and 0 < safety <= 1")
 
+    def limits(self, step: float) -> dict[str, float]:
+        """Return the shortest and the longest step by the one that a run begins with."""
+        return {"shortest": self.shortest or step / 100, "longest": self.longest or 10 * step}
+
 
 class Ecco(Master):
     """Steps of 'jacobi', their length controlled by the energy residual of power bonds; no step is repeated.
@@ -63,8 +67,7 @@ class Ecco(Master):
         def advance(t: float, h: float) -> float:
             nonlocal before, shortest, longest
             if math.isnan(shortest):
-                shortest = options.shortest or h / 100
-                longest = options.longest or 10 * h
+                shortest, longest = options.limits(h).values()
             step_all(t, h)
             error = math.sqrt(
                 sum(self._relative(*coupling.powers(bond), h) ** 2 for bond in coupling.bonds) / len(coupling.bonds)

@@ -52,13 +52,18 @@ class NativeFmu(Exporter):
         options = self.options
         if options.arrays and options.fmi != 3:
             raise ExportError("FMI 2 has no arrays; export to FMI 3 (fmi=3), or without arrays")
+        if model.samples is not None and options.fmu == "me":
+            raise ExportError(
+                f"'{model.mechanism.name}' works at sample times, {model.step:g} s apart, and has no rates for a solver of the "
+                "importer; export it for co-simulation (fmu=cs)"
+            )
         interface = build_interface(model, selection, options.fmu)
         interface = with_arrays(interface) if options.arrays else interface
         interface = with_structured_names(interface) if options.names == "structured" else interface
         unmarked = native_sources(interface, "", options.fmi)
         capabilities = Capabilities(
             needs_execution_tool=False,
-            directional_derivatives=True,
+            directional_derivatives=model.samples is None,
             input_interpolation=True,
             source_files=unmarked.compiled,
         )
@@ -91,7 +96,7 @@ class NativeFmu(Exporter):
                 ("kind", f"FMI {options.fmi}.0 {'co-simulation' if options.fmu == 'cs' else 'model exchange'}, plain C"),
                 ("variables", f"{shown}: {len(interface.outputs)} outputs, {_count(interface, 'input')} inputs, "
                  f"{_count(interface, 'parameter')} parameters; {counts['x']} states"),
-                ("step", f"{model.integrator.name} with {model.step:g} s or less"),
+                ("step", f"{model.integrator.name} with {model.step:g} s{'' if model.samples else ' or less'}"),
                 ("binaries", ", ".join(target.name for target in platforms_named(options.platforms))),
                 ("size", f"{size / 1000:.0f} kB"),
             ),

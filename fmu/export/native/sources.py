@@ -15,6 +15,7 @@ from kingpost.equations.guard import guarded_joints
 from kingpost.fmu.interface.interface import SOLVER_TOLERANCE, Interface, start_function
 from kingpost.kernel.codegen import generated
 from kingpost.kernel.compiler import CompilerError
+from kingpost.simulation.export_model import ExportModel
 from kingpost.symbols.straightline import FUSED, fused
 
 #: The functions that the sources in native/ call.
@@ -22,7 +23,7 @@ FUNCTIONS = (
     "kp_step", "kp_ramp_step", "kp_outputs", "kp_rhs", "kp_start", "kp_memory", "kp_guard", "kp_projected", "kp_tangent",
     "kp_start_tangent",
 )  # fmt: skip
-SHARED = ("core.c", "motion.c", "snapshot.c")
+SHARED = ("core.c", "motion.c", "sampling.c", "snapshot.c")
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,10 @@ def tangent_functions(interface: Interface) -> list[ca.Function]:
     equations = model.equations
     sizes = [1, len(model.x0), equations.nu, equations.np]
     symbols = [ca.MX.sym(name, size) for name, size in zip("txup", sizes, strict=True)]
+    if model.samples is not None:
+        nothing = ca.MX.zeros(sizes[1] + len(interface.channels))
+        unused = ca.Function("kp_tangent", [*symbols, ca.MX.sym("seed", sum(sizes))], [nothing])
+        return [unused, _along("kp_start_tangent", start_function(model))]
     values = ca.vertcat(equations.rhs(*symbols), interface.outputs_function(*symbols))
     tangent = _along("kp_tangent", ca.Function("values", symbols, [values]))
     start = _along("kp_start_tangent", start_function(model))
@@ -141,6 +146,7 @@ def _header(interface: Interface, token: str, version: Literal[2, 3], ramps: boo
 #define KP_FMI {version}
 #define KP_MODEL_EXCHANGE {int(interface.kind == "me")}
 #define KP_PROJECTS {int(interface.projection is not None)}
+{_sample_rows(model)}
 /* The relative tolerance of an importer's solver that does not tell it. */
 #define KP_TOLERANCE {_double(SOLVER_TOLERANCE)}
 
@@ -162,6 +168,15 @@ KP_HIDDEN extern const unsigned kp_elements[];
 
 #endif
 """
+
+
+def _sample_rows(model: ExportModel) -> str:
+    """Return whether a model works at sample times, and the rows of its state that c/sampling.c looks at."""
+    rows = model.samples
+    if rows is None:
+        return "#define KP_SAMPLED 0"
+    places = {"REFUSED": rows.refused, "BAD": rows.bad, "ORIGIN": rows.origin}
+    return "\n".join(["#define KP_SAMPLED 1", *(f"#define KP_ROW_{name} {row}" for name, row in places.items())])
 
 
 def _tables(interface: Interface, ramps: bool) -> str:

@@ -120,7 +120,9 @@ def used_plugins(model: ExportModel) -> list[tuple[Origin, str]]:
     """Return who supplied each plugin that a model uses, and what it is; refuse one that nobody has registered."""
     plugins, loads = model.plugins, model.equations.observed.loads
     wanted: list[tuple[Registry[Any], str]] = [(plugins.forces, force.kind) for force in model.mechanism.forces]
-    wanted += [(plugins.formulations, model.equations.formulation), (plugins.integrators, model.integrator.name)]
+    # A block needs no formulation, and one that works at sample times no integrator.
+    wanted += [] if model.written else [(plugins.formulations, model.equations.formulation)]
+    wanted += [] if model.samples else [(plugins.integrators, model.integrator.name)]
     wanted += [] if loads is None else [(plugins.joint_loads, loads.record["method"])]
     found = []
     for registry, name in dict.fromkeys(wanted):
@@ -131,8 +133,7 @@ def used_plugins(model: ExportModel) -> list[tuple[Origin, str]]:
                 "file, and name that among the plugins"
             )
         found.append((entries[0], f"{registry.kind} '{name}'"))
-    chosen = model.plugins.integrators.get(model.integrator.name)
-    if not isinstance(model.integrator, chosen):
+    if model.samples is None and not isinstance(model.integrator, plugins.integrators.get(model.integrator.name)):
         raise ExportError(
             f"integrator '{model.integrator.name}' is not the one that is registered under this name; put it into a plugin file"
         )

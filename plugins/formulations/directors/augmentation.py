@@ -65,10 +65,10 @@ def _inertias(assembly: Assembly) -> FloatArray:
     space, mechanism = JointSpace(assembly), assembly.mechanism
     names = [body.name for body in mechanism.bodies]
     parts = [ca.vertcat(space.value(body.mass), ca.trace(euler_tensor(space, body.name))) for body in mechanism.bodies]
-    # Squares of the distances of joints from centres of mass.
+    # Squares of the distances of joints and closures from centres of mass.
     arms: dict[str, list[ca.SX]] = {name: [ca.SX(0)] for name in names}
-    for joint in mechanism.joints:
-        for name, point in ((joint.parent, joint.position), (joint.child, joint.child_position)):
+    for item in (*mechanism.joints, *mechanism.closures):
+        for name, point in ((item.parent, item.position), (item.child, item.child_position)):
             if name in arms:
                 arms[name].append(ca.sumsqr(space.vector(point) - space.vector(mechanism.body(name).com)))
     lengths = [ca.mmax(ca.vertcat(*arms[name])) for name in names]

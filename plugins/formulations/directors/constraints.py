@@ -19,7 +19,7 @@ from kingpost.symbols.joints import JOINT_KINDS
 from kingpost.symbols.screws import Pose
 
 #: Closures that ask only for the distance of the two origins: in world axes it has a lower degree than in those of F.
-IN_WORLD = ("distance", "rope")
+IN_WORLD = ("distance", "rope", "sheave")
 
 
 class DirectorClosure:

@@ -132,6 +132,8 @@ def allowed_between(place: JointPlace) -> ca.SX:
         return ca.vertcat(ca.SX.eye(3), ca.SX(3, 3))
     if kind == "weld":
         return ca.SX(6, 0)
+    if kind == "translational":
+        return ca.vertcat(ca.SX(3, 3), ca.SX.eye(3))
     normal = place.R_WF @ axis
     if kind == "universal":
         return ca.vertcat(ca.horzcat(normal, place.R_WM @ place.geometry.axis2), ca.SX(3, 2))
@@ -143,9 +145,11 @@ def allowed_between(place: JointPlace) -> ca.SX:
         return slide
     if kind in ("cylindrical", "screw"):
         return ca.horzcat(turn, slide)
+    plane = ca.horzcat(*(ca.vertcat(nothing, ca.cross(across[:, i], normal)) for i in (0, 1)))
+    if kind == "planar-translational":
+        return plane
     if kind == "planar":
-        plane = [ca.vertcat(nothing, ca.cross(across[:, i], normal)) for i in (0, 1)]
-        return ca.horzcat(*plane, turn)
+        return ca.horzcat(plane, turn)
     raise MechanismError(f"joints of the kind '{kind}' have no discrete null space; use formulation 'kane'")
 
 

@@ -6,18 +6,17 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from kingpost.base.formulas import Scalar
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import WORLD, Joint
 from kingpost.multibody.tree import JointSpace
 from kingpost.plugins.formulations.directors.bodies import DirectorBody
 from kingpost.symbols.joints import JOINT_KINDS, Geometry
-from kingpost.symbols.screws import Pose, perpendicular, rotation_rpy
+from kingpost.symbols.screws import Pose, perpendicular, quaternion_of_rotation, rotation_rpy
 
 #: Kinds of joints in natural coordinates: a motion that is given has no coordinates of its own there.
 NATURAL_JOINTS = tuple(kind for kind in JOINT_KINDS if kind != "given")
 #: Kinds whose efforts have fixed directions in the parent; document 001 takes those directions from the parent's directors.
-ALONG_PARENT = ("revolute", "prismatic", "screw", "cylindrical", "planar")
+ALONG_PARENT = ("revolute", "prismatic", "screw", "cylindrical", "planar", "translational", "planar-translational")
 #: Rows of the coordinates that are angles.
 ANGLES = {
     "revolute": (0,),
@@ -123,18 +122,12 @@ def place_between(space: JointSpace, item: Joint | Closure, parent: DirectorBody
     com_P, com_B = (
         ca.SX(3, 1) if body == WORLD else space.vector(space.mechanism.body(body).com) for body in (item.parent, item.child)
     )
-    axis, axis2 = (ca.SX(3, 1) if field is None else unit(space, field) for field in (item.axis, item.axis2))
+    axis, axis2 = (ca.SX(3, 1) if field is None else space.unit(field) for field in (item.axis, item.axis2))
     pitch, sequence = ca.SX(0), ""
     if isinstance(item, Joint):
         pitch, sequence = ca.SX(0) if item.pitch is None else space.value(item.pitch), item.sequence or ""
     geometry = Geometry(axis, axis2, pitch, sequence)
     return JointPlace(item.kind, parent, child, geometry, X_PF, X_BM, com_P, com_B)
-
-
-def unit(space: JointSpace, direction: tuple[Scalar, ...]) -> ca.SX:
-    """Return a direction as a vector of length one."""
-    vector = space.vector(direction)
-    return vector / ca.norm_2(vector)
 
 
 def constraints(place: JointPlace, angle: ca.SX) -> ca.SX:
@@ -152,7 +145,7 @@ def constraints(place: JointPlace, angle: ca.SX) -> ca.SX:
     if kind == "universal":
         second = place.geometry.axis2
         return ca.vertcat(apart, ca.dot(place.R_WF @ axis, place.R_WM @ second) - ca.dot(axis, second))
-    if kind == "weld":
+    if kind in ("weld", "translational"):
         axis = ca.SX(ca.DM([0.0, 0.0, 1.0]))
     sides = perpendicular(axis)
     normal, across = place.R_WF @ axis, place.R_WF @ sides
@@ -162,10 +155,11 @@ def constraints(place: JointPlace, angle: ca.SX) -> ca.SX:
         return ca.vertcat(apart, aligned)
     if kind == "planar":
         return ca.vertcat(ca.dot(normal, apart), aligned)
-    if kind in ("prismatic", "weld"):
+    if kind in ("prismatic", "weld", "translational", "planar-translational"):
         # Products of three different pairs of axes: of full rank at the one relative rotation that there is.
         unturned = ca.vertcat(aligned, ca.dot(across[:, 0], sides_M[:, 1]))
-        return ca.vertcat(apart if kind == "weld" else across.T @ apart, unturned)
+        held = {"weld": apart, "prismatic": across.T @ apart, "planar-translational": ca.dot(normal, apart)}
+        return ca.vertcat(held.get(kind, ca.SX(0, 1)), unturned)
     slide = across.T @ apart
     if kind == "cylindrical":
         return ca.vertcat(slide, aligned)
@@ -189,12 +183,14 @@ def coordinates(place: JointPlace, near: ca.SX) -> ca.SX:
         if kind == "cylindrical":
             return ca.vertcat(angle, ca.dot(place.R_WF @ axis, place.apart))
         if kind == "planar":
-            x = place.R_WF @ geometry.axis2
-            y = place.R_WF @ ca.cross(axis, geometry.axis2)
-            return ca.vertcat(ca.dot(x, place.apart), ca.dot(y, place.apart), angle)
+            return ca.vertcat(ca.horzcat(*_plane(place)).T @ place.apart, angle)
         return angle
     if kind == "prismatic":
         return ca.dot(place.R_WF @ axis, place.apart)
+    if kind == "translational":
+        return place.R_WF.T @ place.apart
+    if kind == "planar-translational":
+        return ca.horzcat(*_plane(place)).T @ place.apart
     R = place.R_FM
     if kind == "universal":
         return ca.vertcat(
@@ -204,9 +200,15 @@ def coordinates(place: JointPlace, near: ca.SX) -> ca.SX:
     if kind in ("gimbal", "cardan"):
         return _gimbal_angles(place, R, near)
     rows = QUATERNIONS[kind]
-    quaternion = quaternion_of(R)
+    quaternion = quaternion_of_rotation(R)
     quaternion = quaternion * ca.if_else(ca.dot(near[rows.start : rows.stop], quaternion) < 0, -1.0, 1.0)
     return quaternion if kind == "spherical" else ca.vertcat(place.R_WF.T @ place.apart, quaternion)
+
+
+def _plane(place: JointPlace) -> tuple[ca.SX, ca.SX]:
+    """Return the two directions in the plane of a joint."""
+    geometry = place.geometry
+    return place.R_WF @ geometry.axis2, place.R_WF @ ca.cross(geometry.axis, geometry.axis2)
 
 
 def _turn(axis: ca.SX, before: ca.SX, after: ca.SX) -> tuple[ca.SX, ca.SX]:
@@ -235,24 +237,3 @@ def _gimbal_angles(place: JointPlace, R: ca.SX, near: ca.SX) -> ca.SX:
     for row, pair in zip(rows, (first, middle, last), strict=True):
         result[row] = followed(near[row], *pair)
     return result
-
-
-def quaternion_of(R: ca.SX) -> ca.SX:
-    """Return the unit quaternion (w, x, y, z), w >= 0, of a rotation matrix, by its largest component (Shepperd 1978)."""
-    trace = ca.trace(R)
-    # Four times the products of each component with all four.
-    rows = [ca.vertcat(1 + trace, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])]
-    for i in range(3):
-        row = ca.SX(4, 1)
-        row[0] = rows[0][1 + i]
-        for j in range(3):
-            row[1 + j] = 1 + 2 * R[i, i] - trace if i == j else R[i, j] + R[j, i]
-        rows.append(row)
-    best = rows[0]
-    largest = rows[0][0]
-    for i in range(3):
-        larger = rows[1 + i][1 + i] > largest
-        best = ca.if_else(larger, rows[1 + i], best)
-        largest = ca.if_else(larger, rows[1 + i][1 + i], largest)
-    unit = best / ca.norm_2(best)
-    return ca.SX(unit * ca.if_else(unit[0] < 0, -1.0, 1.0))

@@ -33,8 +33,8 @@ from kingpost.symbols.screws import rotation_rpy
 PLANE_SIZE = 6
 #: Cosines below this are right angles, and rows closer than this to others follow from them: rounding of unit vectors.
 SMALL = 1e-9
-#: Joints that can move in a plane: those that turn about its normal, and those that slide along it.
-TURNING = ("revolute", "planar")
+#: Joints that can move in a plane: those whose axis is its normal, and those that slide along it.
+TURNING = ("revolute", "planar", "planar-translational")
 SLIDING = ("prismatic",)
 
 
@@ -55,8 +55,8 @@ def plane_of(assembly: Assembly, initial: ca.Function) -> Plane:
     for joint in mechanism.joints:
         if joint.kind not in (*TURNING, *SLIDING, "weld"):
             raise MechanismError(
-                f"joint '{joint.name}' is {joint.kind}, which leaves any plane; only revolute, planar and prismatic joints and "
-                "welds stay in one. Leave the option 'planar' out"
+                f"joint '{joint.name}' is {joint.kind}, which leaves any plane; only revolute, planar, planar-translational "
+                "and prismatic joints and welds stay in one. Leave the option 'planar' out"
             )
     zeros = [ca.SX.zeros(len(items)) for items in (mechanism.coordinates, mechanism.speeds)]
     start = ca.SX(initial(*zeros, assembly.p))[: SIZE * len(mechanism.bodies)]

@@ -25,6 +25,12 @@ def test_what_a_run_records_is_well():
         ({"loads": {"joints": []}}, "its 'loads.joints' is [], expected a table"),
         ({"loads": {"joints": {"slew": {"at": [0, 0]}}}}, "its 'loads.joints.slew.at' is [0, 0], expected a list of 3"),
         ({"loads": {"joints": {"slew": {"side": "left"}}}}, "its 'loads.joints.slew.side' is 'left', expected child, parent"),
+        ({"loads": {"not_unique": 3}}, "its 'loads.not_unique' is 3, expected a table"),
+        ({"loads": {"not_unique": {"loops": [5]}}}, "its 'loads.not_unique.loops[0]' is 5, expected a table"),
+        (
+            {"loads": {"not_unique": {"loops": [{"joints": "A"}]}}},
+            "its 'loads.not_unique.loops[0].joints' is 'A', expected a list",
+        ),
         ({"geometry": {"joints": {"slew": {}}}}, "its 'geometry.joints.slew' lacks 'kind'"),
         ({"geometry": {"joints": {"slew": {**TIE, "parent": 3}}}}, "its 'geometry.joints.slew.parent' is 3, expected a text"),
         (

@@ -4,10 +4,12 @@ import csv
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -188,13 +190,16 @@ def test_eval_prints_one_state(kingpost_cli, tmp_path):
 def test_listings_in_text_and_json(kingpost_cli):
     assert "double-pendulum" in kingpost_cli("models").out
     assert [row["name"] for row in json.loads(kingpost_cli("models", "--json").out)] == [
-        "andrews-squeezer", "branched", "chain", "double-pendulum", "four-bar", "heavy-top", "luffing-crane",
-        "offshore-crane", "offshore-crane-cylinder", "offshore-crane-on-base", "offshore-crane-on-base-ned", "offshore-vessel",
-        "offshore-vessel-plain", "rotary-crane", "satellite", "six-axis-arm", "slider-crank", "slider-pendulum", "small-crane",
+        "andrews-squeezer", "branched", "cablev", "chain", "double-pendulum", "four-bar", "heavy-top", "luffing-crane",
+        "mass-chain", "offshore-crane", "offshore-crane-cylinder", "offshore-crane-on-base", "offshore-crane-on-base-ned",
+        "offshore-vessel", "offshore-vessel-plain", "overhead-crane", "passive-joint-arm", "rotary-crane",
+        "rotary-crane-two-winches", "satellite", "six-axis-arm", "slider-crank", "slider-pendulum", "small-crane",
         "small-crane-on-base", "small-crane-parked", "small-crane-parked-on-base", "small-vessel", "small-vessel-plain",
-        "spacecraft-arm", "three-link-manipulator", "vessel-crane",
+        "spacecraft-arm", "three-link-manipulator", "us-navy-crane-2d", "us-navy-crane-3d", "vessel-crane",
     ]  # fmt: skip
     assert "mass of the upper rod" in kingpost_cli("models", "double-pendulum").out
+    boom = kingpost_cli("models", str(Path(__file__).parents[3] / "examples" / "A2_luffing_boom.toml")).out
+    assert re.search(r"measure +radius +m +working radius", boom)
     assert json.loads(kingpost_cli("models", "double-pendulum", "--json").out)["bodies"][0]["name"] == "upper"
     listing = json.loads(kingpost_cli("plugins", "--json").out)
     assert {"kind", "name", "distribution", "version"} <= set(listing["plugins"][0])

@@ -200,7 +200,7 @@ def test_a_redundant_closure_is_told(kingpost_cli, model, tmp_path):
     outcome = kingpost_cli("run", model, "--out", "o")
     assert outcome.status == 0
     assert "eye (revolute); redundant: eye" in outcome.out
-    assert re.search(r"not unique +loads of .*eye.*: smallest by the size of the loops", outcome.out)
+    assert re.search(r"not unique +loads of .*eye.*: smallest by the size of their loops", outcome.out)
     assert json.loads((tmp_path / "o" / "run.json").read_text())["redundant_closures"] == ["eye"]
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -79,6 +80,32 @@ def test_commands_that_read_results_end_as_well(tmp_path, verb):
     assert status == 143
     assert said.strip() == "kingpost: interrupted (by SIGTERM)"
     assert list(tmp_path.iterdir()) == []
+
+
+COMMANDS = {
+    "report": ("page.html", "report", "run", "--out", "page.html"),
+    "fatigue": ("ranges.json", "fatigue", "run", "--out", "ranges.json"),
+    "plot": ("picture.png", "plot", "run", "--out", "picture.png"),
+    "export": ("machine.fmu", "export", "double-pendulum", "-o", "machine.fmu"),
+}
+SLOW = ("plot", "export")
+
+
+@pytest.mark.parametrize("verb", [pytest.param(verb, marks=[pytest.mark.slow] * (verb in SLOW)) for verb in COMMANDS])
+def test_a_command_that_is_asked_to_end_leaves_a_whole_file_and_nothing_else(tmp_path, kingpost_cli, verb):
+    """At every one of its file calls: the earlier file, or the new one; no temporary file or folder anywhere."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    if verb != "export":
+        words = ("run", "double-pendulum", "--t-end", "1", "--loads", "all", "--write", "csv", "--out", folder / "run")
+        assert kingpost_cli(*words).status == 0
+    command = [sys.executable, "-m", "tests.core.cli.endings", str(folder), *COMMANDS[verb]]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # it forks
+    root = Path(__file__).parents[3]
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    counts = json.loads(done.stdout)
+    assert counts["earlier"] > 5 and counts["new"] > 0 and counts["asked"] == counts["earlier"] + counts["new"]
 
 
 def test_a_run_whose_results_are_being_written_is_not_thrown_away(tmp_path, kingpost_cli, monkeypatch):

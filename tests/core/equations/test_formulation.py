@@ -74,6 +74,63 @@ def test_kinds_that_are_not_taken_are_refused_in_one_sentence_with_formulations_
     simulate(double, 0.01, formulation=TreesOnly, plugins=PLUGINS, backend="vm")
 
 
+STRANGERS = '''
+from dataclasses import dataclass
+
+from kingpost import hookimpl
+from kingpost.plugins.formulations.kane import Kane
+
+
+@dataclass(frozen=True)
+class Scale:
+    scale: float
+    shift: float = 0.0
+
+
+class Scaled(Kane):
+    """Must be told a scale."""
+
+    name = "scaled"
+    Options = Scale
+
+    def derive(self, assembly):
+        return Kane().derive(assembly)
+
+    def refusal(self, mechanism):
+        return super().refusal(mechanism) or ("" if self.options.scale > 0 else "it wants a scale above zero")
+
+
+class ScaledTrees(Scaled):
+    """The same for trees."""
+
+    name = "scaled-trees"
+    closure_kinds = ()
+
+
+@hookimpl
+def kingpost_register_formulations():
+    return [Scaled, ScaledTrees]
+'''
+
+
+def test_formulations_that_must_be_given_options_are_listed_with_them(tmp_path):
+    (tmp_path / "strangers.py").write_text(STRANGERS, encoding="utf-8")
+    plugins = PluginSet([tmp_path / "strangers.py"], entry_points=False)
+    with pytest.raises(MechanismError) as error:
+        simulate(model("four-bar"), 0.1, formulation="quaternions", plugins=plugins)
+    assert str(error.value).endswith(
+        "Formulations that take 'four-bar': directors, kane, nullspace, recursive, scaled:scale=..."
+    )
+    with pytest.raises(MechanismError, match=r"'scaled-trees' takes no .* recursive, scaled:scale=\.\.\.$"):
+        simulate(model("four-bar"), 0.1, formulation="scaled-trees:scale=1", plugins=plugins)
+    history = simulate(model("double-pendulum"), 0.01, formulation="scaled:scale=2", plugins=plugins, backend="vm")
+    assert len(history) == 2
+    with pytest.raises(MechanismError, match="it wants a scale above zero"):
+        simulate(model("double-pendulum"), 0.01, formulation="scaled:scale=-2", plugins=plugins)
+    with pytest.raises(PluginError, match=r"formulation 'scaled' lacks 'scale'. It takes: scale \(required\), shift = 0.0"):
+        simulate(model("double-pendulum"), 0.01, formulation="scaled", plugins=plugins)
+
+
 def test_kinds_that_there_are_not_are_a_fault_of_the_plugin():
     class Misspelt(Kane):
         """A kind that is none."""

@@ -60,13 +60,21 @@ class Linkage:
     def loads(self, mechanism, *, sample=0, t_end=0.01, step=0.005, **how):
         """Return the loads of all pins on their other body, about themselves in world axes, one row each; and the history."""
         how = {"backend": "vm", "step": step, "output_step": step, "plugins": PLUGINS} | how
-        history = simulate(mechanism, t_end, loads=[LoadRequest(pin.name, "world") for pin in self.pins], **how)
+        history = simulate(mechanism, t_end, loads=self.requests(), **how)
+        return self.loads_in(history, mechanism, sample), history
+
+    def requests(self):
+        """Return what must be asked for to find the loads of all pins in a history."""
+        return [LoadRequest(pin.name, "world") for pin in self.pins]
+
+    def loads_in(self, history, mechanism, sample=0):
+        """Return the loads of all pins as :meth:`loads` does, from a history."""
         rows = []
         for pin in self.pins:
             edge = next(edge for edge in (*mechanism.joints, *mechanism.closures) if edge.name == pin.name)
             sign = 1.0 if edge.child == pin.other else -1.0
             rows.append([sign * history[f"{pin.name}.{component}"][sample] for component in COMPONENTS])
-        return np.array(rows), history
+        return np.array(rows)
 
     def demand(self, history, sample=0):
         """Return what the pins must do to each body, about the origin, from its motion alone: Newton and Euler."""

@@ -11,7 +11,7 @@ PLUGINS = PluginSet(entry_points=False)
 #: Degrees of freedom that each kind leaves two bodies that were free of each other; a gear, of two coordinates.
 FREEDOM = {
     "weld": 0, "revolute": 1, "prismatic": 1, "cylindrical": 2, "universal": 2, "planar": 3, "spherical": 3, "rolling": 3,
-    "rolling-disc": 3, "point-on-line": 4, "distance": 5, "rope": 5, "gear": 5,
+    "rolling-disc": 3, "point-on-line": 4, "point-on-plane": 5, "distance": 5, "rope": 5, "sheave": 5, "gear": 5,
 }  # fmt: skip
 FIELDS = {
     "axis": (0.3, -0.5, 0.8), "axis2": (0.8, 0.48, 0.0), "length": 0.7, "radius": 0.25, "ratio": -1.7,

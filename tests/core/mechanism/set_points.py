@@ -27,7 +27,7 @@ def size(trajectory, order, scope=NO_NAMES, least=0.0):
     total = 0.0
     for i, piece in enumerate(pieces):
         span = abs(begins[i] - begins[i - 1]) / abs(piece.length) if 0 < i < len(begins) else 0.0
-        terms = differentiate(piece.coefficients, order)
+        terms = differentiate(piece.polynomial.coefficients, order)
         sum_of_terms = sum(abs(c) * max(1.0, span) ** power for power, c in enumerate(terms))
         scale = max(abs(piece.scale), least) / abs(piece.length) ** order
         total = max(total, abs(piece.offset) * (order == 0) + scale * sum_of_terms)

@@ -93,7 +93,7 @@ def test_plain_data_describe_trajectories(data, expected):
 
 
 def test_every_kind_can_be_read():
-    assert set(TRAJECTORY_KINDS) == {"constant", "rest-to-rest", "three-phase", "sequence", "sampled"}
+    assert set(TRAJECTORY_KINDS) == {"constant", "rest-to-rest", "three-phase", "sequence", "sampled", "joined"}
     assert all(cls.kind == kind for kind, cls in TRAJECTORY_KINDS.items())
 
 
@@ -108,7 +108,11 @@ def test_a_table_may_name_a_file_beside_it(tmp_path):
     [
         ({"kind": "three-fase"}, "no trajectory of kind 'three-fase'; did you mean 'three-phase'? Kinds: constant,", ("kind",)),
         ({"kind": ["x"]}, "there is no trajectory of kind ['x']", ("kind",)),
-        ({"start": 0}, "the trajectory lacks 'kind'. Kinds: constant, rest-to-rest, three-phase, sequence, sampled.", ()),
+        (
+            {"start": 0},
+            "the trajectory lacks 'kind'. Kinds: constant, rest-to-rest, three-phase, sequence, sampled, joined.",
+            (),
+        ),
         ({"kind": "constant", "levle": 1}, "a constant trajectory has no 'levle'; did you mean 'level'?", ("levle",)),
         ({"kind": "rest-to-rest", "start": 0}, "a rest-to-rest trajectory lacks 'end'. It takes: start (required), end", ()),
         ({"kind": "sequence", "times": 3, "values": [1]}, "a sequence trajectory: times: expected a list, got 3", ("times",)),

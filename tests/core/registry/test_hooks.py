@@ -1,15 +1,19 @@
 """One test for each hook, by name (tests/docs looks for them here), and kinds of plugins of one's own."""
 
 import dataclasses
+import re
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from kingpost import ForceElement, PluginError, PluginSet, simulate
+from kingpost import ForceElement, PluginError, PluginSet, inverse, simulate
 from kingpost.testing.problems import pendulum
+
+PLUGINS_PAGE = Path(__file__).parents[3] / "docs" / "plugins.md"
 
 
 def hook_test(plugin_file, hook, base, body):
@@ -124,6 +128,37 @@ def test_hook_kingpost_register_models(plugin_file, kingpost_cli):
         """,
     )
     assert kingpost_cli("run", "mine", "--plugin", path, "--t-end", "0.1", "--write", "csv").status == 0
+
+
+def servo_problem():
+    from kingpost.modelfiles.opened import open_model
+
+    chain = open_model("mass-chain")
+    return chain.mechanism, chain.task("003")
+
+
+def test_hook_kingpost_register_inverse_dynamics(plugin_file):
+    (code, _) = re.findall(r"```python\n(class (?:AtSpeedLevel|BackwardEuler).*?)```", PLUGINS_PAGE.read_text(), flags=re.S)
+    path = plugin_file(
+        f"import kingpost\n\n{code}\n@kingpost.hookimpl\ndef kingpost_register_inverse_dynamics():\n    return AtSpeedLevel\n"
+    )
+    plugins = PluginSet([path], entry_points=False)
+    history = inverse(*servo_problem(), method="at-speed-level", stepper="backward-euler:step=0.01", plugins=plugins)
+    assert np.abs(history["servo.speed.mass2.x"]).max() < 1e-10
+    assert history.provenance["inverse"]["method"]["name"] == "at-speed-level"
+
+
+def test_hook_kingpost_register_servo_steppers(plugin_file):
+    (_, code) = re.findall(r"```python\n(class (?:AtSpeedLevel|BackwardEuler).*?)```", PLUGINS_PAGE.read_text(), flags=re.S)
+    path = plugin_file(
+        f"import kingpost\n\n{code}\n@kingpost.hookimpl\ndef kingpost_register_servo_steppers():\n    return BackwardEuler\n"
+    )
+    plugins = PluginSet([path], entry_points=False)
+    mine, ours = (
+        inverse(*servo_problem(), method="minimal-extension", stepper=f"{name}:step=0.02", plugins=plugins)
+        for name in ("my-euler", "backward-euler")
+    )
+    assert (mine["force"] == ours["force"]).all()
 
 
 def test_hook_kingpost_register_writers(plugin_file, kingpost_cli, tmp_path):

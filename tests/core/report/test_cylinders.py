@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from kingpost import PluginSet
 from kingpost.report.cylinders import cylinders
 from kingpost.report.shapes import THICKNESS, body_shapes, is_hull, machine_size
 from tests.core.report.drawn_machines import pictured, stewart_platform
@@ -46,3 +47,14 @@ def test_a_slide_on_the_ground_is_no_cylinder(platform):
 
     geometry, poses = pendulum("prismatic", [1.0, 0.0, 0.0], np.array([[5.0, 0, 0], [5.5, 0, 0], [6.0, 0, 0]]))
     assert cylinders(geometry, poses, 0.01) == {}
+
+
+def test_a_rope_that_is_a_body_without_mass_is_a_line_and_no_cylinder():
+    crane = PluginSet(entry_points=False).models.get("overhead-crane")().build()
+    _, geometry, poses = pictured(crane, 0.1)
+    (rope,) = geometry.lines
+    assert (rope.name, rope.kind, [body for body, _ in rope.points]) == ("reel", "rope", ["rope", "load"])
+    assert cylinders(geometry, poses, 0.01) == {}
+    assert body_shapes(geometry, poses)["rope"] == [
+        shape for shape in body_shapes(geometry, poses)["rope"] if shape["kind"] == "drum"
+    ]

@@ -29,7 +29,7 @@ def geometry(rng, sequence="", planar=False):
 def test_a_joint_moves_as_its_pose_says(name, sequence):
     rng = np.random.default_rng(3)
     kind = JOINT_KINDS[name]
-    g = geometry(rng, sequence, planar=name == "planar")
+    g = geometry(rng, sequence, planar=JOINT_KINDS[name].right_angle)
     q, v = ca.SX.sym("q", len(kind.coordinates)), ca.SX.sym("v", kind.freedom)
     X = kind.pose_FM(q, g)
     qdot = kind.velocity_map(q) @ v if kind.coordinates else ca.SX(0, 1)
@@ -60,7 +60,7 @@ def test_a_joint_moves_as_its_pose_says(name, sequence):
 def test_frames_coincide_at_neutral_coordinates(name, sequence):
     kind = JOINT_KINDS[name]
     q = ca.SX(ca.DM(list(kind.neutral)))
-    X = kind.pose_FM(q, geometry(np.random.default_rng(1), sequence, planar=name == "planar"))
+    X = kind.pose_FM(q, geometry(np.random.default_rng(1), sequence, planar=JOINT_KINDS[name].right_angle))
     assert isinstance(X, Pose)
     assert np.abs(np.asarray(ca.evalf(X.R)) - np.eye(3)).max() < 1e-15
     assert np.abs(np.asarray(ca.evalf(ca.densify(X.p)))).max() < 1e-15

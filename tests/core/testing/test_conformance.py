@@ -241,9 +241,32 @@ class LostPotential(Kane):
         return type(equations)(**{**vars(equations), "potential": ca.SX(0)})
 
 
+class WithoutMeasures(Kane):
+    """Knows outputs, and nothing of measures."""
+
+    name = "without-measures"
+
+    def derive(self, assembly):
+        equations, count = super().derive(assembly), 3 * len(assembly.mechanism.outputs)
+        return dataclasses.replace(equations, outputs=equations.outputs[:count])
+
+
+class TurnedMeasures(Kane):
+    """Gives the wrong measures."""
+
+    name = "turned-measures"
+
+    def derive(self, assembly):
+        equations, count = super().derive(assembly), 3 * len(assembly.mechanism.outputs)
+        rows = [*range(count), *reversed(range(count, equations.outputs.numel()))]
+        return dataclasses.replace(equations, outputs=equations.outputs[rows])
+
+
 @pytest.mark.parametrize(
     ("cls", "message"),
     [
+        (WithoutMeasures, "gives 9 rows of outputs for 1"),
+        (TurnedMeasures, "turned-measures, random-tree-3: measure 'place': differs by"),
         (NoGyroscopic, "accelerations against positions"),
         (LostPotential, "the energy changes by"),
     ],

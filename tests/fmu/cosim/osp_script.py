@@ -20,3 +20,4 @@ if __name__ == "__main__":
     references = {entry.name.decode(): entry.reference for entry in execution.slave_variables(slave_index=index)}
     for variable in variables:
         print("value", observer.last_real_values(slave_index=index, variable_references=[references[variable]])[0])
+    print("time", execution.status().current_time * 1e-9)

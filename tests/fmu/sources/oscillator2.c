@@ -38,6 +38,7 @@ typedef struct {
     char name[64];
     const fmi2CallbackFunctions *functions;
     int logging;
+    int ended; /* whether it asked for the end of the simulation */
     double last; /* time up to which the last step succeeded */
 } Model;
 
@@ -198,6 +199,9 @@ fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n,
     Model *m = c;
 #ifdef STRICT_ERROR
     if (STATE(m).hidden) abort();
+#endif
+#ifdef END_MUTE
+    if (m->ended) return fmi2Error;
 #endif
     outputs(&STATE(m));
     for (size_t i = 0; i < n; ++i) {
@@ -429,6 +433,10 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean no_se
     volatile char *lost = malloc(4096);
     for (int i = 0; i < 4096; i += 64) lost[i] = 1;
 #endif
+#ifdef END_AT
+    const int ends = t < END_AT - 1e-12 && end > END_AT - 1e-12;
+    if (ends) h = END_AT - t;
+#endif
 #ifdef STEP_DEPENDENT
     rk4(s, 1e-3);
 #else
@@ -446,6 +454,13 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean no_se
 #endif
 #ifdef RANDOM
     s->real[VELOCITY] += 1e-9 * ((size_t)m >> 12 & 0xfff);
+#endif
+#ifdef END_AT
+    if (ends) {
+        s->time = m->last = t + h;
+        m->ended = 1;
+        return fmi2Discard;
+    }
 #endif
     s->time = end;
     s->stepped = 1;
@@ -466,7 +481,7 @@ fmi2Status fmi2GetRealOutputDerivatives(fmi2Component c, const fmi2ValueReferenc
 fmi2Status fmi2GetStatus(fmi2Component c, const fmi2StatusKind k, fmi2Status *v) { return fmi2Discard; }
 #endif
 fmi2Status fmi2GetRealStatus(fmi2Component c, const fmi2StatusKind k, fmi2Real *v) {
-#ifdef DISCARD
+#if defined DISCARD || defined END_AT
     *v = ((Model *)c)->last;
     return k == fmi2LastSuccessfulTime ? fmi2OK : fmi2Discard;
 #else
@@ -474,7 +489,14 @@ fmi2Status fmi2GetRealStatus(fmi2Component c, const fmi2StatusKind k, fmi2Real *
 #endif
 }
 fmi2Status fmi2GetIntegerStatus(fmi2Component c, const fmi2StatusKind k, fmi2Integer *v) { return fmi2Discard; }
-fmi2Status fmi2GetBooleanStatus(fmi2Component c, const fmi2StatusKind k, fmi2Boolean *v) { return fmi2Discard; }
+fmi2Status fmi2GetBooleanStatus(fmi2Component c, const fmi2StatusKind k, fmi2Boolean *v) {
+#ifdef END_AT
+    *v = ((Model *)c)->ended;
+    return k == fmi2Terminated ? fmi2OK : fmi2Discard;
+#else
+    return fmi2Discard;
+#endif
+}
 fmi2Status fmi2GetStringStatus(fmi2Component c, const fmi2StatusKind k, fmi2String *v) { return fmi2Discard; }
 
 /* Model exchange. */
@@ -506,6 +528,14 @@ fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info) {
     else info->nextEventTimeDefined = fmi2True;
     info->nextEventTime = 0.255;
 #endif
+#ifdef END_AT
+    info->terminateSimulation = s->time > END_AT - 1e-12;
+    info->nextEventTimeDefined = fmi2True;
+    info->nextEventTime = END_AT;
+#endif
+#ifdef END_PUSHED
+    info->terminateSimulation = s->real[FORCE] > 1.0;
+#endif
     return fmi2OK;
 }
 fmi2Status fmi2EnterContinuousTimeMode(fmi2Component c) { return fmi2OK; }
@@ -514,6 +544,9 @@ fmi2Status fmi2CompletedIntegratorStep(fmi2Component c, fmi2Boolean n, fmi2Boole
 #ifdef STEP_EVENT
     State *s = &STATE((Model *)c);
     if (s->hidden == 0.0 && s->real[POSITION] < 0.0) *event = s->hidden = 1.0;
+#endif
+#ifdef END_BELOW
+    *terminate = STATE((Model *)c).real[POSITION] < 0.0;
 #endif
     return fmi2OK;
 }

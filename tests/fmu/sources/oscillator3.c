@@ -177,6 +177,12 @@ fmi3Status fmi3DoStep(fmi3Instance i, fmi3Float64 t, fmi3Float64 h, fmi3Boolean 
         return fmi3OK;
     }
 #endif
+#ifdef END_AT
+    if (t + h > END_AT - 1e-12) {
+        h = END_AT - t;
+        *terminate = fmi3True;
+    }
+#endif
     const int count = h > 0.0 ? (int)ceil(h / 1e-3 - 1e-9) : 0;
     for (int n = 0; n < count; ++n) {
         double s = h / count, *x = &m->real[POSITION], *v = &m->real[VELOCITY];

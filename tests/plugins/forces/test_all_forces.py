@@ -19,6 +19,9 @@ CONSERVATIVE = {
     "joint-spring": (
         ForceElement("joint-spring", name="linear", coordinate="slew.angle", stiffness=30.0, rest=0.2),
         ForceElement("joint-spring", name="polynomial", coordinate="slide.displacement", stiffness=(40.0, 5.0, 30.0)),
+        ForceElement(
+            "joint-spring", name="between", coordinate="slew.angle", other="luff.angle", stiffness=(9.0, 2.0), rest=0.1
+        ),
     ),
     "point-spring": (
         ForceElement(
@@ -114,6 +117,9 @@ EVERYTHING = (
         damping=3.0,
         target=Sampled(FEW, np.cos(FEW)),
     ),
+    ForceElement("joint-spring", name="link", coordinate="slide.displacement", other="heave.displacement", damping=(3.0, "k")),
+    ForceElement("joint-inertia", coordinates=("slew.angle", "slide.displacement"), ratios=("k", -2.0), inertia=0.7),
+    ForceElement("joint-inertia", name="motor", coordinates=("luff.angle",), inertia="k / 10"),
     ForceElement("joint-friction", coordinate="heave.displacement", viscous=0.4, coulomb=2.0, transition=0.5),
     ForceElement(
         "point-spring", name="rope", body="trolley", other="world", at=(0, 0, 0.2), stiffness="k", damping=(0.5, 0.3, 0.1)

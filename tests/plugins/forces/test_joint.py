@@ -8,11 +8,15 @@ import scipy.special
 from scipy.interpolate import BPoly, CubicSpline
 
 from kingpost import (
+    Body,
     ForceElement,
     Input,
+    Joint,
+    Mechanism,
     Parameter,
     prepare,
 )
+from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.trajectories import Sampled, Sequence
 from tests.plugins.forces.deriving import BUILT_IN, FORMULATIONS, applied, derive, run
 from tests.plugins.forces.machines import FEW, KNOTS, LEVELS, MANY, rail, rk4_error
@@ -195,3 +199,33 @@ def test_friction_is_the_formula_of_its_documentation():
     for rate in (-2.0, -0.05, 0.0, 0.1, 3.0):
         exact = -0.8 * rate - 0.6 * math.tanh(rate / 0.1)
         assert applied(mechanism, 0.2, rate) == pytest.approx([exact], rel=1e-14, abs=1e-15)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_a_rotor_is_a_body_that_a_gear_turns(formulation):
+    """The same machine with a rotor as a force, and as a body on the base with a gear: the same motion, energy and loads."""
+    ratio, inertia = -7.0, 0.3
+
+    def machine(body):
+        bodies = [Body("arm", mass=3.0, com=(0.4, 0, 0), inertia=(0.1, 0.5, 0.5))]
+        joints = [Joint("hinge", "revolute", "world", "arm", axis=(0, 1, 0), start=0.3, start_rate=-0.5)]
+        forces = [ForceElement("gravity"), ForceElement("joint-effort", coordinate="hinge.angle", effort="4 * sin(3 * t)")]
+        closures = []
+        if body:
+            bodies.append(Body("rotor", mass=0.0, inertia=(inertia / 2, inertia, inertia / 2)))
+            joints.append(
+                Joint("axle", "revolute", "world", "rotor", axis=(0, 1, 0), start=0.3 * ratio, start_rate=-0.5 * ratio)
+            )
+            closures.append(Closure("gear", "gear", coordinates=("axle.angle", "hinge.angle"), ratio=ratio))
+        else:
+            # A rotor on a coordinate with the ratio to it.
+            forces.append(ForceElement("joint-inertia", coordinates=("hinge.angle",), ratios=(ratio,), inertia=inertia))
+        return Mechanism("arm", bodies=bodies, joints=joints, forces=forces, closures=closures)
+
+    rotor, geared = (run(machine(body), 1.0, 0.005, formulation=formulation, loads="all") for body in (False, True))
+    for name in ("hinge.angle", "hinge.angle.rate", "energy.kinetic", "energy.total", "hinge.Fx", "hinge.Fz", "hinge.My"):
+        assert rotor[name] == pytest.approx(geared[name], abs=1e-9), name
+    # What drive and rotor together do to the joint, and what drive and gear do to it.
+    assert rotor["hinge.actuator.My"] == pytest.approx(geared["hinge.actuator.My"] + geared["hinge.closure.My"], abs=1e-9)
+    assert np.abs(rotor["loads.residual.moment"]).max() < 1e-9
+    assert np.ptp(rotor["hinge.angle"]) > 0.05

@@ -32,6 +32,24 @@ from tests.plugins.forces.machines import crane, crooked
         (ForceElement("joint-spring", coordinate="ball.qx", stiffness=1.0), "coordinate: 'ball.qx' is not a joint coordinate"),
         (ForceElement("joint-spring", coordinate="ball.wx", stiffness=1.0), "coordinate: 'ball.wx' is not a joint coordinate"),
         (
+            ForceElement("joint-spring", coordinate="slew.angle", other="luff.angel"),
+            "joint-spring on 'slew.angle': other: 'luff.angel' is not a joint coordinate; did you mean 'luff.angle'?",
+        ),
+        (ForceElement("joint-spring", coordinate="slew.angle", other="slew.angle"), "'slew.angle' is the coordinate itself"),
+        (
+            ForceElement("joint-inertia", coordinates=("slew.angle", "luff.angle"), inertia=1.0),
+            "2 coordinate(s) but 0 ratio(s); give one ratio for each",
+        ),
+        (
+            ForceElement("joint-inertia", coordinates=("ball.wx",), inertia=1.0),
+            "coordinates: 'ball.wx' is not a joint coordinate",
+        ),
+        (ForceElement("joint-inertia", coordinates=("slew.angle",), inertia=-1.0), "inertia is -1; it must not be negative"),
+        (
+            ForceElement("joint-inertia", coordinates=("slew.angle",), inertia="1 + t"),
+            "inertia and ratios of a rotor use 't', which changes during a run; numbers and parameters alone may be in them",
+        ),
+        (
             ForceElement("joint-friction", coordinate="slew.angle", transition=0),
             "joint-friction on 'slew.angle': transition is 0; it must be positive",
         ),

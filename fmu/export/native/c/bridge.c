@@ -14,9 +14,12 @@ typedef struct {
 } snapshot;
 
 status kp_tell(component *self, int level, const char *text) {
-  const char *category = level == DISCARD ? "logStatusDiscard" : level >= ERROR ? "logStatusError" : "logAll";
+  const char *category = level >= ERROR     ? "logStatusError"
+                         : level == DISCARD ? "logStatusDiscard"
+                         : level == WARNING ? "logStatusWarning"
+                                            : "logAll";
   char *copy, *to;
-  if (!self->importer.logger || (level < DISCARD && !self->logging)) return (status)level;
+  if (!self->importer.logger || (level < WARNING && !self->logging)) return (status)level;
   /* To the importer the text is a format, so percent signs are doubled. */
   copy = to = malloc(2 * strlen(text) + 1);
   if (!copy) return (status)level;

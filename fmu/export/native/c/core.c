@@ -37,7 +37,7 @@ kp_status kp_say(kp_instance *self, kp_status status, const char *format, ...) {
   char text[1024];
   va_list arguments;
   if (KP_FMI == 3 && status == KP_ERROR) self->now.phase = KP_TERMINATED;
-  if (self->logger && (self->logging || status >= KP_DISCARD)) {
+  if (self->logger && (self->logging || status >= KP_WARNING)) {
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
@@ -230,6 +230,9 @@ kp_status kp_setup(kp_instance *self, bool tolerance_defined, double tolerance, 
   self->now.stop_defined = stop_defined;
   self->now.stop_time = stop_defined ? stop : 0;
   self->last_successful_time = start;
+#if KP_SAMPLED
+  self->now.x[KP_ROW_ORIGIN] = start;
+#endif
   kp_stale(self);
   return KP_OK;
 }
@@ -306,7 +309,8 @@ kp_status kp_set(kp_instance *self, const unsigned references[], size_t count, c
     r = references[i];
     if (r >= KP_COUNT)
       return kp_say(self, KP_ERROR, "there is no variable with value reference %u; the last one is %u", r, KP_COUNT + KP_NA - 1u);
-    if (!isfinite(values[i]))
+    /* A model that works at sample times looks at its inputs there. */
+    if (!isfinite(values[i]) && !(KP_SAMPLED && r >= KP_FIRST_U && r < KP_FIRST_X))
       return kp_say(self, KP_ERROR, "'%s' was set to %g at t = %.9g s; it must be finite", kp_names[r], values[i],
                     self->now.time);
     if (r == 0 || r >= KP_FIRST_DX)
@@ -343,7 +347,7 @@ kp_status kp_set_input_rates(kp_instance *self, const unsigned references[], siz
       return kp_say(self, KP_ERROR, "value reference %u is not an input, so it has no derivative to set", references[i]);
     if (orders[i] != 1)
       return kp_say(self, KP_ERROR, "inputs are interpolated to first order; a derivative of order %d cannot be used", orders[i]);
-    if (!isfinite(rates[i]))
+    if (!isfinite(rates[i]) && !KP_SAMPLED)
       return kp_say(self, KP_ERROR, "the derivative of '%s' was set to %g; it must be finite", kp_names[references[i]], rates[i]);
   }
   for (i = 0; i < count; ++i) self->now.u_rate[references[i] - KP_FIRST_U] = rates[i];

@@ -131,6 +131,12 @@ KP_LOCAL kp_status kp_set(kp_instance *self, const unsigned references[], size_t
 KP_LOCAL kp_status kp_set_input_rates(kp_instance *self, const unsigned references[], size_t count, const int orders[],
                                       const double rates[]);
 KP_LOCAL kp_status kp_do_step(kp_instance *self, double from, double size);
+/* Parts of it: what can be said against it before it begins; one internal step, the state changes only if all went well, with
+   inputs u or, if they change during it (ramps), their values, the time of these, and rates; and a look of the importer at the
+   state at time t, or at the inputs that hold there, false if it did what ends the instance. */
+KP_LOCAL kp_status kp_check_step(kp_instance *self, double from, double size);
+KP_LOCAL kp_status kp_advance(kp_instance *self, double t, double h, const double *u, bool ramps);
+KP_LOCAL bool kp_ask(kp_instance *self, double t, bool finished, bool more, double *until);
 
 KP_LOCAL kp_status kp_set_time(kp_instance *self, double time);
 KP_LOCAL kp_status kp_set_states(kp_instance *self, const double x[], size_t count);

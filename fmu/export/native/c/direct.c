@@ -1,6 +1,7 @@
 /* Plain entry points on top of core.h, for the Python inside an FMU: it calls them through ctypes and needs nothing else.
 
-   Every function answers with a kp_status; what there is to say about it is kept until the next call. */
+   Every function answers with a kp_status; what there is to say about it is kept until the next call, and warnings, one below
+   the other, until somebody takes them. */
 
 #include "core.h"
 
@@ -11,13 +12,17 @@
 typedef struct {
   kp_instance *model;
   char text[1024];
+  char warnings[4096];
 } direct;
 
 static void keep(void *environment, const char *instance, kp_status status, const char *text) {
   direct *self = environment;
+  size_t used = strlen(self->warnings);
   (void)instance;
-  (void)status;
-  snprintf(self->text, sizeof self->text, "%s", text);
+  if (status == KP_WARNING)
+    snprintf(self->warnings + used, sizeof self->warnings - used, "%s%s", used ? "\n" : "", text);
+  else
+    snprintf(self->text, sizeof self->text, "%s", text);
 }
 
 KP_EXPORT void kp_direct_destroy(direct *self) {
@@ -37,6 +42,15 @@ KP_EXPORT direct *kp_direct_create(const char *token) {
 }
 
 KP_EXPORT const char *kp_direct_text(const direct *self) { return self->text; }
+
+/* Copy the warnings to a place of at least 4096 bytes, and forget them; 0 if there are none. */
+KP_EXPORT int kp_direct_take_warnings(direct *self, char place[]) {
+  if (!*self->warnings) return 0;
+  strcpy(place, self->warnings);
+  *self->warnings = 0;
+  return 1;
+}
+
 KP_EXPORT double kp_direct_time(const direct *self) { return self->model->now.time; }
 KP_EXPORT size_t kp_direct_state_size(void) { return kp_serialized_size(); }
 

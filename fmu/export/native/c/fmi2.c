@@ -47,7 +47,10 @@ typedef struct {
 
 static void log_to(void *environment, const char *instance, kp_status status, const char *text) {
   const fmi2CallbackFunctions *callbacks = environment;
-  const char *category = status >= KP_ERROR ? "logStatusError" : status == KP_DISCARD ? "logStatusDiscard" : "logAll";
+  const char *category = status >= KP_ERROR     ? "logStatusError"
+                         : status == KP_DISCARD ? "logStatusDiscard"
+                         : status == KP_WARNING ? "logStatusWarning"
+                                                : "logAll";
   if (callbacks && callbacks->logger)
     callbacks->logger(callbacks->componentEnvironment, instance, status, category, "%s", text);
 }

@@ -53,7 +53,10 @@ typedef struct {
 
 static void log_to(void *environment, const char *instance, kp_status status, const char *text) {
   const importer *to = environment;
-  const char *category = status >= KP_ERROR ? "logStatusError" : status == KP_DISCARD ? "logStatusDiscard" : "logAll";
+  const char *category = status >= KP_ERROR     ? "logStatusError"
+                         : status == KP_DISCARD ? "logStatusDiscard"
+                         : status == KP_WARNING ? "logStatusWarning"
+                                                : "logAll";
   (void)instance;
   if (to && to->log) to->log(to->environment, status, category, text);
 }

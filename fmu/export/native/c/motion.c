@@ -35,9 +35,7 @@ static kp_status remember(kp_instance *self, double t, double h, const double *u
   return KP_OK;
 }
 
-/* One internal step from time t, with the inputs in u; if they change during it, values, their time and their rates. The state
-   changes only if all went well. */
-static kp_status advance(kp_instance *self, double t, double h, const double *u, bool ramps) {
+kp_status kp_advance(kp_instance *self, double t, double h, const double *u, bool ramps) {
   kp_workspace *ws = ramps && KP_NR > 0 ? &self->ramp_step : &self->step;
   size_t i;
   int joint, failed;
@@ -74,15 +72,7 @@ static kp_status advance(kp_instance *self, double t, double h, const double *u,
   return KP_OK;
 }
 
-/* The number of internal steps from time zero to t, or -1 if it is not whole. Times that importers add up wander by rounding:
-   those that are whole are taken as just that, so that a result depends neither on who counts nor on how steps are divided. */
-static double whole_steps(double t) {
-  double n = round(t / KP_STEP);
-  return n >= 0 && fabs(t - n * KP_STEP) <= 1e-6 * KP_STEP ? n : -1;
-}
-
-/* Let the importer see the state at time t, or give the inputs that hold there; false if it did what ends the instance. */
-static bool ask(kp_instance *self, double t, bool finished, bool more, double *until) {
+bool kp_ask(kp_instance *self, double t, bool finished, bool more, double *until) {
   self->now.time = t;
   kp_stale(self);
   self->within = true;
@@ -93,13 +83,7 @@ static bool ask(kp_instance *self, double t, bool finished, bool more, double *u
   return self->now.phase == KP_STEPPING;
 }
 
-kp_status kp_do_step(kp_instance *self, double from, double size) {
-  double u[KP_ROOM(KP_NU > KP_NR ? KP_NU : KP_NR)] = {0};
-  double h, length, t, count, until = HUGE_VAL, first = whole_steps(from), last = whole_steps(from + size);
-  long k, n;
-  size_t i;
-  bool ramps = false;
-  kp_status status;
+kp_status kp_check_step(kp_instance *self, double from, double size) {
   /* Times that importers add up step by step wander by rounding; anything larger is a misunderstanding. */
   double slack = 1e-6 * fabs(size) + 1e-9 * fabs(self->now.time);
   self->returned_early = false;
@@ -112,7 +96,25 @@ kp_status kp_do_step(kp_instance *self, double from, double size) {
   if (self->now.stop_defined && from + size > self->now.stop_time + slack)
     return kp_say(self, KP_ERROR, "a step to t = %.9g s was asked for, beyond the stop time of %.9g s", from + size,
                   self->now.stop_time);
-  if (size == 0) return KP_OK;
+  return KP_OK;
+}
+
+#if !KP_SAMPLED
+/* The number of internal steps from time zero to t, or -1 if it is not whole. Times that importers add up wander by rounding:
+   those that are whole are taken as just that, so that a result depends neither on who counts nor on how steps are divided. */
+static double whole_steps(double t) {
+  double n = round(t / KP_STEP);
+  return n >= 0 && fabs(t - n * KP_STEP) <= 1e-6 * KP_STEP ? n : -1;
+}
+
+kp_status kp_do_step(kp_instance *self, double from, double size) {
+  double u[KP_ROOM(KP_NU > KP_NR ? KP_NU : KP_NR)] = {0};
+  double h, length, t, count, until = HUGE_VAL, first = whole_steps(from), last = whole_steps(from + size);
+  long k, n;
+  size_t i;
+  bool ramps = false;
+  kp_status status = kp_check_step(self, from, size);
+  if (status != KP_OK || size == 0) return status;
   /* As many internal steps as fit, none longer than the one the model was exported with. */
   count = ceil(size / KP_STEP * (1 - 1e-9));
   if (!(count < 1e9)) return kp_say(self, KP_ERROR, "a step of %g s holds more than 1e9 internal steps of %g s", size, KP_STEP);
@@ -143,17 +145,17 @@ kp_status kp_do_step(kp_instance *self, double from, double size) {
       for (i = 0; i < KP_NU; ++i) u[i] = self->now.u[i] + self->now.u_rate[i] * ((double)k + 0.5) * h;
 #endif
     if (self->between && self->asks_inputs) {
-      if (!ask(self, t + 0.5 * length, false, false, &until)) return KP_ERROR;
+      if (!kp_ask(self, t + 0.5 * length, false, false, &until)) return KP_ERROR;
       memcpy(u, self->now.u, KP_NU * sizeof *u);
     }
-    status = advance(self, t, length, u, ramps);
+    status = kp_advance(self, t, length, u, ramps);
     if (status != KP_OK) {
       for (i = 0; i < KP_NU; ++i) self->now.u[i] += self->now.u_rate[i] * (double)k * h;
       self->now.time = self->last_successful_time = t;
       return status;
     }
     t = self->returned_early ? until : last > 0 ? (first + (double)k + 1) * h : k + 1 < n ? from + ((double)k + 1) * h : from + size;
-    if (self->between && !ask(self, t, true, k + 1 < n && !self->returned_early, &until)) return KP_ERROR;
+    if (self->between && !kp_ask(self, t, true, k + 1 < n && !self->returned_early, &until)) return KP_ERROR;
     if (self->returned_early) break;
   }
   for (i = 0; i < KP_NU; ++i) {
@@ -165,6 +167,7 @@ kp_status kp_do_step(kp_instance *self, double from, double size) {
   self->last_successful_time = self->returned_early ? t : from + size;
   return KP_OK;
 }
+#endif
 
 kp_status kp_set_time(kp_instance *self, double time) {
   if (!isfinite(time)) return kp_say(self, KP_ERROR, "the time was set to %g", time);
@@ -297,6 +300,7 @@ kp_status kp_directional(kp_instance *self, const unsigned unknowns[], size_t un
   size_t i;
   unsigned r;
   double *seeds = self->seed, *found = self->sensitivity;
+  if (KP_SAMPLED) return kp_say(self, KP_ERROR, "a model that works at sample times has no derivatives along a direction");
   if (kp_settle(self) != KP_OK) return KP_ERROR;
   memset(seeds, 0, sizeof self->seed);
   for (i = 0; i < known_count; ++i) {

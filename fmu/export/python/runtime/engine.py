@@ -59,6 +59,10 @@ class Engine:
         """Advance by a communication step."""
         raise NotImplementedError
 
+    def take_warnings(self) -> list[str]:
+        """Return what there was to say since the last call, beside failures."""
+        return []
+
     def get_state(self) -> bytes:
         """Return everything that later results depend on."""
         raise NotImplementedError

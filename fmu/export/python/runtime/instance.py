@@ -6,7 +6,7 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from kingpost.fmu.export.python.runtime.engine import DISCARD, ERROR, OK, Engine, EngineError
+from kingpost.fmu.export.python.runtime.engine import DISCARD, ERROR, OK, WARNING, Engine, EngineError
 from kingpost.fmu.export.python.runtime.opening import open_engine, read_manifest
 
 if TYPE_CHECKING:
@@ -78,7 +78,11 @@ class SlaveInstance:
         return self._run("fmi2SetReal", "set_at", references, count, values)[0]
 
     def step(self, start: float, size: float) -> int:
-        return self._run("fmi2DoStep", "step", start, size)[0]
+        status = self._run("fmi2DoStep", "step", start, size)[0]
+        if self._engine is not None:
+            for text in self._engine.take_warnings():
+                self._tell(WARNING, text)
+        return status
 
     def get_state(self) -> tuple[int, bytes | None]:
         return self._run("fmi2GetFMUstate", "get_state", even_dead=True)

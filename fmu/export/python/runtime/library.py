@@ -34,6 +34,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "step": (_INT, [_HANDLE, _DOUBLE, _DOUBLE]),
     "get_state": (_INT, [_HANDLE, ctypes.c_char_p, _SIZE]),
     "set_state": (_INT, [_HANDLE, ctypes.c_char_p, _SIZE, _INT]),
+    "take_warnings": (_INT, [_HANDLE, ctypes.c_char_p]),
 }
 
 
@@ -73,6 +74,7 @@ class LibraryEngine(Engine):
         self._destroy = functions["destroy"]
         self._functions = functions
         self._step, self._get, self._set = functions["step"], functions["get"], functions["set"]
+        self._take_warnings, self._room = functions["take_warnings"], ctypes.create_string_buffer(4096)
         self._handle = functions["create"](library.token.encode())
         if not self._handle:
             raise EngineError(
@@ -119,6 +121,11 @@ class LibraryEngine(Engine):
 
     def step(self, start: float, size: float) -> None:
         self._check(self._step(self._handle, start, size))
+
+    def take_warnings(self) -> list[str]:
+        if not self._take_warnings(self._handle, self._room):
+            return []
+        return self._room.value.decode("utf-8", "replace").split("\n")
 
     def get_state(self) -> bytes:
         buffer = ctypes.create_string_buffer(self.state_size)

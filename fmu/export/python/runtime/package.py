@@ -20,12 +20,13 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
+from kingpost.control.blocks.clock import sample_times, time_reached, verdict
 from kingpost.equations.guard import guarded_joints
 from kingpost.equations.integrator import InitialValueProblem, Solver
 from kingpost.fmu.export.python.runtime.engine import DISCARD, ERROR, Engine, EngineError
 from kingpost.fmu.interface.interface import Interface
 from kingpost.kernel.kernel import Evaluator
-from kingpost.simulation.export_model import ExportModel
+from kingpost.simulation.export_model import ExportModel, SampleRows
 from kingpost.symbols.externals import python_error
 
 MAGIC = b"kpstate1"
@@ -79,6 +80,7 @@ class PackageEngine(Engine):
             self._memory = np.zeros(rebuilt.functions["kp_memory"].numel_out(0))
         self._dx: FloatArray | None = None
         self._y: FloatArray | None = None
+        self._samples, self._warnings = model.samples, []  # type: SampleRows | None, list[str]
         self.state_size = len(self.get_state())
 
     @property
@@ -91,6 +93,8 @@ class PackageEngine(Engine):
         if not math.isfinite(start) or (stop is not None and not stop >= start):
             self._refuse(f"a run from t = {start:g} s to {stop or 0.0:g} s makes no sense")
         self._time, self._stop = start, stop
+        if self._samples is not None:
+            self._x[self._samples.origin] = start
         self._stale()
 
     def enter_initialization(self) -> None:
@@ -148,7 +152,8 @@ class PackageEngine(Engine):
         for reference, value in zip(references, values, strict=True):
             self._check_reference(reference)
             name = self._names[reference]
-            if not math.isfinite(value):
+            looked_at_later = self._samples is not None and first["u"] <= reference < first["x"]
+            if not math.isfinite(value) and not looked_at_later:
                 self._refuse(f"'{name}' was set to {value:g} at t = {self._time:.9g} s; it must be finite")
             if reference == 0 or reference >= first["dx"]:
                 self._refuse(f"'{name}' is computed by the model and cannot be set")
@@ -181,6 +186,8 @@ class PackageEngine(Engine):
         if self._step is None:
             self._solve(start, size)
             self._time = start + size
+        elif self._samples is not None:
+            self._take_samples(start + size, self._step, self._samples)
         else:
             self._march(start, size, self._step)
 
@@ -220,6 +227,27 @@ class PackageEngine(Engine):
             pieces.append(numbers[place : place + size].copy())
             place += max(size, 1)  # no array has length zero in C
         return pieces
+
+    def take_warnings(self) -> list[str]:
+        told, self._warnings = self._warnings, []
+        return told
+
+    def _take_samples(self, end: float, step: Evaluator, rows: SampleRows) -> None:
+        """Take the samples that are due before ``end``."""
+        origin, h, first = float(self._x[rows.origin]), self._rebuilt.model.step, self._first
+        if not (end - self._time) / h < 1e9:
+            self._refuse(f"a step of {end - self._time:g} s holds more than 1e9 samples, {h:g} s apart")
+        inputs = self._names[first["u"] : first["x"]]
+        self._stale()
+        for t in sample_times(origin, self._time, end, h):
+            self._time = t
+            with self._explained(f"the sample at t = {t:.9g} s could not be taken"):
+                following = step(t, self._x, self._u, self._p, h)
+            self._check_following(following, t, h)
+            said = verdict(rows, inputs, self._u, self._x, following, t)
+            self._warnings += [said] if said else []
+            self._x = following
+        self._time = time_reached(origin, end, h)
 
     def _march(self, start: float, size: float, step: Evaluator) -> None:
         """Take as many internal steps as fit, none longer than the one the model was exported with."""

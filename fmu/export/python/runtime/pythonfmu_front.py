@@ -11,12 +11,12 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kingpost.fmu.export.python.runtime.engine import DISCARD, ERROR, OK
+from kingpost.fmu.export.python.runtime.engine import DISCARD, ERROR, OK, WARNING
 from kingpost.fmu.export.python.runtime.instance import SlaveInstance
 
 #: The binary takes value references for signed numbers.
 UNSIGNED = 0xFFFFFFFF
-CATEGORIES = {DISCARD: "logStatusDiscard", ERROR: "logStatusError"}
+CATEGORIES = {WARNING: "logStatusWarning", DISCARD: "logStatusDiscard", ERROR: "logStatusError"}
 
 
 class _Log:
@@ -32,10 +32,15 @@ class _Log:
         if status >= DISCARD and text not in self.failures:
             self.failures.append(text)
             # The binary passes messages on only if the importer has switched logging on; failures should not be lost.
-            with contextlib.suppress(Exception):
-                print(f"{self._name}: {text}", file=sys.stderr, flush=True)
+            self._print(text)
+        elif status == WARNING:
+            self._print(text)
         # The importer takes the text for a format.
         self._waiting.append((status, CATEGORIES.get(status, "logAll"), text.replace("%", "%%")))
+
+    def _print(self, text: str) -> None:
+        with contextlib.suppress(Exception):
+            print(f"{self._name}: {text}", file=sys.stderr, flush=True)
 
     def deliver(self) -> None:
         """Hand messages over, at the end of a call, when the binary passes them on.

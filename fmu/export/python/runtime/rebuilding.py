@@ -9,6 +9,8 @@ from typing import Any
 import casadi as ca
 
 from kingpost.base.version import __version__
+from kingpost.control.blocks.model import block_model
+from kingpost.control.blocks.written import read_block
 from kingpost.fmu.export.python.runtime.engine import ERROR, Engine, EngineError
 from kingpost.fmu.export.python.runtime.package import PackageEngine, Rebuilt
 from kingpost.fmu.interface.interface import Interface, build_interface, start_function
@@ -30,14 +32,21 @@ def build(manifest: Mapping[str, Any], plugin_files: Sequence[str], library: str
     plugins = PluginSet(plugin_files, entry_points=False)
     how = dict(definition["how"])
     how["loads"] = [LoadRequest(**{**entry, "at": tuple(entry["at"])}) for entry in how["loads"]] or None
-    model = prepare_export(
-        mechanism_from_dict(definition["mechanism"]),
-        settings=definition["settings"],
-        drive=definition.get("drive") or None,
-        communication_step=definition["communication_step"],
-        how=RunSettings.of(how),
-        plugins=plugins,
-    )
+    if definition["block"] is not None:
+        model = block_model(
+            read_block(definition["block"]), None if "sample_time" in definition["block"] else how["step"],
+            None if "sample_time" in definition["block"] else how["integrator"], plugins, definition["settings"],
+            t_start=how["t_start"], t_end=how["t_end"],
+        )  # fmt: skip
+    else:
+        model = prepare_export(
+            mechanism_from_dict(definition["mechanism"]),
+            settings=definition["settings"],
+            drive=definition.get("drive") or None,
+            communication_step=definition["communication_step"],
+            how=RunSettings.of(how),
+            plugins=plugins,
+        )
     interface = build_interface(model, ExportSelection(**definition["selection"]))
     functions = {function.name(): function for function in model_functions(interface)}
     label = f"Kingpost {__version__} in Python, CasADi {ca.CasadiMeta.version()}"

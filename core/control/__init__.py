@@ -1,0 +1,1 @@
+"""What a machine is asked to do: servo-constraints and inverse dynamics."""

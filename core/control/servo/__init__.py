@@ -1,0 +1,1 @@
+"""Servo-constraints: the inputs that drive measures of a machine along a path."""

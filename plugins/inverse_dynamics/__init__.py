@@ -1,0 +1,1 @@
+"""Methods of inverse dynamics for servo-constraints, and the steppers that carry them out."""

@@ -1,0 +1,23 @@
+"""The inverse-dynamics methods and servo steppers of Kingpost."""
+
+from __future__ import annotations
+
+from kingpost.control.servo.stepping import ServoStepper
+from kingpost.control.servo.system import InverseDynamics
+from kingpost.plugins.inverse_dynamics.direct import Direct
+from kingpost.plugins.inverse_dynamics.minimal_extension import MinimalExtension
+from kingpost.plugins.inverse_dynamics.output_coordinates import OutputCoordinates
+from kingpost.plugins.inverse_dynamics.projection import Projection
+from kingpost.plugins.inverse_dynamics.projection_dependent import ProjectionDependent
+from kingpost.plugins.inverse_dynamics.steppers import BDF2, BDF3, BackwardEuler, Radau2
+from kingpost.registry.hookspecs import hookimpl
+
+
+@hookimpl
+def kingpost_register_inverse_dynamics() -> list[type[InverseDynamics]]:
+    return [MinimalExtension, Projection, ProjectionDependent, OutputCoordinates, Direct]
+
+
+@hookimpl
+def kingpost_register_servo_steppers() -> list[type[ServoStepper]]:
+    return [BackwardEuler, BDF2, BDF3, Radau2]

@@ -1,0 +1,86 @@
+"""Paths along which ropes stay taut."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq, minimize_scalar
+
+from kingpost import MechanismError, SolverError
+from kingpost.control.servo.inverse import prepare_inverse
+from kingpost.control.servo.taut import keep_taut, slowed
+from kingpost.modelfiles.opened import open_model
+
+GRAVITY, MASS = 9.81, 100.0
+TASK = "000-4.4.1"
+
+
+def tension(path, t):
+    """The rope carries the load alone: its tension is m |y'' - g|, whatever the crane is."""
+    x, z = (path[name].jets_at([t], 2)[0, 2] for name in ("load.x", "load.z"))
+    return MASS * math.hypot(x, z + GRAVITY)
+
+
+def lowest(task):
+    times = np.linspace(task.t_start, task.t_end, 400)
+    at = times[int(np.argmin([tension(task.path, t) for t in times]))]
+    width = times[1] - times[0]
+    return float(minimize_scalar(lambda t: tension(task.path, t), bounds=(at - width, at + width), method="bounded").fun)
+
+
+@pytest.fixture(scope="module")
+def prepared():
+    crane = open_model("overhead-crane:form=dependent")
+    return prepare_inverse(
+        crane.mechanism, crane.task(TASK), method="minimal-extension", stepper="bdf2:step=0.02", plugins=crane.plugins
+    )
+
+
+def test_the_shortest_duration_is_that_of_the_closed_form(prepared):
+    task = prepared.problem.task
+    assert lowest(task) == pytest.approx(841.2006, abs=2e-4)  # our notes' closed form
+    want = brentq(lambda factor: lowest(slowed(task, factor)) - 900.0, 1.0, 3.0, xtol=1e-9)
+    longer, found = keep_taut(prepared, 900.0)
+    # To a thousandth, and up to the next whole step of 0.02 s in 5.4 s.
+    assert want <= found.slower <= want * 1.001 + 0.02 / 3.0
+    assert lowest(longer.problem.task) >= 900.0
+    assert found.after["rope"] == pytest.approx(lowest(longer.problem.task), abs=0.1)
+    history = longer.run()
+    assert history.provenance["inverse"]["kept_taut"]["slower"] == found.slower
+    assert history["rope.tension"].min() >= 900.0 - 1e-6
+    assert history.time[-1] == pytest.approx(3.0 * found.slower)
+    assert "the manoeuvre takes 5." in found.sentence and "it was 841.2" in found.sentence
+
+
+@pytest.mark.slow
+def test_the_nearest_path_keeps_the_duration_and_the_bound(prepared):
+    nearest, found = keep_taut(prepared, 900.0, "path")
+    task, taut = prepared.problem.task, nearest.problem.task
+    assert (taut.t_start, taut.t_end) == (task.t_start, task.t_end)
+    assert lowest(taut) >= 900.0 - 1e-2
+    # It is no further from the path than it must be: half of the correction is not enough.
+    assert 0.0 < max(found.deviation.values()) < 0.2
+    for name in task.measures:
+        assert taut.path[name].jets_at([0.0, 3.0], 4) == pytest.approx(task.path[name].jets_at([0.0, 3.0], 4), abs=1e-9)
+    assert taut.smoothness >= 4
+
+
+def test_a_path_that_is_taut_stays_what_it_is(prepared):
+    same, found = keep_taut(prepared, 500.0)
+    assert same is prepared
+    assert found.slower == 1.0
+
+
+def test_what_no_duration_helps_is_refused_with_the_tension_that_is_in_the_way(prepared):
+    # At rest the rope carries 981 N.
+    with pytest.raises(
+        SolverError, match=r"even \d+\.?\d* times slower, the tension of 'rope' is 9\d\d\.?\d* N .* below 990 N"
+    ):
+        keep_taut(prepared, 990.0)
+
+
+def test_a_machine_without_ropes_is_refused():
+    chain = open_model("mass-chain")
+    prepared = prepare_inverse(chain.mechanism, chain.task("003"), plugins=chain.plugins)
+    with pytest.raises(MechanismError, match="'mass-chain' has no rope whose tension is known"):
+        keep_taut(prepared)
