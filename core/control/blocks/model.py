@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import casadi as ca
@@ -15,11 +16,12 @@ from kingpost.control.blocks.written import write_block
 from kingpost.equations.equations import Equations
 from kingpost.equations.integrator import Integrator
 from kingpost.equations.parts import States
+from kingpost.mechanism.elements import TIME
 from kingpost.mechanism.mechanism import Mechanism
-from kingpost.mechanism.trajectories import Trajectory
 from kingpost.mechanism.values import resolve_values
-from kingpost.multibody.assembly import assembled
+from kingpost.multibody.assembly import Assembly, assembled
 from kingpost.multibody.force import ForceState
+from kingpost.multibody.input_layout import InputLayout
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection
 from kingpost.simulation.export_model import ExportModel, SampleRows, driven_layout, export_model
@@ -67,7 +69,8 @@ def block_model(
             f"block '{block.name}' takes samples of its inputs, so that {listed(layout.driven)} cannot follow a path inside of "
             "it; feed them from a component of their own"
         )
-    equations = _continuous(block, mechanism, layout.driven) if isinstance(block, Block) else _sampled(sampled, mechanism)
+    deriving = partial(_continuous, block, mechanism) if isinstance(block, Block) else None
+    equations = _sampled(sampled, mechanism) if deriving is None else deriving(assembly)
     chosen = Sampling(sampled) if sampled is not None else "rk4" if integrator is None else integrator
     how = RunSettings(step=step, integrator=chosen, t_start=t_start, t_end=t_end).selected(plugins)
     assert isinstance(how.integrator, Integrator)
@@ -85,6 +88,7 @@ def block_model(
         how=how,
         plugins=plugins,
         given=dict(settings or {}),
+        deriving=deriving,
     )
     rows = None
     if sampled is not None:
@@ -94,15 +98,17 @@ def block_model(
     return export_model(problem, step if sampled is not None else None, rows=rows, written=lambda: write_block(block))
 
 
-def _continuous(block: Block, mechanism: Mechanism, driven: Mapping[str, Trajectory]) -> Equations:
+def _continuous(block: Block, mechanism: Mechanism, assembly: Assembly) -> Equations:
     """Return the equations of a machine without coordinates that has the states of the block."""
-    body = block.function
+    body, layout = block.function, assembly.layout or InputLayout(tuple(signal.name for signal in mechanism.inputs))
     # Long tables of samples need functions that search.
-    kind = ca.MX if driven else _kind(body)
-    t, z, u, p = (kind.sym(name, body.numel_in(k)) for k, name in enumerate("txup"))
-    scope = {parameter.name: p[i] for i, parameter in enumerate(mechanism.parameters)}
+    kind = ca.MX if layout.driven else _kind(body)
+    t, z, p = (kind.sym(name, body.numel_in(k)) for k, name in ((0, "t"), (1, "x"), (3, "p")))
+    u = kind.sym("u", layout.size)
+    scope = {TIME: t, **{parameter.name: p[i] for i, parameter in enumerate(mechanism.parameters)}}
     given = [
-        driven[signal.name].value(t, scope) if signal.name in driven else u[i] for i, signal in enumerate(mechanism.inputs)
+        layout.driven[name].value(t, scope) if name in layout.driven else layout.value(name, t, u, scope)
+        for name in layout.names
     ]
     rates, values = body.call([t, z, ca.vertcat(kind(0, 1), *given), p])
     return _equations(mechanism, t, z, u, p, rates, values, block.states, block.outputs)
