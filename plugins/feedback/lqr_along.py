@@ -118,8 +118,8 @@ def _rest(loop: ServoLoop) -> FloatArray:
     x, left = at_rest(system, problem.task.t_end, system.start)
     if not left < CONSISTENT:
         raise SolverError(
-            f"'{problem.equations.mechanism.name}' finds no rest at the end of the path (residual {left:.1e}), where 'lqr-along' "
-            "would hold it"
+            f"'{problem.equations.mechanism.name}' finds no rest at the end of the path (residual {left:.1e}), where "
+            "'lqr-along' would hold it"
         )
     return np.concatenate([x[: problem.equations.nx], x[system.unknowns.u]])
 
