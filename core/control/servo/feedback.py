@@ -110,7 +110,6 @@ class ServoLoop:
         e = self.problem.equations
         named = [*e.position_quantities, *e.mechanism.coordinates, *e.output_channels]
         units = {item.name: item.unit for item in named}
-        units |= {measure.name: measure.unit for measure in getattr(e.mechanism, "measures", ())}
         return {name: units[name] for name in self.problem.task.measures}
 
     @property
