@@ -37,7 +37,7 @@ SUGGESTED_STEPS = 10
 class SampleRows:
     """Rows in the state of a model that works at sample times, one step apart, beginning with the start of a run.
 
-    Where an input is not finite, or a step has no finite result, a sample counts as refused or failed, and nothing else changes.
+    Where an input is not finite, or a step has no finite result, a sample counts as refused or failed, and nothing changes.
     """
 
     refused: int

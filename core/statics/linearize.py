@@ -109,11 +109,35 @@ def linearize(equations: Equations, t: float, x: FloatArray, u: FloatArray, p: F
         return _linearised(without_redundant_rows(equations, t, x, p), t, x, u, p)
 
 
-def _linearised(equations: Equations, t: float, x: FloatArray, u: FloatArray, p: FloatArray) -> Linearisation:
+def linearize_along(
+    equations: Equations, times: FloatArray, x: FloatArray, u: FloatArray, p: FloatArray
+) -> list[Linearisation]:
+    """Return the linear systems around the states ``x`` (a row for each time) of a motion with the inputs ``u``.
+
+    They are in the same coordinates, or refused where that cannot be.
+    """
+    refuse_other_coordinates(equations, "a linear system")
+    found: list[Linearisation] = []
+    with python_forces_named(equations.all_externals):
+        independent = without_redundant_rows(equations, float(times[0]), x[0], p)
+        derivatives = _derivatives(independent)
+        for t, state, acting in zip(times, x, u, strict=True):
+            found.append(_linearised(independent, float(t), state, acting, p, derivatives))
+            if found[-1].states != found[0].states:
+                raise SolverError(
+                    f"'{equations.mechanism.name}' cannot be linearised along a motion in one set of coordinates: at {t:g} s "
+                    f"{', '.join(found[-1].states)} describe it, and {', '.join(found[0].states)} at t = {times[0]:g} s"
+                )
+    return found
+
+
+def _linearised(
+    equations: Equations, t: float, x: FloatArray, u: FloatArray, p: FloatArray, function: ca.Function | None = None
+) -> Linearisation:
     """Return the linear system of equations without redundant rows."""
     _refuse_open_state(equations, t, x, p)
     q, v = equations.split(x)
-    derivatives = _derivatives(equations)(t, q, v, equations.acting(u, x), p)
+    derivatives = (function or _derivatives(equations))(t, q, v, equations.acting(u, x), p)
     parts = {name: _matrix(result) for name, result in zip(_PARTS, derivatives, strict=True)}
     n, nu = equations.nv, equations.nu
     N = parts["N"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kingpost.fmu.commands.check import FmuCheck
 from kingpost.fmu.commands.cosim import Cosim
 from kingpost.fmu.commands.export import Export
+from kingpost.fmu.commands.export_controller import ExportController
 from kingpost.fmu.commands.run import FmuRunner
 from kingpost.registry.hookspecs import hookimpl
 
@@ -16,4 +17,4 @@ if TYPE_CHECKING:
 
 @hookimpl
 def kingpost_register_commands() -> list[type[Command]]:
-    return [Cosim, Export, FmuCheck, FmuRunner]
+    return [Cosim, Export, ExportController, FmuCheck, FmuRunner]

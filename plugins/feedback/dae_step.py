@@ -21,6 +21,8 @@ from kingpost.plugins.feedback.measured import MeasuredMotion
 from kingpost.plugins.inverse_dynamics.steppers import BackwardEuler
 from kingpost.registry.selection import make, select
 
+#: The implicit step is so many samples long where nobody says.
+SAMPLES = 5
 #: Derivatives of a path from outside by which it is carried on to the end of the step.
 CARRIED_ON = 4
 
@@ -30,8 +32,8 @@ class DaeStepOptions(FeedbackOptions):
     """How the step is taken.
 
     ``a0`` (1/s^2) and ``a1`` (1/s): what errors of the measures and of their rates add to the accelerations that are asked for.
-    ``horizon``: length of the implicit step in s; zero for the sample time, as in the document. ``method``: the equations that
-    are stepped, of those that ``kingpost inverse`` has. ``iterations``: of Newton's method.
+    ``horizon``: length of the implicit step in s; zero for five samples. In the document it is one. ``method``: the equations
+    that are stepped, of those that ``kingpost inverse`` has. ``iterations``: of Newton's method.
     """
 
     a0: float = 1.0
@@ -56,8 +58,8 @@ class DaeStep(Feedback):
     Each sample asks which inputs bring the machine from where it is onto the path at the end of the step, with accelerations
     gamma'' + a1 (gamma' - y') + a0 (gamma - y). Any realisation will do. Where measures are led tangentially, by coordinates in
     between, the step asks these to be right at its end: they are pulled with 1/horizon^2 and damped with 1/horizon, half of
-    critical, which a sample time as horizon makes hard and a loop with delay unstable. Take a horizon of five to ten samples
-    then. On the path the inputs are those of the end of the step, and a first-order method's: wrong by about the horizon.
+    critical. With one sample for a horizon, as in the document, this is hard, and unstable in a loop with a sample of delay. On
+    the path the inputs are those of the end of the step, and a first-order method's: wrong by about the horizon.
     """
 
     name = "dae-step"
@@ -66,10 +68,12 @@ class DaeStep(Feedback):
 
     def block(self, loop: ServoLoop) -> DiscreteBlock:
         problem, options = loop.problem, self.options
-        horizon = options.horizon or options.sample_time
+        horizon = options.horizon or SAMPLES * options.sample_time
         method = select(problem.posed.plugins.of("inverse_dynamics"), options.method)
         if not isinstance(method, SteppedInverse):
-            known = [cls.name for cls, _ in problem.posed.plugins.of("inverse_dynamics").entries() if issubclass(cls, SteppedInverse)]
+            known = [
+                cls.name for cls, _ in problem.posed.plugins.of("inverse_dynamics").entries() if issubclass(cls, SteppedInverse)
+            ]
             raise MechanismError(f"method '{method.name}' has no equations that could be stepped; take one of {listed(known)}")
         system = method.reduce(problem, loop.start.point)
         march = ServoMarch(system, make(BackwardEuler, {"step": horizon, "iterations": options.iterations}))
@@ -114,7 +118,7 @@ def _step(
 ) -> ca.Function:
     """Return the function (t, memory, inputs, parameters, h) -> memory, inputs of the machine."""
     problem = loop.problem
-    t, memory, u, p, h = symbols = [ca.MX.sym(name, size) for name, size in zip("tmuph", sizes, strict=True)]
+    t, memory, u, p, _ = symbols = [ca.MX.sym(name, size) for name, size in zip("tmuph", sizes, strict=True)]
     machine = problem.equations.np
     own, gains = p[:machine, :], p[machine:, :]
     q, v, z, given = loop.parts(u)
@@ -138,7 +142,7 @@ def _step(
 
 
 def _path_after(loop: ServoLoop, t: ca.MX, u: ca.MX, p: ca.MX, horizon: float) -> list[Any]:
-    """Return the path and two derivatives at the end of the step; one that comes from outside is carried on by its derivatives."""
+    """Return the path and two derivatives at the end of the step; one from outside is carried on by its derivatives."""
     if loop.path_from == "inside":
         return loop.path(t + horizon, u, p, EXPRESSED)
     now = loop.path(t, u, p, CARRIED_ON)

@@ -10,7 +10,7 @@ from kingpost.control.servo.feedback import ServoLoop
 
 
 class MeasuredMotion:
-    """The machine in explicit form, vdot = a0 + a_u u, and total derivatives along its motion; in the symbols of the problem."""
+    """The machine in explicit form, vdot = a_0 + a_u u, and derivatives along its motion, in the symbols of the problem."""
 
     def __init__(self, loop: ServoLoop) -> None:
         self.problem = loop.problem

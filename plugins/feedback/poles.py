@@ -21,8 +21,8 @@ def gains_of(poles: float | str | tuple[float, ...], order: int) -> FloatArray:
     growing = [pole for pole in found if not pole.real < 0]
     if growing:
         raise MechanismError(
-            f"poles: {_shown(growing[0])} 1/s is not in the left half-plane, so that errors would not decay; give numbers below "
-            "zero",
+            f"poles: {_shown(growing[0])} 1/s is not in the left half-plane, so that errors would not decay; give "
+            "numbers below zero",
             path=("poles",),
         )
     coefficients = np.poly(found)
@@ -36,7 +36,9 @@ def _read(poles: float | str | tuple[float, ...], order: int) -> list[complex]:
     try:
         found = [complex(word) for word in words]
     except (ValueError, TypeError):
-        raise MechanismError(f"poles: {poles!r} are no numbers; write for example '-3' or '-2 -3 -4+1j -4-1j'", path=("poles",)) from None
+        raise MechanismError(
+            f"poles: {poles!r} are no numbers; write for example '-3' or '-2 -3 -4+1j -4-1j'", path=("poles",)
+        ) from None
     if not np.isfinite(found).all():
         raise MechanismError(f"poles: {poles!r} are not finite", path=("poles",))
     if len(found) == 1:

@@ -1,7 +1,7 @@
 """Dynamic extension: which outputs are led directly, which through others, and what a controller has to remember for that.
 
-With y'' = f_y + Y u and rank Y = p < m, inputs act at once on p combinations of the m measures only. As many measures, chosen by
-pivots, become *leading*: the controller takes their accelerations c_2, and rates of these, as states of its own, and p inputs
+With y'' = f_y + Y u and rank Y = p < m, inputs act at once on p combinations of the m measures only. As many measures, chosen
+by pivots, become *leading*: the controller takes their accelerations c_2, and rates of these, as states of its own, and p inputs
 follow from y_i'' = c_2. The accelerations of the other measures are then functions of (q, v, c_2), which no input reaches, and
 are differentiated: y''' of (q, v, c_2, c_3), and so on, until the inputs that are left appear. Where only some appear, further
 measures become leading at that order. At the last order r all inputs are determined by
@@ -97,7 +97,8 @@ class _Algorithm:
             waiting = [i for i in waiting if i not in leading]
         else:
             raise MechanismError(
-                f"inputs {listed(self.problem.input_names)} do not reach {listed(self._names(waiting))} with up to {HIGHEST} derivatives"
+                f"inputs {listed(self.problem.input_names)} do not reach {listed(self._names(waiting))} with up to {HIGHEST} "
+                "derivatives"
             )
         self._check_flat()
         return self._finish(rows, waiting)
@@ -138,7 +139,7 @@ class _Algorithm:
                 best = picked
         if smallest < len(best[0]):
             raise MechanismError(
-                f"derivative {order} of {listed(self._names(list(range(self.m))))} loses rank where the path begins: inputs determine "
+                f"derivative {order} of {listed(self.problem.task.measures)} loses rank where the path begins: inputs determine "
                 f"{int(smallest)} of them there and {len(best[0])} beside it. Begin elsewhere, or take 'lqr-along'"
             )
         return best
@@ -182,9 +183,9 @@ class _Algorithm:
         orders, states = self.m * result.order, self.loop.states
         if orders != states + result.remembered:
             raise MechanismError(
-                f"'dynamic-extension' is for flat problems: {self.m} errors of order {result.order} are {orders} numbers, and the "
-                f"machine has {states} states, the controller {result.remembered}: {states + result.remembered - orders} internal "
-                "states would be left to themselves. 'lqr-along' looks after all states"
+                f"'dynamic-extension' is for flat problems: {self.m} errors of order {result.order} are {orders} numbers, and "
+                f"the machine has {states} states, the controller {result.remembered}: "
+                f"{states + result.remembered - orders} internal states would be left to themselves. 'lqr-along' looks after all states"
             )
 
     def _finish(self, rows: ca.SX, waiting: list[int]) -> Prolongation:
@@ -193,7 +194,7 @@ class _Algorithm:
         for i, first in result.leading.items():
             # Chains go on to the last order.
             self.derivatives[i] = [*self.derivatives[i][:first], *self.chains[i][first:order]]
-            result.memory[i] = self.chains[i][first : order]
+            result.memory[i] = self.chains[i][first:order]
         result.derivatives = self.derivatives
         result.commanded = ca.SX.sym("commanded", self.m)
         ends = [self.chains[i][order] for i in result.leading]

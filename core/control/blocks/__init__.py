@@ -1,4 +1,4 @@
-"""Controllers and other blocks without mechanics: what they are, and how they become models that can be exported and coupled."""
+"""Controllers and other blocks without mechanics: what they are, and how they become models to export and to couple."""
 
 from kingpost.control.blocks.description import Block, DiscreteBlock, Measured, State, Symbols, step_function
 from kingpost.control.blocks.model import block_model

@@ -7,9 +7,9 @@ from typing import Any
 
 import casadi as ca
 
-from kingpost.base.channels import Channel, Quantity
+from kingpost.base.channels import Quantity
 from kingpost.base.errors import ExportError
-from kingpost.control.blocks.description import Block, DiscreteBlock, State, check_block
+from kingpost.control.blocks.description import Block, DiscreteBlock, check_block
 from kingpost.control.blocks.sampling import SampledBlock, Sampling
 from kingpost.control.blocks.written import write_block
 from kingpost.equations.equations import Equations
@@ -47,8 +47,8 @@ def block_model(
     if isinstance(block, DiscreteBlock):
         if integrator is not None or (step is not None and step != block.sample_time):
             raise ExportError(
-                f"block '{block.name}' works at sample times, {block.sample_time:g} s apart; it takes no integrator and no other "
-                "step"
+                f"block '{block.name}' works at sample times, {block.sample_time:g} s apart; it takes no integrator "
+                "and no other step"
             )
         step = block.sample_time
     step = DEFAULT_STEP if step is None else step

@@ -47,7 +47,7 @@ class SampledBlock:
         return [ca.MX.sym(name, size) for name, size in zip("txup", sizes, strict=True)]
 
     def _choice(self, name: str) -> ca.Function:
-        """The function (whether to take a sample, t, memory, held, u, p, h) -> whether it is good, memory and outputs after it."""
+        """The function (whether to take a sample, t, memory, held, u, p, h) -> whether it is good, memory, outputs."""
         block = self.block
         sizes = [1, len(block.memory), len(block.outputs), len(block.inputs), len(block.parameters), 1]
         t, memory, held, u, p, h = symbols = [ca.MX.sym(f"i{k}", size) for k, size in enumerate(sizes)]

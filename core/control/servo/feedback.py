@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Literal
 import casadi as ca
 import numpy as np
 
-from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
 from kingpost.base.errors import MechanismError
 from kingpost.control.blocks.description import Block, DiscreteBlock, Measured
@@ -130,7 +129,7 @@ class ServoLoop:
         taken = {entry.name for entry in machine} & {entry.name for entry in own}
         if taken:
             raise MechanismError(
-                f"'{mechanism.name}' has a parameter '{min(taken)}', and so has the controller; call that of the machine otherwise"
+                f"'{mechanism.name}' has a parameter '{min(taken)}', and so has the controller; call the machine's otherwise"
             )
         return (*machine, *own)
 
@@ -152,9 +151,7 @@ class ServoLoop:
         t, p = ca.MX.sym("t"), ca.MX.sym("p", self.problem.equations.np)
         names = [entry.name for entry in self.problem.equations.mechanism.parameters]
         scope = {**self.problem.posed.values.inputs, **{name: p[i] for i, name in enumerate(names)}}
-        rows = [
-            [ca.MX(trajectory.value(t, scope, k)) for trajectory in task.path.values()] for k in range(order + 1)
-        ]
+        rows = [[ca.MX(trajectory.value(t, scope, k)) for trajectory in task.path.values()] for k in range(order + 1)]
         return ca.Function("kp_path", [t, p], [ca.densify(ca.vertcat(*row)) for row in rows])
 
     def held(self) -> tuple[float, ...]:
@@ -189,26 +186,17 @@ class Feedback(Plugin):
     #: Whether on the path its outputs are the inputs that inverse dynamics finds, up to rounding and what its tables leave.
     exact: ClassVar[bool] = True
 
-    def controller(self, problem: ServoProblem) -> Block | DiscreteBlock:
+    def controller(self, loop: ServoLoop) -> Block | DiscreteBlock:
         """Check a problem, and return the controller for it."""
-        loop = ServoLoop(problem, self.options.path)
         demands = Demands(self.name, self.realisations, self.causal, self.internal_states)
         refuse_if_impossible(loop.report, demands)
         return self.block(loop)
 
-    def sampled(self, problem: ServoProblem) -> DiscreteBlock:
+    def sampled(self, loop: ServoLoop) -> DiscreteBlock:
         """Return the controller as one that works at sample times: what leaves Kingpost."""
-        block = self.controller(problem)
-        if isinstance(block, DiscreteBlock):
-            return block
-        return sampled(block, self.options.sample_time, ServoLoop(problem).held())
+        block = self.controller(loop)
+        return block if isinstance(block, DiscreteBlock) else sampled(block, self.options.sample_time, loop.held())
 
     @abstractmethod
     def block(self, loop: ServoLoop) -> Block | DiscreteBlock:
         """Return the controller; ``loop`` says what it measures, where the path is, and what it drives."""
-
-
-def rank_of(matrix: FloatArray, tolerance: float) -> int:
-    """Return the number of singular values above a part of the largest one."""
-    values = np.linalg.svd(matrix, compute_uv=False) if matrix.size else np.zeros(0)
-    return int(np.sum(values > tolerance * max(values.max(initial=0.0), 1e-300)))
