@@ -215,10 +215,13 @@ def _channel(target: Input | Quantity, history: History, column: str, between: B
     if not np.isfinite(values).all():
         first = int(np.argmin(np.isfinite(values)))
         raise MechanismError(f"channel '{column}' is {values[first]} at t = {history.time[first]:g} s; it must be finite")
-    return _between(history.time, values, between, {**said, "column": column})
+    corners = tuple(dict(history.provenance.get("inverse") or {}).get("corners") or ())
+    return _between(history.time, values, between, {**said, "column": column}, corners)
 
 
-def _between(times: FloatArray, values: FloatArray, between: Between, said: Mapping[str, Any]) -> Course:
+def _between(
+    times: FloatArray, values: FloatArray, between: Between, said: Mapping[str, Any], corners: tuple[float, ...] = ()
+) -> Course:
     if len(times) < 2:
         raise MechanismError(f"{len(times)} sample(s) are given; at least 2 are needed")
     if not (np.diff(times) > 0).all():
@@ -226,7 +229,7 @@ def _between(times: FloatArray, values: FloatArray, between: Between, said: Mapp
         raise MechanismError(f"times must rise: after {times[first]:g} s comes {times[first + 1]:g} s")
     source = {**said, "interpolation": between, "samples": len(times)}
     return Course(
-        polynomials=through(times, values, between),
+        polynomials=through(times, values, between, corners),
         source=source,
         span=(float(times[0]), float(times[-1])),
         path=lambda: Sampled(tuple(times.tolist()), tuple(values.tolist()), between),
