@@ -134,7 +134,8 @@ class _Search:
         sizes = (1, equations.nq, equations.nv, equations.u.numel(), equations.np)
         symbols = [ca.MX.sym(name, size) for name, size in zip("tqvup", sizes, strict=True)]
         _, q, v, acting, p_ = symbols
-        M, f, _ = equations.descriptor(*symbols)
+        # Where motions have no inertia, constraints hold them: any positive metric in their place leaves the equilibria alone.
+        M, f = equations.function("kp_statics", [equations.regular_mass, equations.f]).call(symbols)
         g = equations.state_rates(*symbols)
         N = ca.jacobian(equations.kinematics(q, v, p_), v)
         by_states = [ca.jacobian(item, acting)[:, equations.nu :] for item in (f, g)]

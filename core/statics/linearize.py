@@ -218,11 +218,11 @@ def _free_motions(equations: Equations, t: float, q: FloatArray, v: FloatArray, 
     function = ca.Function(
         "constraints",
         [equations.t, equations.q, equations.v, equations.p],
-        [ca.densify(item) for item in (equations.constraints.A, ca.jacobian(residual, equations.q), equations.M)],
+        [ca.densify(item) for item in (held.A, ca.jacobian(residual, equations.q), equations.M, equations.regular_mass)],
     )
-    A, changing, M = (_matrix(item) for item in function(t, q, v, p))
-    positions, theta = independent_motions(A[: equations.constraints.holonomic], M)
-    rates, across = independent_motions(A, M)
+    A, changing, M, regular = (_matrix(item) for item in function(t, q, v, p))
+    positions, theta = independent_motions(A[: held.holonomic], M, regular)
+    rates, across = independent_motions(A, M, regular)
     # 0 = A dv + d(A v + b)/dq N theta, with the independent speeds held: what a displacement asks of the others.
     fixed = np.vstack([A, np.eye(n)[rates]])
     asked = np.vstack([-changing @ N @ theta, np.zeros((len(rates), len(positions)))])
@@ -236,9 +236,12 @@ def tangent_basis(A: FloatArray, M: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.solve(L.T, Q[:, len(A) :]))
 
 
-def independent_motions(A: FloatArray, M: FloatArray) -> tuple[list[int], FloatArray]:
-    """Return coordinates that the rows ``A`` leave independent, and all motions by those: A T = 0, T[chosen] = 1."""
-    T = tangent_basis(A, M)
+def independent_motions(A: FloatArray, M: FloatArray, regular: FloatArray | None = None) -> tuple[list[int], FloatArray]:
+    """Return coordinates that the rows ``A`` leave independent, and all motions by those: A T = 0, T[chosen] = 1.
+
+    ``regular`` is M, or what it is made regular by where some motions have no inertia: none of these is chosen.
+    """
+    T = tangent_basis(A, M if regular is None else regular)
     # Shares in the kinetic energy of a motion, so that angles and lengths can be compared.
     left = np.sqrt(np.diag(M))[:, None] * T
     chosen: list[int] = []

@@ -38,8 +38,6 @@ class LoopOptions:
 
 #: Scaled eigenvalues of a mass matrix below this are none; parameters near the default ones are tried, too.
 NO_INERTIA = 1e-10
-#: What a motion without inertia is taken to have in scales, as a part of the mean over all speeds.
-STAND_IN = 1e-3
 
 
 def with_augmentation(equations: Equations) -> Equations:
@@ -75,9 +73,9 @@ def _augmentation(equations: Equations) -> Augmentation | None:
         bare = {int(row) for row in np.flatnonzero(without)} & (bare if bare is not None else {*range(equations.nv)})
     if not bare:
         return None
-    mean = float(sizes.mean()) or 1.0
-    every = tuple(range(equations.nv))
-    return Augmentation(np.maximum(sizes, STAND_IN * mean), tuple(sorted(bare)), (every,), {})
+    # What has none counts as the mean: weights that are small against the inertias of the others cost digits.
+    scales = np.where(sizes > 0.0, sizes, float(sizes.mean()) or 1.0)
+    return Augmentation(scales, tuple(sorted(bare)), (tuple(range(equations.nv)),), {})
 
 
 def loop_treatment(options: LoopOptions, equations: Equations) -> Equations:

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kingpost import MechanismError, simulate
+from kingpost import MechanismError, linearize, simulate
 from kingpost.multibody.assembly import assemble
 from kingpost.simulation.problem import derive
 from tests.plugins.models.flat import PLUGINS, Flat, Followed, Time, jets, model, worst
@@ -129,3 +129,12 @@ def test_the_crane_hangs_at_rest_and_refuses_natural_coordinates():
     assert history["trolley-rope.tension"][0] == pytest.approx(-981.0)  # it holds the trolley off: it pushes
     with pytest.raises(MechanismError, match="adds inertia to coordinate 'winch1.angle'"):
         simulate(mechanism, 0.1, formulation="directors", plugins=PLUGINS)
+
+
+def test_small_swings_have_their_frequencies_though_the_mass_matrix_is_singular():
+    """Of a load under a mass that it moves: sqrt(g/l (1 + m/m0)) along the girder, with (Jb + m0 s^2)/s^2 for m0 across it."""
+    mechanism = model("rotary-crane-two-winches").build()
+    linear = linearize(mechanism, start="equilibrium", plugins=PLUGINS)
+    found = np.sort(np.abs(np.linalg.eigvals(linear.A).imag))[-4:]
+    along, across = (np.sqrt(G / 5.0 * (1 + M / m0)) for m0 in (M0, (JB + M0 * 25.0) / 25.0))
+    assert found == pytest.approx([across, across, along, along], rel=1e-9)

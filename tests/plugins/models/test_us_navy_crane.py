@@ -348,8 +348,9 @@ def test_a_crane_with_pulley_mass_hangs_at_rest(crane):
     assert history["upper-rope.tension"][0] == pytest.approx(981.0, rel=1e-12)
 
 
-@pytest.mark.parametrize(("crane", "what"), [("2d", "share.growth"), ("3d", "block.y")])
-def test_forward_simulation_refuses_a_pulley_that_nothing_holds(crane, what):
+@pytest.mark.parametrize("crane", ["2d", "3d"])
+def test_forward_simulation_refuses_a_pulley_that_nothing_holds(crane):
+    """Up and down with the part of the rope before it, and in space also across; which of them is named is arbitrary."""
     mechanism = model(f"us-navy-crane-{crane}:pulley=massless").build()
-    with pytest.raises(MechanismError, match=f"nothing resists an acceleration of '{what}' at the start"):
+    with pytest.raises(MechanismError, match=r"nothing resists an acceleration of '(share.growth|block.[yz])' at the start"):
         simulate(mechanism, 0.1, backend="vm", plugins=PLUGINS)
