@@ -12,6 +12,7 @@ from kingpost.plugins.inverse_dynamics.output_coordinates import OutputCoordinat
 from kingpost.plugins.inverse_dynamics.output_input import OutputInput
 from kingpost.plugins.inverse_dynamics.projection import Projection
 from kingpost.plugins.inverse_dynamics.projection_dependent import ProjectionDependent
+from kingpost.plugins.inverse_dynamics.stable_inversion import StableInversion
 from kingpost.plugins.inverse_dynamics.steppers import BDF2, BDF3, BackwardEuler, Radau2
 from kingpost.registry.hookspecs import hookimpl
 
@@ -26,6 +27,7 @@ def kingpost_register_inverse_dynamics() -> list[type[InverseDynamics]]:
         OutputCoordinates,
         MinimalExtension,
         Flat,
+        StableInversion,
         Direct,
     ]
 

@@ -10,7 +10,8 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
 from kingpost.control.servo.building import SystemBuilder
 from kingpost.control.servo.problem import ServoProblem
-from kingpost.control.servo.system import ServoPoint, ServoSystem, SteppedInverse
+from kingpost.control.servo.system import InverseDynamics, ServoPoint, ServoSystem, SteppedInverse
+from kingpost.plugins.inverse_dynamics.twice_extended import MinimalExtensionOptions, TwiceExtended
 
 #: Pivots of the servo-constraints' Jacobian below this part of the largest are zero.
 RANK = 1e-9
@@ -25,6 +26,10 @@ class MinimalExtension(SteppedInverse):
     """
 
     name = "minimal-extension"
+    Options = MinimalExtensionOptions
+
+    def chosen(self) -> InverseDynamics:
+        return TwiceExtended(self.options) if self.options.twice else self
 
     def reduce(self, problem: ServoProblem, at: ServoPoint) -> ServoSystem:
         return extended(problem, dummy_columns(problem, at))

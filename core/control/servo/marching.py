@@ -72,13 +72,8 @@ def beginning(moving: ServoMarch, start: ServoStart, times: FloatArray, h: float
     """Return the first state, what the march is given at each sample, and the parameters with scales."""
     system, problem, stepper = moving.system, start.problem, moving.stepper
 
-    def entries(t: float) -> list[FloatArray]:
-        at = start.at(t)
-        found = system.started(at.t, at.q, at.v, at.a, at.z, at.zdot, at.lam, at.u, at.signals.ravel(), problem.p)
-        return [np.asarray(part).ravel() for part in found]
-
-    x, xdot, w = entries(start.t)
-    earlier = [entries(start.t - (k + 1) * h)[0] for k in range(stepper.earlier)]
+    x, xdot, w = system.begun(start, start.t)
+    earlier = [system.begun(start, start.t - (k + 1) * h)[0] for k in range(stepper.earlier)]
     state = np.concatenate([x, w, xdot, *earlier])
     offsets = (0.0, *stepper.stages)
     given = np.hstack([problem.signals(times + c * h, system.orders).reshape(len(times), -1) for c in offsets])

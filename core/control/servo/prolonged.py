@@ -50,13 +50,14 @@ class Prolonged:
         problem = system.problem
         slots = _slots(problem, system, k)
         self.size = system.unknowns.size
+        self._count = len(slots.rows)
         #: Places (order, row) and (order, unknown) that count, order by order.
-        self.rows = np.array([(i, r) for i in range(k + 1) for r in range(self.size) if i <= slots.rows[r]])
+        self.rows = np.array([(i, r) for i in range(k + 1) for r in range(self._count) if i <= slots.rows[r]])
         self.columns = np.array([(j, c) for j in range(k + 1) for c in range(self.size) if j <= slots.unknowns[c]])
-        self._row_flat = self.rows[:, 0] * self.size + self.rows[:, 1]
+        self._row_flat = self.rows[:, 0] * self._count + self.rows[:, 1]
         self._place = np.full((k + 2, self.size), -1)
         self._place[self.columns[:, 0], self.columns[:, 1]] = np.arange(len(self.columns))
-        self._row_place = np.full((k + 1, self.size), -1)
+        self._row_place = np.full((k + 1, self._count), -1)
         self._row_place[self.rows[:, 0], self.rows[:, 1]] = np.arange(len(self.rows))
         self._entries = self._jacobian_entries()
 
@@ -93,7 +94,7 @@ class Prolonged:
         """Return the residuals for series x (unknowns x orders x times): times x rows."""
         arguments = self._arguments(times, x, signals)
         (found,) = functions(self.system).residual(*_single(arguments))
-        found = found.reshape(self.size, self.k + 1, -1)
+        found = found.reshape(self._count, self.k + 1, -1)
         return np.ascontiguousarray(found.transpose(2, 1, 0).reshape(len(times), -1)[:, self._row_flat])
 
     def jacobian(self, times: FloatArray, x: FloatArray, signals: FloatArray) -> FloatArray:

@@ -88,7 +88,8 @@ class ServoMarch:
         own, columns, rows = ca.vertsplit(p, [0, system.problem.equations.np, p.numel() - self.unknowns, p.numel()])
         x, w, xdot, earlier = self._split(state)
         # In the first guess rates stay as they are.
-        first = ca.vertcat(*(ca.vertcat(x + c * h * xdot, w) for c in stages))
+        ahead = system.ahead or (lambda w, time: w)
+        first = ca.vertcat(*(ca.vertcat(x + c * h * xdot, ahead(w, c * h)) for c in stages))
         guess = ca.Function("kp_guess", known, [ca.densify(first / columns), ca.SX(0, 1)])
         unknowns = ca.SX.sym("unknowns", self.unknowns)
         values = unknowns * columns

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import casadi as ca
+import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.control.servo.problem import ServoProblem
@@ -46,7 +47,7 @@ class ServoSystem:
 
     All expressions are in ``problem.symbols.t`` and ``.p``, the symbols ``x``, ``xdot``, ``w`` and ``signals``, one vector for
     each order of derivative. ``solution`` gives q, v, a, z, lam and u; ``start`` what x, xdot and w are at a point, in the
-    symbols of the problem (q, v, a, z, zdot, lam, u and those of the signals).
+    symbols of the problem (q, v, a, z, zdot, lam, u and those of the signals), or as numbers.
     """
 
     problem: ServoProblem
@@ -56,13 +57,16 @@ class ServoSystem:
     signals: tuple[ca.SX, ...]
     residual: ca.SX
     solution: Mapping[str, ca.SX]
-    start: tuple[ca.SX, ca.SX, ca.SX]
+    #: What x, xdot and w are at a point, or how they follow from a start at a time near it.
+    start: tuple[ca.SX, ca.SX, ca.SX] | Callable[[ServoStart, float], tuple[FloatArray, FloatArray, FloatArray]]
     #: What the entries of x and w are, and what the rows of the residual say.
     x_names: tuple[str, ...]
     w_names: tuple[str, ...]
     rows: tuple[str, ...]
     #: Its differentiation index, if the method says so.
     index: int | None = None
+    #: What w is guessed to be after a time: the function (w, time) -> w; by default it stays as it is.
+    ahead: Callable[[ca.SX, ca.SX], ca.SX] | None = None
 
     def __post_init__(self) -> None:
         unknowns, rows = self.x.numel() + self.w.numel(), self.residual.numel()
@@ -93,9 +97,19 @@ class ServoSystem:
         results = [ca.densify(self.solution[name]) for name in SOLUTION]
         return ca.Function("kp_servo_solution", [s.t, self.x, self.xdot, self.w, self.given, s.p], results)
 
+    def begun(self, start: ServoStart, t: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return x, xdot and w at a time near a start."""
+        if not isinstance(self.start, tuple):
+            return self.start(start, t)
+        at = start.at(t)
+        found = self._started(at.t, at.q, at.v, at.a, at.z, at.zdot, at.lam, at.u, at.signals.ravel(), self.problem.p)
+        x, xdot, w = (np.asarray(part).ravel() for part in found)
+        return x, xdot, w
+
     @cached_property
-    def started(self) -> ca.Function:
+    def _started(self) -> ca.Function:
         """The function (t, q, v, a, z, zdot, lam, u, signals, p) -> x, xdot, w."""
+        assert isinstance(self.start, tuple)
         s = self.problem.symbols
         symbols = [s.t, s.q, s.v, s.a, s.z, s.zdot, s.lam, s.u, ca.vertcat(*s.signals), s.p]
         return ca.Function("kp_servo_start", symbols, [ca.densify(item) for item in self.start])
