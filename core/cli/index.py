@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from kingpost.base.errors import listed
@@ -22,7 +21,7 @@ class Index(Command):
 
     A servo task leads measures of a machine along a path by some of its inputs. The index tells how often the path has to be
     differentiated, the realisation whether inputs act on the measures directly, and the zero dynamics how the states move that
-    the path leaves free. A task that cannot work is refused with the number that decides, and exit status 1.
+    the path leaves free. A task that cannot work is refused with the number that decides, after all that was found is printed.
     """
 
     name = "index"
@@ -43,7 +42,7 @@ class Index(Command):
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         from kingpost.control.servo.index.analysis import analyse
-        from kingpost.control.servo.index.refusals import refusals
+        from kingpost.control.servo.index.refusals import refuse_if_impossible
         from kingpost.control.servo.posing import pose_servo
         from kingpost.modelfiles.opened import open_model
 
@@ -51,7 +50,6 @@ class Index(Command):
         task = opened.task(arguments.task)
         how = opened.how(settings_from(arguments))
         report = analyse(pose_servo(opened.mechanism, task, how, values=opened.settings, plugins=opened.plugins))
-        found = refusals(report)
         if arguments.json:
             print_json(report.to_dict())
         else:
@@ -59,9 +57,8 @@ class Index(Command):
             if arguments.levels:
                 print()
                 _print_levels(report)
-        for sentence in found:
-            print(f"kingpost: this task cannot work: {sentence}", file=sys.stderr)
-        return 1 if found else 0
+        refuse_if_impossible(report)
+        return 0
 
 
 def _rows(report: IndexReport) -> list[tuple[str, str]]:

@@ -178,10 +178,10 @@ def closed_position(parts: ca.Function, t: float, q: FloatArray, p: FloatArray) 
 def _root(M: FloatArray) -> FloatArray:
     """Return L with M = L L'; motions without inertia count as light ones, so that steps have a measure."""
     try:
-        return np.linalg.cholesky(M)
+        return np.asarray(np.linalg.cholesky(M), dtype=float)
     except np.linalg.LinAlgError:
         light = LIGHT * float(np.diag(M).mean())
-        return np.linalg.cholesky(M + (light if light > 0.0 else 1.0) * np.eye(len(M)))
+        return np.asarray(np.linalg.cholesky(M + (light if light > 0.0 else 1.0) * np.eye(len(M))), dtype=float)
 
 
 def _fitted_speeds(parts: ca.Function, t: float, q: FloatArray, v: FloatArray, p: FloatArray) -> FloatArray:

@@ -106,6 +106,9 @@ class Structure:
     discrete: DiscreteNullSpace | None = None
     #: How to solve with a mass matrix that is singular, where constraints make up for it.
     augmentation: Augmentation | None = None
+    #: Rows in q, and in v, of joint coordinates that are coordinates without mass, each tied to the others by a constraint. Its
+    #: discrete derivative, where it is not quadratic, is mended along them alone, which keeps all momenta.
+    scalars: tuple[int, ...] = ()
     #: Rows in q, and in v, at which unit quaternions begin that are coordinates with rates of their own.
     unit_quaternions: tuple[int, ...] = ()
 

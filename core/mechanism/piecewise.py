@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,8 +75,11 @@ class Polynomials:
         return after - before
 
 
-def through(times: FloatArray, values: FloatArray, interpolation: str) -> Polynomials:
-    """Return straight lines, or a cubic spline (not-a-knot), through samples; constant before the first and after the last."""
+def through(times: FloatArray, values: FloatArray, interpolation: str, corners: Sequence[float] = ()) -> Polynomials:
+    """Return straight lines, or a cubic spline (not-a-knot), through samples; constant before the first and after the last.
+
+    A spline begins anew at ``corners``, where the slope of what was sampled jumps: through them, it would swing around it.
+    """
     if interpolation == "hold":
         inside = values[:-1, None]
     elif interpolation == "linear":
@@ -82,7 +87,16 @@ def through(times: FloatArray, values: FloatArray, interpolation: str) -> Polyno
     elif interpolation == "cubic":
         from scipy.interpolate import CubicSpline  # slow to import, and seldom needed
 
-        inside = CubicSpline(times, values).c[::-1].T
+        at = np.searchsorted(times, [t for t in corners if times[0] < t < times[-1]])
+        # Corners between samples, and parts of fewer than four samples, are left to the spline.
+        exact = [i for i in at.tolist() if np.isclose(times[i], corners, rtol=1e-9, atol=1e-12).any()]
+        ends = [0]
+        for i in (*exact, len(times) - 1):
+            if i - ends[-1] >= 3 and (len(times) - 1 - i >= 3 or i == len(times) - 1):
+                ends.append(i)
+        ends[-1] = len(times) - 1
+        parts = [CubicSpline(times[a : b + 1], values[a : b + 1]).c[::-1].T for a, b in itertools.pairwise(ends)]
+        inside = np.vstack(parts) if len(ends) > 1 else CubicSpline(times, values).c[::-1].T
     else:
         raise MechanismError(f"interpolation '{interpolation}' is not one of hold, linear, cubic", path=("interpolation",))
     ends = np.zeros((2, inside.shape[1]))

@@ -118,7 +118,7 @@ class InputLayout:
         sampled = {name: path for name, path in self.driven.items() if isinstance(path, Sampled)}
         return {name: path for name, path in sampled.items() if len(path.times) > TABLE}
 
-    def value(self, name: str, t: ca.SX, u: ca.SX, parameters: Mapping[str, ca.SX]) -> Any:
+    def value(self, name: str, t: Any, u: Any, parameters: Mapping[str, Any]) -> Any:
         """Return an input as an expression of the time, of the row ``u`` and of parameters."""
         own = self.names.index(name)
         if name in self.tables and len(self.tables[name].times) > LONGEST_EXPRESSION:
@@ -142,6 +142,10 @@ class InputLayout:
         for begin, before in zip(reversed(begins), reversed(values), strict=True):
             result = ca.if_else(t < begin, before, result)
         return result
+
+    def rate_place(self, name: str) -> int | None:
+        """Return where in a row the rate of an input stands, if it has one there."""
+        return self._places.get(name)
 
     def write(self, rows: FloatArray, name: str, piece: int, begins: FloatArray, series: FloatArray) -> None:
         """Write a piece of an input into all rows: when it begins, and its coefficients in the time since, a row for each."""

@@ -50,6 +50,8 @@ class JointSpace:
         self.externals: list[External] = []
         #: What forces show, by name, with units; known once :meth:`loads` has gone through all of them.
         self.signals: dict[str, tuple[ca.SX, str]] = {}
+        #: Whether joint coordinates that rotors turn with are coordinates of the equations, though others are not.
+        self.takes_rotors = False
         for joint in self.mechanism.joints:
             if joint.pose is not None and not self.joint_based:
                 raise MechanismError(
@@ -115,11 +117,11 @@ class JointSpace:
                     f"force '{name}' ({force.name}) adds inertia to body '{next(iter(applied.loads.inertias))}', which natural "
                     "coordinates and quaternions of bodies cannot express; use formulation 'kane' or 'recursive'"
                 )
-            if applied.loads.rotors and not self.joint_based:
+            if applied.loads.rotors and not (self.joint_based or self.takes_rotors):
                 turned = next(iter(applied.loads.rotors[0].ratios))
                 raise MechanismError(
                     f"force '{name}' ({force.name}) adds inertia to coordinate '{turned}', which natural coordinates and "
-                    "quaternions of bodies cannot express; use formulation 'kane' or 'recursive'"
+                    "quaternions of bodies cannot express; use formulation 'kane' or 'recursive', or 'directors:effort=angle'"
                 )
             loads = self.bring(applied).loads
             self.signals |= {f"{name}.{signal}": shown for signal, shown in loads.signals.items()}

@@ -23,7 +23,7 @@ from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.grid import check_times
 from kingpost.simulation.problem import Problem, pose
 from kingpost.simulation.settings import RunChoices, RunSettings
-from kingpost.simulation.signals import Signals, driving_paths, signals_by_name
+from kingpost.simulation.signals import Signal, Signals, driving_paths, signals_by_name
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -150,17 +150,23 @@ def prepare_export(
     given = dict(settings or {})
 
     def driven(assembly: Assembly, values: Values) -> tuple[InputLayout, FloatArray]:
-        own, t = assembly.mechanism, how.t_start or 0.0
-        paths = driving_paths(own, values, signals, t, plugins)
-        scope = {**values.parameters, TIME: t}
-        row = [values.inputs[name] if name not in paths else float(paths[name].value(t, scope)) for name in values.inputs]
-        return InputLayout(tuple(values.inputs), driven=paths), np.array(row)
+        return driven_layout(assembly.mechanism, values, signals, how.t_start or 0.0, plugins)
 
     signals = signals_by_name(mechanism, drive, plugins)
     # A number is a start value, and the input stays one.
     given |= {name: float(signal) for name, signal in signals.items() if isinstance(signal, int | float)}
     problem = pose(mechanism, how, values=given, plugins=plugins, drive=driven if signals else None)
     return export_model(problem, communication_step)
+
+
+def driven_layout(
+    mechanism: Mechanism, values: Values, signals: Mapping[str, Signal], t: float, plugins: PluginSet
+) -> tuple[InputLayout, FloatArray]:
+    """Return inputs that follow paths inside of the equations, and the values of all at a time."""
+    paths = driving_paths(mechanism, values, signals, t, plugins)
+    scope = {**values.parameters, TIME: t}
+    row = [float(paths[name].value(t, scope)) if name in paths else value for name, value in values.inputs.items()]
+    return InputLayout(tuple(values.inputs), driven=paths), np.array(row)
 
 
 def export_model(

@@ -34,7 +34,7 @@ from kingpost.mechanism.load_request import LoadsWanted, load_requests
 from kingpost.mechanism.mechanism import Mechanism, quaternion_rows
 from kingpost.mechanism.values import Values, resolve_values
 from kingpost.multibody.assembly import Assembly, assemble
-from kingpost.multibody.input_layout import InputLayout
+from kingpost.multibody.input_layout import InputForm, InputLayout
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection, select
 from kingpost.simulation.default_formulation import default_formulation
@@ -72,11 +72,29 @@ class Problem:
     given: Mapping[str, float] = field(default_factory=dict)
     #: What was changed in the start values so that closed loops fit.
     fitted: Mapping[str, float] = field(default_factory=dict)
+    #: What makes equations of motion of an assembly, before any start is known.
+    deriving: Callable[[Assembly], Equations] | None = None
 
     @cached_property
     def stepper(self) -> Stepper:
         """The functions that advance it."""
         return Stepper(self.equations, self.integrator)
+
+    def with_ramps(self) -> tuple[InputLayout, Stepper] | None:
+        """Return the stepper for inputs that rise or fall during a step, and of what rows for them consist.
+
+        For each input that is free, a row has its value and its rate; both are for the time that stands in it. None without
+        inputs, and for integrators that remember these from step to step.
+        """
+        driven = {} if self.assembly.layout is None else self.assembly.layout.driven
+        names = tuple(signal.name for signal in self.mechanism.inputs)
+        forms = {name: InputForm(1, 1) for name in names if name not in driven}
+        if not forms or self.deriving is None or not self.stepper.fixed or self.stepper.remembered:
+            return None
+        layout = InputLayout(names, forms, driven)
+        assembly = self.assembly.with_moving_inputs(layout)
+        posed = replace(self, assembly=assembly, equations=self.deriving(assembly))
+        return layout, Stepper(with_closed_loops(posed, self.t_start, self.x0), self.integrator)
 
     @property
     def declared_starts(self) -> tuple[Scalar, ...]:
@@ -130,7 +148,11 @@ def draft(
     if drive is not None:
         layout, u0 = drive(assembly, resolved)
         assembly = assembly.with_moving_inputs(layout) if layout.moving else assembly
-    equations = derive(assembly, how.formulation, plugins)
+
+    def deriving(assembly: Assembly) -> Equations:
+        return derive(assembly, how.formulation, plugins)
+
+    equations = deriving(assembly)
     check_pairing(equations, integrator, plugins)
     return Problem(
         mechanism=mechanism,
@@ -146,6 +168,7 @@ def draft(
         how=how,
         plugins=plugins,
         given=dict(values or {}),
+        deriving=deriving,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
+from kingpost.base.channels import Quantity
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import fill
 from kingpost.base.formulas import Expression
@@ -121,7 +122,7 @@ def _found(signals: Mapping[str, Signal], mechanism: Mechanism, where: str) -> M
     return signals
 
 
-def course_of(target: Input, signal: Signal, values: Values, grid: Grid, plugins: PluginSet) -> Course:
+def course_of(target: Input | Quantity, signal: Signal, values: Values, grid: Grid, plugins: PluginSet) -> Course:
     """Return what an input is over a run."""
     if not isinstance(signal, Mapping | str | Path | History | Trajectory | Moving):
         return Course(held=_samples(signal, grid, f"input '{target.name}'"))
@@ -131,7 +132,7 @@ def course_of(target: Input, signal: Signal, values: Values, grid: Grid, plugins
         raise MechanismError(f"input '{target.name}': {error}", path=error.path) from None
 
 
-def _course(target: Input, signal: Signal, values: Values, grid: Grid, plugins: PluginSet) -> Course:
+def _course(target: Input | Quantity, signal: Signal, values: Values, grid: Grid, plugins: PluginSet) -> Course:
     if isinstance(signal, Mapping):
         signal = read_signal(signal)
     if isinstance(signal, str | Path | History):
@@ -200,12 +201,13 @@ def _samples(signal: Any, grid: Grid, what: str) -> FloatArray:
     return column
 
 
-def _channel(target: Input, history: History, column: str, between: Between, said: Mapping[str, Any]) -> Course:
+def _channel(target: Input | Quantity, history: History, column: str, between: Between, said: Mapping[str, Any]) -> Course:
     """Return a channel of a history in the unit of the input."""
     values = history[column]
     unit, wanted = parse_unit(history.unit(column)), parse_unit(target.unit)
-    # A table without units gives all of them as 1.
-    change = (1.0, 0.0) if history.unit(column) == "1" else unit.to(wanted)
+    # A table without units gives all of them as 1, and so does an FMU.
+    plain = "1" in (history.unit(column), target.unit)
+    change = (1.0, 0.0) if plain else unit.to(wanted)
     if change is None:
         raise MechanismError(f"channel '{column}' is in {unit.name}, which cannot become {wanted.name}")
     if change != (1.0, 0.0):
@@ -213,10 +215,13 @@ def _channel(target: Input, history: History, column: str, between: Between, sai
     if not np.isfinite(values).all():
         first = int(np.argmin(np.isfinite(values)))
         raise MechanismError(f"channel '{column}' is {values[first]} at t = {history.time[first]:g} s; it must be finite")
-    return _between(history.time, values, between, {**said, "column": column})
+    corners = tuple(dict(history.provenance.get("inverse") or {}).get("corners") or ())
+    return _between(history.time, values, between, {**said, "column": column}, corners)
 
 
-def _between(times: FloatArray, values: FloatArray, between: Between, said: Mapping[str, Any]) -> Course:
+def _between(
+    times: FloatArray, values: FloatArray, between: Between, said: Mapping[str, Any], corners: tuple[float, ...] = ()
+) -> Course:
     if len(times) < 2:
         raise MechanismError(f"{len(times)} sample(s) are given; at least 2 are needed")
     if not (np.diff(times) > 0).all():
@@ -224,7 +229,7 @@ def _between(times: FloatArray, values: FloatArray, between: Between, said: Mapp
         raise MechanismError(f"times must rise: after {times[first]:g} s comes {times[first + 1]:g} s")
     source = {**said, "interpolation": between, "samples": len(times)}
     return Course(
-        polynomials=through(times, values, between),
+        polynomials=through(times, values, between, corners),
         source=source,
         span=(float(times[0]), float(times[-1])),
         path=lambda: Sampled(tuple(times.tolist()), tuple(values.tolist()), between),

@@ -64,13 +64,13 @@ def _inputs(subject: FmuUnderTest, inputs: Sequence[Variable]) -> Verdict:
     if len(scalars) != len(inputs):
         return passed("arrays of inputs are not tried")
 
-    def end(parts: int, followed: bool = False, rising: bool = False) -> FloatArray:
+    def end(parts: int, followed: bool = False, rising: bool = False, begins: bool = False) -> FloatArray:
         run = subject.start()
         for _ in range(before):
             run.step(feed=False)
         for k in range(parts):
             a, b = k * h / parts, (k + 1) * h / parts
-            values = first + rates * ((a + b) / 2 if rising else a if followed else 0.0)
+            values = first + rates * ((a + b) / 2 if rising else a if followed or begins else 0.0)
             for variable, value in zip(inputs, values, strict=True):
                 run.instance.set(variable, [float(value)])
             if followed:
@@ -87,9 +87,11 @@ def _inputs(subject: FmuUnderTest, inputs: Sequence[Variable]) -> Verdict:
     if not subject.fmu.can("canHandleVariableCommunicationStepSize"):
         return passed("derivatives of inputs are taken")
     # Each is compared with inputs that hold over steps of the same length, so that only the inputs differ.
-    held, fine = end(1), end(PARTS, rising=True)
-    effect = np.abs(fine - end(PARTS)).max()
-    if effect <= NOTHING * max(1.0, float(np.abs(fine).max())):
+    held, fine, still = end(1), end(PARTS, rising=True), end(PARTS)
+    effect = np.abs(fine - still).max()
+    # An FMU that looks at its inputs where the step begins, at a sample time, and not later, has nothing to follow.
+    seen = np.abs(end(PARTS, begins=True) - still).max()
+    if min(effect, seen) <= NOTHING * max(1.0, float(np.abs(fine).max())):
         return passed("derivatives of inputs are taken; they change no output in one step")
     part = float(np.abs(followed - held).max() / effect)
     if part < FELT:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
-from kingpost.base.errors import closest
+from kingpost.base.errors import closest, listed
 from kingpost.fmu.cosim.components.described import Described
-from kingpost.fmu.cosim.components.fmu import open_component
+from kingpost.fmu.cosim.components.fmu import FmuComponent, open_component
 from kingpost.fmu.cosim.components.model import open_model
 from kingpost.fmu.cosim.description.system import CosimError, System
 from kingpost.fmu.cosim.masters.interface import Master
@@ -64,7 +64,7 @@ class Plan:
             )
         names = [component.name for component in system.components]
         order = system.order or stepping_order(names, wires)
-        notes = [*system.notes]
+        notes = [*system.notes, *_held_paths(components)]
         notes += [f"algebraic loop: {loop}{'' if master.goes_back else _late(master)}" for loop in loops if loop.certain]
         if system.output_step is not None and master.varies_steps:
             notes.append(f"output_step is not used: '{master.name}' chooses the communication steps, and each is kept")
@@ -101,6 +101,16 @@ def _check_instances(components: Mapping[str, Described]) -> None:
                     "say isolate = true for one of them",
                     path=("components", name),
                 )
+
+
+def _held_paths(components: Mapping[str, Described]) -> list[str]:
+    """Say which FMUs hold inputs that should move, since they cannot follow them."""
+    return [
+        f"component '{name}' holds {listed(described.driven)} over each of its steps, at the mean: its FMU does not take "
+        "inputs that change during a step (canInterpolateInputs)"
+        for name, described in components.items()
+        if isinstance(described, FmuComponent) and described.driven and not described.follows
+    ]
 
 
 def _late(master: Master) -> str:

@@ -41,6 +41,7 @@ def write_ssp(system: System, path: str | Path, plugins: PluginSet | None = None
     """Write a system with its FMUs as an SSP 1.0 archive; models become native FMUs (FMI 2). Return its path."""
     path = Path(path)
     plan = Plan.of(system, plugins)
+    _refuse_paths(plan)
     sums = [wire.names[1] for wire in plan.wires if wire.add]
     if sums:
         raise ExportError(
@@ -68,6 +69,7 @@ def write_osp(system: System, folder: str | Path, plugins: PluginSet | None = No
     """
     folder = Path(folder)
     plan = Plan.of(system, plugins)
+    _refuse_paths(plan)
     plain, functions = _functions(plan)
     ecco, bonds = (_ecco(plan), _bonds(plan, plain)) if isinstance(plan.master, Ecco) else (None, {})
     folder.mkdir(parents=True, exist_ok=True)
@@ -130,6 +132,16 @@ def _bonds(plan: Plan, plain: Sequence[Wire]) -> dict[tuple[str, str], str]:
     return found
 
 
+def _refuse_paths(plan: Plan) -> None:
+    """Refuse FMUs whose inputs follow paths; those of models are inside their FMUs."""
+    driven = {name: entry.driven for name, entry in plan.components.items() if isinstance(entry, FmuComponent) and entry.driven}
+    for name, inputs in driven.items():
+        raise ExportError(
+            f"component '{name}': {listed(inputs)} follow paths that only Kingpost knows; feed them from a component of their "
+            "own, such as a signal block"
+        )
+
+
 def _functions(plan: Plan) -> tuple[list[Wire], list[OspFunction]]:
     """Return the connections that pass values as they are, and functions for the others."""
     plain: list[Wire] = []
@@ -164,7 +176,9 @@ def _gathered(plan: Plan, folder: Path) -> dict[str, Path]:
     for name, described in plan.components.items():
         target = folder / f"{_unique(safe_name(name).replace(' ', '-'), taken)}.fmu"
         if isinstance(described, ModelComponent):
-            needed = {output for owner, output in plan.recorded if owner == name}
+            # A pattern of what is recorded may fit inputs and parameters, which FMUs show anyway.
+            own = {output for owner, output in plan.recorded if owner == name}
+            needed = {output for output in own if described.signals[output].causality not in ("input", "parameter")}
             needed |= {wire.output for wire in plan.wires if wire.source == name}
             NativeFmu().export(described.model, ExportSelection(outputs=sorted(needed)), target)
         elif isinstance(described, FmuComponent):

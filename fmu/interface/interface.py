@@ -23,8 +23,10 @@ from kingpost.base.formulas import Expression, evaluate
 from kingpost.base.open_loads import open_joints
 from kingpost.base.units import Unit, parse_unit
 from kingpost.kernel.kernel import Evaluator
+from kingpost.multibody.input_layout import InputLayout
 from kingpost.simulation.export_model import ExportModel
 from kingpost.simulation.exporter import ExportSelection
+from kingpost.simulation.stepper import Stepper
 
 #: Relative tolerance that model exchange suggests, and counts on where an importer does not tell its own.
 SOLVER_TOLERANCE = 1e-8
@@ -81,6 +83,11 @@ class Interface:
     #: Co-simulation, or model exchange.
     kind: Literal["cs", "me"] = "cs"
     naming: Literal["flat", "structured"] = "flat"
+
+    @cached_property
+    def ramps(self) -> tuple[InputLayout, Stepper] | None:
+        """Steps with inputs that rise or fall during them, and what they take for the inputs; None where there are none."""
+        return self.model.problem.with_ramps() if self.kind == "cs" else None
 
     @property
     def counts(self) -> dict[str, int]:

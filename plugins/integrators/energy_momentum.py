@@ -93,10 +93,19 @@ class EnergyMomentum(DescriptorStep):
         for j in range(parts.m):
             row = A[j, :]
             if j < parts.holonomic and not (parts.rates and quadratic(e.constraints.phi[j], e.q)):
-                weight = inertia * (depends(e.constraints.phi[j], e.q)[: parts.nv] if parts.rates else np.ones(parts.nv))
+                weight = inertia * (self._mended(parts, j) if parts.rates else np.ones(parts.nv))
                 row = row + (change[j] - row @ moved) * _direction(moved, weight).T
             rows.append(row)
         return ca.vertcat(*rows)
+
+    @staticmethod
+    def _mended(parts: Parts, j: int) -> np.ndarray[Any, Any]:
+        """Return 1 for the coordinates along which a row is mended: those it depends on, or scalars among them (2.122)."""
+        e = parts.equations
+        every = depends(e.constraints.phi[j], e.q)[: parts.nv]
+        scalar = np.zeros(parts.nv)
+        scalar[list(e.structure.scalars)] = 1.0
+        return every * scalar if (every * scalar).any() else every
 
     def _mended_midpoint(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, inertia: ca.MX) -> ca.MX:
         """Return the mid-point balance with a force along M v whose power makes the energy change by the work alone."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from kingpost.control.servo.stepping import ServoStepper
 from kingpost.control.servo.system import InverseDynamics
+from kingpost.plugins.inverse_dynamics.computed_torque import ComputedTorque
 from kingpost.plugins.inverse_dynamics.direct import Direct
+from kingpost.plugins.inverse_dynamics.flat import Flat
 from kingpost.plugins.inverse_dynamics.minimal_extension import MinimalExtension
 from kingpost.plugins.inverse_dynamics.output_coordinates import OutputCoordinates
+from kingpost.plugins.inverse_dynamics.output_input import OutputInput
 from kingpost.plugins.inverse_dynamics.projection import Projection
 from kingpost.plugins.inverse_dynamics.projection_dependent import ProjectionDependent
 from kingpost.plugins.inverse_dynamics.steppers import BDF2, BDF3, BackwardEuler, Radau2
@@ -15,7 +18,16 @@ from kingpost.registry.hookspecs import hookimpl
 
 @hookimpl
 def kingpost_register_inverse_dynamics() -> list[type[InverseDynamics]]:
-    return [MinimalExtension, Projection, ProjectionDependent, OutputCoordinates, Direct]
+    return [
+        ComputedTorque,
+        OutputInput,
+        Projection,
+        ProjectionDependent,
+        OutputCoordinates,
+        MinimalExtension,
+        Flat,
+        Direct,
+    ]
 
 
 @hookimpl

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
+from kingpost.base.formulas import Scalar
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter
 from kingpost.mechanism.measures import Measure
@@ -75,7 +76,7 @@ class Cablev(Model):
         pushes = [Input(f"trolley{i}_force", "N", description=f"force on trolley {i}") for i in (1, 2, 3)]
         holding = -MASS * GRAVITY.default / 3 * RADIUS
         hoists = [Input(f"winch{i}_torque", "N.m", holding, f"torque of winch {i}; positive pays out") for i in (1, 2, 3)]
-        rails = (0.0, offset + 0.0, -offset)
+        rails: tuple[Scalar, ...] = (0.0, offset + 0.0, -offset)
         third, sixth = math.sqrt(3.0) / 3, math.sqrt(3.0) / 6
         corners: tuple[Any, ...] = (
             (third * side, 0.0, 0.0), (-sixth * side, side / 2, 0.0), (-sixth * side, -side / 2, 0.0)

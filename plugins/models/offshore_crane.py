@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from math import atan2, cos, hypot, pi, sin
 from typing import Any
@@ -10,7 +11,9 @@ from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter, Port
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.model import Model
+from kingpost.mechanism.paths import Line
 from kingpost.mechanism.port_names import TWIST
+from kingpost.mechanism.tasks import ServoTask
 from kingpost.mechanism.trajectories import Constant
 from kingpost.plugins.models.offshore_data import ALONG_KNUCKLE, LARGE, SMALL, Crane, Ship
 from kingpost.plugins.models.offshore_vessel import (
@@ -23,6 +26,8 @@ from kingpost.plugins.models.offshore_vessel import (
 #: Booms lie along the x axes of their frames and are raised by positive angles about this axis.
 RAISING = (0, -1, 0)
 DRIVES = ("slew", "luff", "knuckle", "winch")
+#: By how much the task 'move-in-world' moves the load, in parts of the boom's length, and when.
+MOVED, MOVING = (0.15, 0.1, 0.1), (20.0, 60.0)
 
 
 def crane_parts(ship: Ship, carrier: str, foot: tuple[float, float, float], at: tuple[float, ...] = (0, 0, 0)) -> Parts:
@@ -120,7 +125,10 @@ def crane_parts(ship: Ship, carrier: str, foot: tuple[float, float, float], at: 
                 damping=0.05 * deck, friction=friction, extent=(0.45 * ship.vessel.length, 0.5 * ship.vessel.beam),
             ),
         ],
-        outputs=[Output("tip", "knuckle", at=(knuckle, 0, 0)), Output("hook", "load", at=(0, 0, lz / 2))],
+        outputs=[
+            Output("tip", "knuckle", at=(knuckle, 0, 0)), Output("hook", "load", at=(0, 0, lz / 2)),
+            Output("hook-velocity", "load", at=(0, 0, lz / 2), quantity="velocity"),
+        ],
     )  # fmt: skip
 
 
@@ -215,7 +223,7 @@ def parked(parts: Parts, crane: Crane) -> Parts:
             start=(0.0, luff + bend), coordinates=("across", "along"),
         )
     )  # fmt: skip
-    left.outputs = [Output("hook", "load", at=(0, 0, -rope)) if entry.name == "hook" else entry for entry in left.outputs]
+    left.outputs = [replace(entry, at=(0, 0, -rope)) if entry.body == "load" else entry for entry in left.outputs]
     return left
 
 
@@ -303,6 +311,24 @@ class OffshoreCraneOnBase(OffshoreCrane):
             ports=[Port("foot", joint="mount")],
         )  # fmt: skip
         return (base + self._crane("base", (0, 0, 0), foot)).mechanism(self)
+
+    def tasks(self) -> Mapping[str, ServoTask]:
+        """Return the tasks to hold the load in the world where it is at the start, and to move it from there on a line."""
+        if self.parked:
+            return {}
+        crane, foot = self.ship.crane, self.ship.vessel.foot
+        x, y, z = (foot[i] + crane.tip[i] for i in range(3))
+        along = f"(rope_length + {ALONG_KNUCKLE} * knuckle_length)"
+        start = (x, y, f"{z} - rope_length - load_mass * gravity * {along} / rope_EA")
+        end = tuple(f"{a} + {part * crane.boom}" for a, part in zip(start, MOVED, strict=True))
+        measures, drives = tuple(f"hook.{axis}" for axis in "xyz"), tuple(f"{name}_target" for name in DRIVES)
+        hold = ServoTask(
+            dict(zip(measures, start, strict=True)), drives, 120.0, description="the load stays where it is in the world"
+        )
+        move = ServoTask(
+            {measures: Line(start, end, *MOVING, profile="smooth:4")}, drives, 120.0, description="the load moves on a line"
+        )
+        return {"hold-in-world": hold.called("hold-in-world"), "move-in-world": move.called("move-in-world")}
 
 
 class SmallCraneOnBase(OffshoreCraneOnBase):

@@ -21,12 +21,13 @@ class Vessel:
     hull_z: float
     foot: tuple[float, float, float]
     buoyancy_z: float
+    draft: float
 
 
 #: 100 m x 20 m at 6 m draft, block coefficient 0.70.
-LARGE_VESSEL = Vessel(100.0, 20.0, 8.47e6, 0.8, (12.0, -7.0, 5.0), -2.7)
+LARGE_VESSEL = Vessel(100.0, 20.0, 8.47e6, 0.8, (12.0, -7.0, 5.0), -2.7, 6.0)
 #: 24 m x 8 m at 1.5 m draft, block coefficient 0.55.
-SMALL_VESSEL = Vessel(24.0, 8.0, 148e3, 0.3, (2.0, -2.0, 1.5), -0.6)
+SMALL_VESSEL = Vessel(24.0, 8.0, 148e3, 0.3, (2.0, -2.0, 1.5), -0.6, 1.5)
 
 
 @dataclass(frozen=True)

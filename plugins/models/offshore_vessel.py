@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import pi
+from math import cos, exp, isfinite, pi, sin
 from typing import Any
 
+from kingpost.base.errors import MechanismError
 from kingpost.base.formulas import Scalar
 from kingpost.base.load_frames import COMPONENTS, UNITS
+from kingpost.marine.waves import jonswap
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Parameter, Port
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.model import Model
@@ -40,7 +42,54 @@ class Parts:
         return Mechanism(name=model.name, description=(model.__doc__ or "").strip().split("\n")[0], **vars(self))
 
 
-def vessel_parts(ship: Ship) -> Parts:
+@dataclass(frozen=True)
+class SeaOptions:
+    """An irregular sea with a JONSWAP spectrum instead of regular waves from abeam.
+
+    ``hs``: significant wave height in m, 0 for the regular waves; ``tp``: period of the peak in s; ``direction``: where waves come
+    from, in degrees from ahead to starboard; ``components``: number of waves that make the sea; ``seed``: of their phases.
+    """
+
+    hs: float = 0.0
+    tp: float = 8.0
+    direction: float = 30.0
+    components: int = 30
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.hs) and self.hs >= 0):
+            raise MechanismError(f"hs = {self.hs:g} m: the sea cannot be lower than calm", path=("hs",))
+
+
+#: Regular waves of this period have the transfer functions of the vessel as they stand; shorter ones do less.
+REGULAR_PERIOD = 9.0
+
+
+def sea_waves(ship: Ship, sea: SeaOptions, heave: Any, roll: Any, pitch: Any) -> ForceElement:
+    """Return the force of an irregular sea, from the vessel's stiffnesses.
+
+    Forces fall with the wave number k as exp(-k d) sin(k b / 2) / (k b / 2): pressure at the draft d, mean over the beam b.
+    """
+    beam, draft = ship.vessel.beam, ship.vessel.draft
+    ahead, abeam = cos(sea.direction * pi / 180), sin(sea.direction * pi / 180)
+
+    def left(frequency: float) -> float:
+        k = frequency**2 / 9.81
+        return exp(-k * draft) * sin(k * beam / 2) / (k * beam / 2)
+
+    waves = jonswap(sea.hs, sea.tp, components=sea.components, seed=sea.seed)
+    sizes = (0.2 * ahead * heave, 0.5 * abeam * heave, 0.6 * heave, 0.05 * abeam * roll, 0.03 * ahead * pitch, 0)
+    rows = []
+    for _, frequency, _ in waves:
+        part = abs(left(frequency)) / left(2 * pi / REGULAR_PERIOD)
+        rows.append(tuple(size if isinstance(size, int) else part * size for size in sizes))
+    return ForceElement(
+        "wave-excitation", name="waves", body=CARRIER, components=waves, transfer=tuple(rows),
+        transfer_phase=((pi / 2, pi / 2, 0, pi / 2, pi / 2, 0),), ramp=10.0,
+    )  # fmt: skip
+
+
+def vessel_parts(ship: Ship, sea: SeaOptions | None = None) -> Parts:
     """Return the vessel: hull, added mass, damping, restoring, station keeping, waves, and a wrench from outside.
 
     Restoring holds the waterplane's terms; weights and buoyancy, each at its own place, make the rest of it. Surge, sway and
@@ -61,7 +110,7 @@ def vessel_parts(ship: Ship) -> Parts:
     rx = Parameter("roll_radius", 0.35 * vessel.beam, "m", "radius of gyration in roll of the hull", minimum=0.0)
     ry = Parameter("pitch_radius", 0.25 * vessel.length, "m", "radius of gyration in pitch and yaw of the hull", minimum=0.0)
     amplitude = Parameter("wave_amplitude", 0.5, "m", "amplitude of the regular waves, from abeam", minimum=0.0)
-    frequency = Parameter("wave_frequency", 2 * pi / 9.0, "rad/s", "circular frequency of the waves", minimum=1e-6)
+    frequency = Parameter("wave_frequency", 2 * pi / REGULAR_PERIOD, "rad/s", "circular frequency of the waves", minimum=1e-6)
     roll_damping = Parameter("roll_damping", 0.05, "1", "linear damping of roll, as a part of the critical one")
     water = Parameter("water_damping", 1.0, "1", "factor on all damping by the water and the station keeping", minimum=0.0)
     quadratic = Parameter("roll_quadratic", 0.1, "1", "quadratic damping of roll, times the roll inertia (1/rad)")
@@ -87,9 +136,18 @@ def vessel_parts(ship: Ship) -> Parts:
     moved = (total + added[0], total + added[1], total + added[2], roll + added[3], pitch + added[4], pitch + added[5])
     damping = [2 * water * ratio * _root(c * m) for ratio, c, m in zip(ratios, stiffness, moved, strict=True)]
     wave = (0, 0.5 * heave_c, 0.6 * heave_c, 0.05 * roll_c, 0, 0)
+    irregular = sea is not None and sea.hs > 0
+    waves = (
+        sea_waves(ship, sea, heave_c, roll_c, pitch_c)
+        if sea is not None and irregular
+        else ForceElement(
+            "wave-excitation", name="waves", body=CARRIER, components=((amplitude, frequency, 0),), transfer=(wave,),
+            transfer_phase=((0, pi / 2, 0, pi / 2, 0, 0),), ramp=10.0,
+        )
+    )  # fmt: skip
     return Parts(
         parameters=[
-            mass, carried, length, beam, x, y, z, z_B, rx, ry, amplitude, frequency, roll_damping, water, quadratic, WATER,
+            mass, carried, length, beam, x, y, z, z_B, rx, ry, *(() if irregular else (amplitude, frequency)), roll_damping, water, quadratic, WATER,
             GRAVITY,
         ],
         inputs=inputs,
@@ -105,10 +163,7 @@ def vessel_parts(ship: Ship) -> Parts:
                 "body-damping", name="water", body=CARRIER, matrix=_diagonal(damping),
                 quadratic=(0, 0, 0, water * quadratic * moved[3], 0, 0),
             ),
-            ForceElement(
-                "wave-excitation", name="waves", body=CARRIER, components=((amplitude, frequency, 0),), transfer=(wave,),
-                transfer_phase=((0, pi / 2, 0, pi / 2, 0, 0),), ramp=10.0,
-            ),
+            waves,
             ForceElement(
                 "body-wrench", name="vessel-wrench", body=CARRIER, moment=tuple(inputs[:3]), force=tuple(inputs[3:]),
                 frame="world",
@@ -146,6 +201,7 @@ class OffshoreVessel(Model):
     """A floating vessel of 100 m under a crane that is computed elsewhere, with the crane's interface inertia; own data."""
 
     name = "offshore-vessel"
+    Options = SeaOptions
     t_end = 60.0
     ship = LARGE
     #: Whether the crane's interface inertia comes in, too; without, its wrench alone.
@@ -162,7 +218,7 @@ class OffshoreVessel(Model):
             position=self.ship.vessel.foot,
         )
         mount = Port("mount", body=CARRIER, position=self.ship.vessel.foot)
-        return (vessel_parts(self.ship) + Parts(inputs=inputs, forces=[load], ports=[mount])).mechanism(self)
+        return (vessel_parts(self.ship, self.options) + Parts(inputs=inputs, forces=[load], ports=[mount])).mechanism(self)
 
 
 class OffshoreVesselPlain(OffshoreVessel):

@@ -100,7 +100,13 @@ class OverheadCrane(Model):
                 )
                 parameters += [stiffness, damping]
                 height = -length * (1 + load * GRAVITY / stiffness)
-                rope = {"body": "load", "other": "trolley", "length": length, "EA": stiffness, "damping_time": damping}
+                rope: dict[str, Any] = {
+                    "body": "load",
+                    "other": "trolley",
+                    "length": length,
+                    "EA": stiffness,
+                    "damping_time": damping,
+                }
                 # The stretch at rest, 4 mm, must be outside of what rounds the law off.
                 forces.append(ForceElement("rope", drum="drum.angle", radius=radius, transition=1e-4, **rope))
             joints = (

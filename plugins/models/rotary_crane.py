@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter
@@ -13,6 +15,20 @@ from kingpost.plugins.models.paths import three_phase
 
 #: Moments of inertia of the trolley, and of the winch across its axle: of Table 2.1, about the slewing axis a part of Jb.
 TROLLEY, WINCH_ACROSS = 2.08, 0.26
+#: Where the trolley starts (m).
+OUT = 1.5
+
+
+@dataclass(frozen=True)
+class RotaryCraneOptions:
+    """``form``: how the load hangs.
+
+    ``swing``: on a link without mass that swings about two axes and is reeled, the minimal form of document 000; ``rope``: a
+    point, tied by a rope, as in section 2.4.2. With formulation ``directors:effort=angle,points=true`` that is the document's
+    crane with 42 coordinates and 37 constraints.
+    """
+
+    form: Literal["swing", "rope"] = "swing"
 
 
 class RotaryCrane(Model):
@@ -24,6 +40,7 @@ class RotaryCrane(Model):
     """
 
     name = "rotary-crane"
+    Options = RotaryCraneOptions
     t_end = 1.0
     step = 1e-4
 
@@ -43,6 +60,21 @@ class RotaryCrane(Model):
         slew = Input("slew_torque", "N.m", description="torque on the girder")
         travel = Input("trolley_force", "N", description="force on the trolley along the girder")
         hoist = Input("winch_torque", "N.m", description="torque on the winch; positive pays out rope")
+        roped = self.options.form == "rope"
+        # The load of the minimal form, at rest against the girder that slews at 1 rad/s, moves sideways.
+        hanging: tuple[Joint, ...] = (
+            Joint("hook", "translational", "world", "load", start=(OUT, 0, -length), start_rate=(0, OUT, 0)),
+        )
+        winding = Closure("winding", "rope", "trolley", "load", length=length, coordinates=("winch-axle.angle",), radius=radius)
+        if not roped:
+            hanging = (
+                # Eq. (2.79): the first angle swings the rope across the girder, the second along it.
+                Joint(
+                    "swing", "universal", "trolley", "rope", axis=(-1, 0, 0), axis2=(0, -1, 0), coordinates=("across", "along")
+                ),
+                Joint("reel", "prismatic", "rope", "load", axis=(0, 0, -1), coordinates=("length",), start=length),
+            )
+            winding = Closure("winding", "gear", coordinates=("reel.length", "winch-axle.angle"), ratio=radius, offset=length)
         return Mechanism(
             name=self.name,
             description=(self.__doc__ or "").strip().split("\n")[0],
@@ -52,22 +84,16 @@ class RotaryCrane(Model):
                 Body("girder", mass=m1, inertia=(across, across, girder_inertia)),
                 Body("trolley", mass=m2, inertia=(TROLLEY, TROLLEY, TROLLEY)),
                 Body("winch", mass=m3, inertia=(WINCH_ACROSS, winch_inertia, WINCH_ACROSS)),
-                Body("rope", mass=0.0),
+                *(() if roped else (Body("rope", mass=0.0),)),
                 Body("load", mass=m4),
             ),
             joints=(
                 Joint("slew", "revolute", "world", "girder", axis=(0, 0, 1), start_rate=1.0),
-                Joint("travel", "prismatic", "girder", "trolley", axis=(1, 0, 0), start=1.5),
+                Joint("travel", "prismatic", "girder", "trolley", axis=(1, 0, 0), start=OUT),
                 Joint("winch-axle", "revolute", "trolley", "winch", axis=(0, 1, 0)),
-                # Eq. (2.79): the first angle swings the rope across the girder, the second along it.
-                Joint(
-                    "swing", "universal", "trolley", "rope", axis=(-1, 0, 0), axis2=(0, -1, 0), coordinates=("across", "along")
-                ),
-                Joint("reel", "prismatic", "rope", "load", axis=(0, 0, -1), coordinates=("length",), start=length),
+                *hanging,
             ),
-            closures=(
-                Closure("winding", "gear", coordinates=("reel.length", "winch-axle.angle"), ratio=radius, offset=length),
-            ),
+            closures=(winding,),
             forces=(
                 ForceElement("gravity", acceleration=(0, 0, -gravity)),
                 ForceElement("joint-effort", name="slew-drive", coordinate="slew.angle", effort=slew),
@@ -82,6 +108,8 @@ class RotaryCrane(Model):
         path = three_phase({"load.x": (5.0, -2.0), "load.y": (0.0, 2.0), "load.z": (-5.0, -2.0)})
         drives = ("slew_torque", "trolley_force", "winch_torque")
         start = {"travel.displacement": 5.0, "slew.angle.rate": 0.0}
+        if self.options.form == "rope":
+            start |= {"hook.x": 5.0, "hook.y.rate": 0.0}
         # m = 100, mt = 10 (trolley and winch together), Jb = 480 (all three), Jw = 0.1.
         heavy = {
             "load_mass": 100.0,

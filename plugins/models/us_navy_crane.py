@@ -168,7 +168,7 @@ class USNavyCrane2D(Model):
         """Return the manoeuvre of document 000, section 6.1.1 or 6.1.2: from rest to rest in 3 s."""
         if self.options.pulley == "massless":
             path = rest_to_rest({"load.x": (0.0, -5.0), "load.z": (-15.0, -12.0)}, 3.0)
-            inputs = ("guide_torque", "hoist_torque")
+            inputs: tuple[str, ...] = ("guide_torque", "hoist_torque")
             return {"000-6.1.1": ServoTask(path, inputs, 3.0, name="000-6.1.1", description="document 000, section 6.1.1")}
         start = -2.5 * math.sqrt(3.0)
         path = rest_to_rest({"load.x": (start, -1.0), "load.z": (-22.5, -17.5), "pulley-centre.z": (-12.5, -10.5)}, 3.0)
@@ -252,7 +252,7 @@ class USNavyCrane3D(Model):
     def tasks(self) -> Mapping[str, ServoTask]:
         """Return the manoeuvre of document 000, section 6.2.1 or 6.2.2: a straight line in 20 s."""
         ends = {"load.x": (5 * math.sqrt(3.0), -2.0), "load.y": (0.0, 4 * math.sqrt(3.0)), "load.z": (-15.0, -13.0)}
-        inputs = ("slew_torque", "guide_torque", "hoist_torque")
+        inputs: tuple[str, ...] = ("slew_torque", "guide_torque", "hoist_torque")
         if self.options.pulley == "massless":
             text = "document 000, section 6.2.1"
             return {"000-6.2.1": ServoTask(three_phase(ends), inputs, 20.0, name="000-6.2.1", description=text)}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kingpost
-from kingpost import PluginSet, read_model
+from kingpost import PluginSet, open_model, read_model
 from kingpost.base.earlier_names import EarlierModule
 from kingpost.base.toml import tomllib
 from kingpost.cli.main import EXIT_CODES
@@ -31,7 +31,7 @@ def blocks(path, language):
 
 
 def test_the_model_file_of_the_docs_can_be_read(tmp_path, plugins):
-    whole, run_file, actuator, shapes = blocks("docs/model-files.md", "toml")
+    whole, run_file, _, _, actuator, shapes = blocks("docs/model-files.md", "toml")
     path = tmp_path / "model.toml"
     path.write_text(whole.replace("[[outputs]]", f"{actuator}\n[[outputs]]"))
     assert read_model(path, plugins).name == "pendulum"
@@ -77,6 +77,18 @@ def test_the_measures_of_the_docs_run_and_can_be_read(tmp_path, plugins, capsys)
         "bearing",
         "height",
     ]
+
+
+def test_the_inputs_of_the_docs_move(tmp_path, plugins):
+    whole, _, declared, run_file, *_ = blocks("docs/model-files.md", "toml")
+    path = tmp_path / "model.toml"
+    line = declared.splitlines()[1].replace('"most"', '"length"')
+    path.write_text(whole.replace('torque = { unit = "N.m", default = 0.0 }', line))
+    assert open_model(path, plugins).inputs["torque"].kind == "rest-to-rest"
+    (tmp_path / "measured.csv").write_text("time,winch\n0,-9.81\n10,-9.81\n20,-9.0\n")
+    path.write_text(run_file)
+    history = open_model(path, plugins).simulate(t_end=0.02)
+    assert {"slew_torque", "trolley_force", "winch_torque"} <= set(history.names)
 
 
 def test_the_python_of_the_readme_runs(capsys):

@@ -42,13 +42,13 @@ LOOSE = 1e2
 class Unknowns:
     """Where the unknowns of a servo problem are in x."""
 
+    names: tuple[str, ...]
     q: slice
     v: slice
     z: slice
     lam: slice
     u: slice
     mu: slice
-    names: tuple[str, ...]
 
     @property
     def size(self) -> int:
@@ -107,7 +107,7 @@ class ImplicitSystem:
         """The Taylor series of the nonzeros of dF/dx and dF/dxdot, and the rows and columns of these."""
         places = [(np.array(part.sparsity().row()), np.array(part.sparsity().get_col())) for part in self.slopes]
         symbols = [self.t, self.x, self.xdot, self.signals, self.p]
-        nonzeros = [ca.vertcat(ca.SX(0, 1), *part.nonzeros()) for part in self.slopes]
+        nonzeros = [part.nz[:] for part in self.slopes]
         return TaylorSeries(ca.Function("kp_servo_slopes", symbols, ca.cse(nonzeros))), places
 
 
@@ -130,7 +130,7 @@ class FirstOrder(ImplicitSystem):
             *(f"length of quaternion {k + 1}" for k in range(len(quaternions))),
         )
         parts = [slice(int(a), int(b)) for a, b in itertools.pairwise(ends)]
-        self.unknowns = Unknowns(*parts, names=labels)
+        self.unknowns = Unknowns(labels, *parts)
         x, xdot = ca.SX.sym("x", self.unknowns.size), ca.SX.sym("xdot", self.unknowns.size)
         rows, row_names = self._rows(xdot, quaternions, x)
         given = [s.q, s.v, s.a, s.z, s.zdot, s.lam, s.u]
@@ -154,9 +154,9 @@ class FirstOrder(ImplicitSystem):
         kinematics = xdot[self.unknowns.q] - problem.N @ s.v
         lengths = []
         for k, first in enumerate(quaternions):
-            rows = slice(first, first + 4)
-            kinematics[rows] += s.q[rows] * x[self.unknowns.mu][k]
-            lengths.append((ca.sumsqr(s.q[rows]) - 1) / 2)
+            own = slice(first, first + 4)
+            kinematics[own] += s.q[own] * x[self.unknowns.mu][k]
+            lengths.append((ca.sumsqr(s.q[own]) - 1) / 2)
         followers = e.coordinates.followers
         if followers:
             # Not an integral of their rates, which would be a state of its own.

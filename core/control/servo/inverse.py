@@ -7,22 +7,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import casadi as ca
-import numpy as np
-
 from kingpost.base.arrays import FloatArray
-from kingpost.base.errors import Interrupted, MechanismError, SolverError, listed
+from kingpost.base.errors import MechanismError, listed
 from kingpost.control.servo.index.analysis import analyse
 from kingpost.control.servo.index.refusals import Demands, refuse_if_impossible
 from kingpost.control.servo.index.report import IndexReport
+from kingpost.control.servo.marching import march_system
 from kingpost.control.servo.posing import pose_servo
 from kingpost.control.servo.problem import ServoProblem
 from kingpost.control.servo.record import InverseRecord, history_of
 from kingpost.control.servo.solution import ServoSolution
 from kingpost.control.servo.start import ServoStart, consistent_start
-from kingpost.control.servo.stepping import ServoMarch, ServoStepper
+from kingpost.control.servo.stepping import ServoStepper
 from kingpost.control.servo.system import DirectInverse, InverseDynamics, Progress, SteppedInverse
-from kingpost.kernel.kernel import Backend, Kernel, Status
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.tasks import ServoTask
 from kingpost.registry.pluginset import PluginSet
@@ -103,7 +100,8 @@ class PreparedInverse:
         problem, method, stepper = self.problem, self.method, self.stepper
         task, step = problem.task, stepper.options.step
         grid = fixed_step_grid(task.t_start, task.t_end, step, step)
-        start = consistent_start(problem, None if self.report.index is None else self.report.index - 1)
+        index = self.report.index
+        start = consistent_start(problem, None if index is None else index - 1) if method.order is None else consistent_start(problem, method.order)
         statistics: dict[str, Any] = {}
 
         def so_far(solution: ServoSolution, outcome: str) -> History:
@@ -116,8 +114,7 @@ class PreparedInverse:
             times, values = method.solve(problem, start, grid.times, progress)
             return so_far(ServoSolution(times, values), "complete")
         assert isinstance(method, SteppedInverse)
-        backend = problem.posed.how.backend or "auto"
-        return march(problem, method, stepper, start, grid.times, step, backend, statistics, progress, so_far)
+        return march(problem, method, stepper, start, grid.times, statistics, progress, so_far)
 
 
 def prepare_inverse(
@@ -136,7 +133,7 @@ def prepare_inverse(
     steps = select(plugins.of("servo_steppers"), DEFAULT_STEPPER if stepper is None else stepper)
     report = analyse(problem)
     known = plugins.of("inverse_dynamics")
-    way = select(known, default_method(problem) if method is None else method)
+    way = select(known, default_method(problem) if method is None else method).chosen()
     refusal = way.refusal(problem)
     if refusal:
         raise MechanismError(f"{refusal}. Methods: {listed(cls.name for cls, _ in known.entries())}")
@@ -156,62 +153,11 @@ def march(
     stepper: ServoStepper,
     start: ServoStart,
     times: FloatArray,
-    h: float,
-    backend: Backend,
     statistics: dict[str, Any],
     progress: Progress,
     so_far: Callable[[ServoSolution, str], History],
 ) -> History:
     """Step the system of a method from the start through all times, as compiled code; what was found is never thrown away."""
     system = method.reduce(problem, start.point)
-    moving = ServoMarch(system, stepper)
-    state, given, p = beginning(moving, start, times, h)
-    solved = moving.solution()
-    symbols = [ca.MX.sym(f"i{k}", solved.numel_in(k)) for k in range(4)]
-    observe = ca.Function("kp_observe", symbols, [ca.densify(ca.vertcat(*solved.call(symbols)))])
-    kernel = Kernel([moving.step, observe], backend)
-    statistics |= {"backend": kernel.backend, "note": kernel.note}
-    values = np.empty((len(times), observe.numel_out(0)))
-    values[:1] = kernel.sample(times[:1], state[None, :], given[:1], p)
-    finished = 0
-
-    def advanced(steps: int) -> None:
-        nonlocal finished
-        finished = steps
-        progress(steps / (len(times) - 1))
-
-    def part() -> ServoSolution:
-        return ServoSolution(times[: finished + 1], values[: finished + 1])
-
-    try:
-        stop = kernel.march(values[1:], 1, float(times[0]), h, state, given, p, progress=advanced)
-    except KeyboardInterrupt:
-        raise Interrupted(f"interrupted at t = {times[finished]:g} s", history=so_far(part(), "interrupted")) from None
-    statistics["steps"] = stop.steps
-    if stop.status != Status.OK:
-        record, _ = moving.loop.iterated(stop.t, stop.x, given[stop.steps], p, h)
-        raise SolverError(
-            f"inverse dynamics stopped at t = {stop.t:.9g} s of {times[-1]:g} s (method '{method.name}', stepper "
-            f"'{stepper.name}' with {h:g} s): {record.explain()}. A shorter step, another stepper or method, or a path that "
-            "keeps away from this place may help; an index analysis says where ranks change",
-            history=so_far(part(), "failed"),
-        )
-    return so_far(ServoSolution(times, values), "complete")
-
-
-def beginning(moving: ServoMarch, start: ServoStart, times: FloatArray, h: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the first state, what the march is given at each sample, and the parameters with scales."""
-    system, problem, stepper = moving.system, start.problem, moving.stepper
-
-    def entries(t: float) -> list[FloatArray]:
-        at = start.at(t)
-        found = system.started(at.t, at.q, at.v, at.a, at.z, at.zdot, at.lam, at.u, at.signals.ravel(), problem.p)
-        return [np.asarray(part).ravel() for part in found]
-
-    x, xdot, w = entries(start.t)
-    earlier = [entries(start.t - (k + 1) * h)[0] for k in range(stepper.earlier)]
-    state = np.concatenate([x, w, xdot, *earlier])
-    offsets = (0.0, *stepper.stages)
-    given = np.hstack([problem.signals(times + c * h, system.orders).reshape(len(times), -1) for c in offsets])
-    scales = moving.scales(start.t, state, given[0], problem.p, h)
-    return state, np.ascontiguousarray(given), np.concatenate([problem.p, scales])
+    solution = march_system(system, stepper, start, times, f"method '{method.name}'", statistics, progress, so_far)
+    return so_far(solution, "complete")

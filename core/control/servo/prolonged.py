@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -21,8 +22,10 @@ from kingpost.symbols.taylor import TaylorSeries, scaled_powers
 
 #: Newton steps for one point.
 MOST_STEPS = 40
-#: Newton steps of this part of the unknowns, in their sizes, are the last ones.
-SETTLED = 1e-13
+#: Newton steps of this part of the unknowns, in their sizes, are the last ones: the next would be about its square.
+SETTLED = 1e-8
+#: ... if no scaled residual is larger: rounding of numbers of the size one.
+ROUNDING = 1e-13
 #: Steps are not shortened further.
 SHORTEST = 1e-3
 #: Singular values below this part of the largest are zero where no gap says better.
@@ -131,11 +134,12 @@ class Prolonged:
         at = self.system.unknowns
         return np.concatenate([self.column(1, at.v), self.column(1, at.z), self.column(0, at.lam), self.column(0, at.u)])
 
-    def solve(self, t: float, x: FloatArray, weights: FloatArray) -> Found:
+    def solve(self, t: float, x: FloatArray, weights: FloatArray, enough: float = ROUNDING) -> Found:
         """Return the series nearest to x (unknowns x orders) that meets the equations.
 
         Newton's method; each step changes q, v and z as little as the equations allow, and then the rest as little as they
-        allow, so that internal states stay what they are. Steps are shortened while the residual does not fall.
+        allow, so that internal states stay what they are. Steps are shortened while the residual does not fall. ``enough`` is
+        the scaled residual at which it may end.
         """
         times = np.array([t])
         signals = self.signals(times)
@@ -148,7 +152,7 @@ class Prolonged:
             return self.residual(times, self.unpack(values), signals)[0]
 
         r = evaluated(values)
-        left, rank = np.inf, 0
+        left = np.inf
         scaled = np.zeros((0, 0))
         for _ in range(MOST_STEPS):
             J = self.jacobian(times, self.unpack(values), signals)[0] * scale
@@ -172,7 +176,7 @@ class Prolonged:
                 break
             values, r = trial, after
             left = float(np.abs(r / size).max(initial=0.0))
-            if length < SETTLED * (1.0 + float(np.abs(values / scale).max(initial=0.0))):
+            if left <= enough and length < max(SETTLED, enough**0.5) * (1.0 + float(np.abs(values / scale).max(initial=0.0))):
                 break
         return Found(self, t, self.unpack(values)[:, :, 0], left, scaled)
 
@@ -186,6 +190,16 @@ class Found:
     series: FloatArray
     left: float
     J: FloatArray
+
+    @cached_property
+    def known(self) -> FloatArray:
+        """The series with zeros in the place of coefficients that the equations leave free, as far as they are given."""
+        array = self.array
+        _, values, V = np.linalg.svd(self.J)
+        loose = np.linalg.norm(V[rank_of(values) :], axis=0) > UNDETERMINED
+        series = np.array(self.series)
+        series[array.columns[loose, 1], array.columns[loose, 0]] = 0.0
+        return series
 
     def free_states(self) -> int:
         """Return the number of states that the path leaves free."""

@@ -81,6 +81,7 @@ def history_of(problem: ServoProblem, solution: ServoSolution, record: InverseRe
             "stepped": isinstance(record.method, SteppedInverse),
             "index": record.report.to_dict(),
             **record.notes,
+            "corners": _corners(problem, record.report.index or 3),
             "residuals": _largest_errors(problem, column, values),
             "slack": slack,
             "work": {
@@ -111,6 +112,13 @@ def history_of(problem: ServoProblem, solution: ServoSolution, record: InverseRe
         "diverges": False,
     }
     return History(times, channels, values, provenance)
+
+
+def _corners(problem: ServoProblem, index: int) -> list[float]:
+    """Return the times at which inputs or their slopes jump: those at which a derivative of the path up to ``index`` does."""
+    scope = {**problem.posed.values.parameters, **problem.posed.values.inputs}
+    breaks = problem.task.breaks(scope)
+    return sorted({float(found.time) for every in breaks.values() for found in every if found.order <= index})
 
 
 def _integrator(record: InverseRecord) -> dict[str, Any]:

@@ -116,6 +116,13 @@ class InverseDynamics(Plugin):
     #: Whether it takes more inputs than servo-constraints.
     redundant_inputs: ClassVar[bool] = False
 
+    #: The derivatives of the path that determine the inputs, where a method knows them.
+    order: ClassVar[int | None] = None
+
+    def chosen(self) -> InverseDynamics:
+        """Return the method that the options ask for: itself, or another that goes under the same name."""
+        return self
+
     def refusal(self, problem: ServoProblem) -> str:
         """Return why it does not take a problem, as a sentence without its end, or an empty text if it does."""
         inputs, outputs = len(problem.driven), problem.outputs

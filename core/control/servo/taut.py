@@ -150,8 +150,7 @@ def _stepped(problem: ServoProblem, method: SteppedInverse, stepper: ServoSteppe
     def keep(solution: ServoSolution, outcome: str) -> Any:
         kept.append(solution)
 
-    backend = problem.posed.how.backend or "auto"
-    march(problem, method, stepper, start, times, float(times[1] - times[0]), backend, {}, lambda part: None, keep)
+    march(problem, method, stepper, start, times, {}, lambda part: None, keep)
     return kept[-1]
 
 

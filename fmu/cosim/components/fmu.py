@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from kingpost.fmu.cosim.components.described import Described, Places, Running, Signal, signal_unit
+from kingpost.fmu.cosim.components.driven import DrivenFmu, driven_inputs
 from kingpost.fmu.cosim.description.system import Component, CosimError
 from kingpost.fmu.file.opened import Fmu, FmuError, open_fmu
 from kingpost.fmu.file.units import declared_units
@@ -18,6 +19,7 @@ from kingpost.fmu.interface.ports import continuing_inputs, port_members, unfelt
 from kingpost.fmu.osp.ports import osp_ports
 from kingpost.fmu.running.record import channel_of
 from kingpost.kernel.made_here import made_here
+from kingpost.simulation.signals import Course
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -33,6 +35,15 @@ class FmuComponent(Described):
     #: For an FMU without a solver: which one it gets, and its relative tolerance.
     solver: SolverName = "CVode"
     tolerance: float | None = None
+    #: Inputs that follow paths of their own.
+    driven: Mapping[str, Course] = field(default_factory=dict)
+
+    @property
+    def follows(self) -> bool:
+        """Whether it takes inputs that change during a step."""
+        if self.fmu.interface == "model-exchange":
+            return True
+        return self.fmu.major == 2 and self.fmu.can("canInterpolateInputs")
 
     def feedthrough(self, output: str) -> tuple[str, ...] | None:
         name = self.variable_of(output).name
@@ -56,7 +67,10 @@ class FmuComponent(Described):
     def start(self, places: Places, t_start: float, t_end: float) -> Running:
         from kingpost.fmu.cosim.components.isolated import IsolatedFmu
 
-        return IsolatedFmu(self, places, t_start, t_end) if self.facts["isolated"] else self.start_here(places, t_start, t_end)
+        def begin(own: Places) -> Running:
+            return IsolatedFmu(self, own, t_start, t_end) if self.facts["isolated"] else self.start_here(own, t_start, t_end)
+
+        return DrivenFmu(self.name, self.driven, places, t_start, begin) if self.driven else begin(places)
 
     def start_here(
         self,
@@ -82,6 +96,7 @@ class FmuComponent(Described):
             variables={name: self.variables[name] for name in names},
             signals={label: self.signals[label] for label in labels},
             arrays={},
+            driven={},
         )
 
     def first_inputs(self, labels: Sequence[str]) -> list[float]:
@@ -117,6 +132,10 @@ def open_component(component: Component) -> FmuComponent:
             signals[label] = Signal(label, variable.causality, kind, variable.unit, dimension)
         if variable.declared.shape:
             arrays[variable.name] = variable.labels
+    driven = driven_inputs(component.name, signals, component.inputs)
+    signals = {label: signal for label, signal in signals.items() if label not in driven} | {
+        label: replace(signals[label], causality="driven") for label in driven
+    }
     definition, names = _definition(fmu), fmu.annotation.get("names") or {}
     isolated = not made_here(fmu.sha256) if component.isolate is None else component.isolate
     solver = component.solver or SOLVERS[0]
@@ -146,6 +165,7 @@ def open_component(component: Component) -> FmuComponent:
             "generation_tool": fmu.description.generationTool or "",
             "isolated": isolated,
             "once_per_process": fmu.can("canBeInstantiatedOnlyOncePerProcess"),
+            **({"inputs": {label: dict(course.source) for label, course in driven.items()}} if driven else {}),
         },
         settings={name: list(values) if len(values) != 1 else values[0] for name, values in starts.items()},
         machine=fmu.annotation,
@@ -160,6 +180,7 @@ def open_component(component: Component) -> FmuComponent:
         step=component.step,
         solver=solver,
         tolerance=tolerance,
+        driven=driven,
     )
 
 

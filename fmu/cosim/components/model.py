@@ -71,7 +71,9 @@ def open_model(component: Component, plugins: PluginSet) -> ModelComponent:
         for parameter in mechanism.parameters
     }
     signals |= {
-        signal.name: Signal(signal.name, "input", "real", signal.unit, signal_unit(signal.unit)) for signal in mechanism.inputs
+        signal.name: Signal(signal.name, "input", "real", signal.unit, signal_unit(signal.unit))
+        for signal in mechanism.inputs
+        if signal.name not in model.driven
     }
     hidden = frozenset() if model.samples is None else model.samples.hidden
     for channel in equations.channels:
@@ -90,6 +92,7 @@ def open_model(component: Component, plugins: PluginSet) -> ModelComponent:
             "integrator": model.integrator.name,
             "step_s": model.step,
             "posed": posed,
+            **({"inputs": {name: path.kind for name, path in model.driven.items()}} if model.driven else {}),
         },
         settings=dict(component.settings),
         machine={key: posed[key] for key in ("geometry", "loads") if key in posed},
@@ -104,10 +107,10 @@ def open_model(component: Component, plugins: PluginSet) -> ModelComponent:
 def _export_model(component: Component, plugins: PluginSet) -> ExportModel:
     given, own = component.model, RunSettings.of(_how(component))
     if isinstance(given, Block | DiscreteBlock):
-        return block_model(given, component.step, component.integrator, plugins, component.settings)
+        return block_model(given, component.step, component.integrator, plugins, component.settings, drive=component.inputs)
     if isinstance(given, Mechanism):
-        return prepare_export(given, settings=component.settings, how=own, plugins=plugins)
-    opened = open_machine(str(given), plugins, component.settings)
+        return prepare_export(given, settings=component.settings, drive=component.inputs, how=own, plugins=plugins)
+    opened = open_machine(str(given), plugins, component.settings).driven(inputs=component.inputs)
     return prepare_export(
         opened.mechanism, settings=opened.settings, drive=opened.inputs, how=opened.how(own), plugins=opened.plugins
     )

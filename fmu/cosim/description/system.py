@@ -33,6 +33,9 @@ class Component:
         A Kingpost model by name or file, a :class:`kingpost.Mechanism`, or a :class:`kingpost.fmu.blocks.Block`.
     settings
         Start values of parameters, inputs and states by name.
+    inputs
+        Inputs that follow a path of their own instead of being connected: trajectories, histories, files or formulas, as for
+        :func:`kingpost.simulate`.
     step
         Of a model: the longest internal step in s. Of an FMU: the step it is advanced with, a whole part of the communication
         step or a whole number of them; then it takes part only at the beginning and the end of its step.
@@ -56,6 +59,7 @@ class Component:
     fmu: Any = None
     model: Any = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Mapping[str, Any] = field(default_factory=dict)
     step: float | None = None
     integrator: Any = None
     formulation: Any = None

@@ -13,6 +13,7 @@ from kingpost.base.toml import LineIndex, read_toml
 from kingpost.fmu.cosim.description.system import Component, Connection, CosimError, PowerBond, System
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import select
+from kingpost.simulation.signals import read_signal
 
 KEYS = ("name", "description", "plugins", "run", "components", "connections", "bonds")
 #: What a connection is called in a file, and in Python.
@@ -129,12 +130,18 @@ def _component(name: str, entry: Any, folder: Path) -> Component:
         given["fmu"] = folder / given["fmu"]
     if isinstance(given.get("model"), str) and given["model"].endswith((".toml", ".urdf")):
         given["model"] = str(folder / given["model"])
-    for key in ("settings", "ports"):
+    for key in ("settings", "ports", "inputs"):
         if not isinstance(given.get(key, {}), Mapping):
             written = "set" if key == "settings" else key
             raise CosimError(
                 f"component '{name}': '{written}' must be a table, got {given[key]!r}", path=("components", name, written)
             )
+    for label, signal in given.get("inputs", {}).items():
+        where = ("components", name, "inputs", label)
+        try:
+            given["inputs"] = {**given["inputs"], label: read_signal(signal, folder)}
+        except MechanismError as error:
+            raise CosimError(f"component '{name}': input '{label}': {error}", path=where) from None
     try:
         return fill(Component, {**given, "name": name}, f"component '{name}'")
     except MechanismError as error:

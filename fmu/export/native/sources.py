@@ -20,7 +20,8 @@ from kingpost.symbols.straightline import FUSED, fused
 
 #: The functions that the sources in native/ call.
 FUNCTIONS = (
-    "kp_step", "kp_outputs", "kp_rhs", "kp_start", "kp_memory", "kp_guard", "kp_projected", "kp_tangent", "kp_start_tangent",
+    "kp_step", "kp_ramp_step", "kp_outputs", "kp_rhs", "kp_start", "kp_memory", "kp_guard", "kp_projected", "kp_tangent",
+    "kp_start_tangent",
 )  # fmt: skip
 SHARED = ("core.c", "motion.c", "sampling.c", "snapshot.c")
 
@@ -33,14 +34,21 @@ class NativeSources:
     compiled: tuple[str, ...]
 
 
-def motion_functions(interface: Interface) -> list[ca.Function]:
-    """Return the functions of a model that its steps and outputs need, by the names that c/core.c knows."""
+def motion_functions(interface: Interface, ramps: bool = False) -> list[ca.Function]:
+    """Return the functions of a model that its steps and outputs need, by the names that c/core.c knows.
+
+    ``ramps`` adds a step with inputs that change during it, for importers that give rates.
+    """
     model = interface.model
     stepper, guard = model.problem.stepper, model.equations.guard
     if guard is None:
         x = ca.SX.sym("x", len(model.x0))
         guard = ca.Function("kp_guard", [x], [ca.SX(0, 1)])
     found = [stepper.step, interface.outputs_function, stepper.rhs, start_function(model), stepper.memory, guard]
+    if ramps and interface.ramps is not None:
+        step = interface.ramps[1].step
+        symbols = step.mx_in()
+        found.append(ca.Function("kp_ramp_step", symbols, step.call(symbols)))
     return found if interface.projection is None else [*found, interface.projection]
 
 
@@ -71,20 +79,21 @@ def _along(name: str, function: ca.Function) -> ca.Function:
     return ca.Function(name, [*symbols, seed], [ca.densify(change)])
 
 
-def native_sources(interface: Interface, token: str, version: Literal[2, 3]) -> NativeSources:
-    """Return the C sources of an FMU."""
+def native_sources(interface: Interface, token: str, version: Literal[2, 3], ramps: bool | None = None) -> NativeSources:
+    """Return the C sources of an FMU; ``ramps``: whether importers give rates of inputs, as they can in FMI 2."""
+    ramps = version == 2 if ramps is None else ramps
     shared = files("kingpost.fmu.export.native").joinpath("c")
     texts = {name: shared.joinpath(name).read_text(encoding="utf-8") for name in ("core.h", *SHARED, f"fmi{version}.c")}
-    texts["model.h"] = _header(interface, token, version)
-    texts["model.c"] = _tables(interface)
-    texts["functions.c"] = _generated("functions", motion_functions(interface))
+    texts["model.h"] = _header(interface, token, version, ramps)
+    texts["model.c"] = _tables(interface, ramps)
+    texts["functions.c"] = _generated("functions", motion_functions(interface, ramps))
     texts["derivatives.c"] = _generated("derivatives", tangent_functions(interface))
     return NativeSources(texts, tuple(sorted(name for name in texts if name.endswith(".c"))))
 
 
 def marked(sources: NativeSources, interface: Interface, token: str, version: Literal[2, 3]) -> NativeSources:
     """Return the same sources with another token."""
-    return NativeSources({**sources.texts, "model.h": _header(interface, token, version)}, sources.compiled)
+    return NativeSources({**sources.texts, "model.h": _header(interface, token, version, version == 2)}, sources.compiled)
 
 
 def _generated(name: str, functions: list[ca.Function]) -> str:
@@ -102,7 +111,7 @@ _HIDDEN = """#include <math.h>
 #endif"""
 
 
-def _header(interface: Interface, token: str, version: Literal[2, 3]) -> str:
+def _header(interface: Interface, token: str, version: Literal[2, 3], ramps: bool) -> str:
     model, counts = interface.model, interface.counts
     guarded = len(guarded_joints(model.mechanism)) if model.equations.guard is not None else 0
     declarations = "\n".join(
@@ -128,6 +137,8 @@ def _header(interface: Interface, token: str, version: Literal[2, 3]) -> str:
 #define KP_NU {counts["u"]}
 #define KP_NX {counts["x"]}
 #define KP_NY {counts["y"]}
+/* What a step with inputs that change during it takes for them: values, the time of these, and rates; 0: there is none. */
+#define KP_NR {interface.ramps[0].size if ramps and interface.ramps is not None else 0}
 #define KP_NM {model.problem.stepper.remembered}
 #define KP_NG {guarded}
 #define KP_NE {len(model.equations.quaternions)}
@@ -148,6 +159,7 @@ KP_HIDDEN extern const char *const kp_guarded[];
 KP_HIDDEN extern const double kp_start_p[];
 KP_HIDDEN extern const double kp_start_u[];
 KP_HIDDEN extern const double kp_start_x[];
+KP_HIDDEN extern const int kp_rate_places[];
 KP_HIDDEN extern const double kp_nominal_x[];
 KP_HIDDEN extern const unsigned char kp_calculated[];
 KP_HIDDEN extern const int kp_quaternions[];
@@ -167,7 +179,7 @@ def _sample_rows(model: ExportModel) -> str:
     return "\n".join(["#define KP_SAMPLED 1", *(f"#define KP_ROW_{name} {row}" for name, row in places.items())])
 
 
-def _tables(interface: Interface) -> str:
+def _tables(interface: Interface, ramps: bool) -> str:
     model, first = interface.model, interface.first
     by_reference = {part: variable for variable in interface.variables for part in variable.components}
     states = range(first["x"], first["dx"])
@@ -184,6 +196,7 @@ def _tables(interface: Interface) -> str:
             _array("const char *const kp_guarded[]", [_literal(name) for name in guarded] or ['""']),
             _array("const double kp_start_p[]", [_double(value) for value in model.p0] or ["0"]),
             _array("const double kp_start_u[]", [_double(value) for value in model.u0] or ["0"]),
+            _array("const int kp_rate_places[]", _rate_places(interface, ramps) or ["0"]),
             _array("const double kp_start_x[]", [_double(value) for value in model.x0] or ["0"]),
             _array("const double kp_nominal_x[]", [_double(value) for value in nominal] or ["1"]),
             _array("const unsigned char kp_calculated[]", [str(int(flag)) for flag in calculated] or ["0"]),
@@ -193,6 +206,15 @@ def _tables(interface: Interface) -> str:
             "",
         ]
     )
+
+
+def _rate_places(interface: Interface, ramps: bool) -> list[str]:
+    """Return where the rate of each input is in a row; -1 for one that has none."""
+    names = [signal.name for signal in interface.model.mechanism.inputs]
+    if not ramps or interface.ramps is None:
+        return ["-1"] * len(names)
+    places = [interface.ramps[0].rate_place(name) for name in names]
+    return [str(-1 if place is None else place) for place in places]
 
 
 def _array(declaration: str, entries: list[str]) -> str:

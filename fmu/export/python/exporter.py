@@ -123,7 +123,7 @@ class PythonFmu(Exporter):
 
 def library_sources(interface: Interface, token: str) -> NativeSources:
     """Return the C sources of the library that Python calls: those of a native FMU, with plain functions instead of FMI."""
-    sources = native_sources(interface, token, 2)
+    sources = native_sources(interface, token, 2, ramps=False)
     texts = {name: text for name, text in sources.texts.items() if name != "fmi2.c"}
     texts["direct.c"] = _native("direct.c")
     return NativeSources(texts, tuple(sorted(name for name in texts if name.endswith(".c"))))

@@ -6,14 +6,19 @@ of motion are solved together with the constraints (:mod:`kingpost.equations.aug
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.equations.augmentation import Augmentation
+from kingpost.mechanism.closures import Closure
+from kingpost.mechanism.elements import Joint
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.tree import JointSpace
 from kingpost.plugins.formulations.directors.bodies import SIZE, euler_tensor
+from kingpost.plugins.formulations.directors.driven import ENDING, Driven
 
 #: A part of a body's inertia, or of the machine's mean mass, that counts as none.
 NONE = 1e-8
@@ -21,22 +26,40 @@ NONE = 1e-8
 STAND_IN = 1e-3
 
 
-def augmentation(assembly: Assembly) -> Augmentation | None:
-    """Return how to solve the equations of a machine with bodies without volume, or None if it has none."""
+def augmentation(
+    assembly: Assembly, sizes: Mapping[str, int] | None = None, driven: Driven | None = None
+) -> Augmentation | None:
+    """Return how to solve the equations of a machine with bodies without volume, or None if it has none.
+
+    ``sizes`` are the numbers of coordinates of bodies; ``driven`` ones are behind them and have no inertia either.
+    """
     mechanism = assembly.mechanism
     names = [body.name for body in mechanism.bodies]
-    bare = [i for i, name in enumerate(names) if _without_volume(assembly, name)]
-    if not bare:
+    sizes = sizes or dict.fromkeys(names, SIZE)
+    scalars = () if driven is None else driven.names
+    bare = [name for name in names if _without_volume(assembly, name, sizes[name])]
+    if not bare and not scalars:
         return None
+    rows, first = {}, 0
+    for name in names:
+        rows[name] = tuple(range(first, first + sizes[name]))
+        first += sizes[name]
     depth = {joint.child: k for k, joint in enumerate(mechanism.tree)}
-    from_tips = sorted(range(len(names)), key=lambda i: -depth[names[i]])
-    place = {names[i]: k for k, i in enumerate(from_tips)}
-    follows = {f"{name}.directors": place[name] for name in names}
+    # Each driven coordinate with the row that ties it, then the bodies from the tips to the base.
+    groups = [*((first + i,) for i in range(len(scalars)))]
+    follows = {f"{name}{ENDING}": i for i, name in enumerate(scalars)}
+    from_tips = sorted(names, key=lambda name: -depth[name])
+    place = {name: len(scalars) + k for k, name in enumerate(from_tips)}
+    follows |= {f"{name}.directors": place[name] for name in names}
     follows |= {joint.name: place[joint.child] for joint in mechanism.joints}
+    inertia = _inertias(assembly, sizes)
+    angular = float(np.mean(inertia[[row for name in names if sizes[name] == SIZE for row in rows[name][3:]] or [0]]))
+    linear = float(np.mean(inertia[[row for name in names for row in rows[name][:3]]]))
+    units = [] if driven is None else [item.unit for item in driven.quantities]
     return Augmentation(
-        _inertias(assembly),
-        tuple(row for i in bare for row in range(SIZE * i, SIZE * (i + 1))),
-        tuple(tuple(range(SIZE * i, SIZE * (i + 1))) for i in from_tips),
+        np.concatenate([inertia, [angular if unit == "rad" else linear for unit in units]]),
+        (*(row for name in bare for row in rows[name]), *range(first, first + len(scalars))),
+        (*groups, *(rows[name] for name in from_tips)),
         follows,
     )
 
@@ -51,30 +74,34 @@ def _samples(assembly: Assembly, expression: ca.SX) -> list[FloatArray]:
     return [value for value in values if np.isfinite(value).all()]
 
 
-def _without_volume(assembly: Assembly, body: str) -> bool:
-    """Say whether a body has no mass, or no extent along some axis, whatever the parameters are."""
+def _without_volume(assembly: Assembly, body: str, size: int) -> bool:
+    """Say whether a body has no mass, or no extent along some axis, whatever the parameters are; of one that turns."""
     space = JointSpace(assembly)
     mass = space.value(assembly.mechanism.body(body).mass)
+    if size != SIZE:
+        masses = _samples(assembly, mass)
+        return bool(masses) and all(float(value[0, 0]) <= 0.0 for value in masses)
     samples = _samples(assembly, ca.diagcat(mass, euler_tensor(space, body)))
     extremes = [(value[0, 0], *np.linalg.eigvalsh(value[1:, 1:])[[0, -1]]) for value in samples]
     return bool(extremes) and all(m <= 0.0 or smallest <= NONE * abs(largest) for m, smallest, largest in extremes)
 
 
-def _inertias(assembly: Assembly) -> FloatArray:
+def _inertias(assembly: Assembly, sizes: Mapping[str, int]) -> FloatArray:
     """Return the size of the inertia of every coordinate, at the default parameters: that of a body and what it carries."""
     space, mechanism = JointSpace(assembly), assembly.mechanism
     names = [body.name for body in mechanism.bodies]
     parts = [ca.vertcat(space.value(body.mass), ca.trace(euler_tensor(space, body.name))) for body in mechanism.bodies]
     # Squares of the distances of joints and closures from centres of mass.
     arms: dict[str, list[ca.SX]] = {name: [ca.SX(0)] for name in names}
-    for item in (*mechanism.joints, *mechanism.closures):
+    items: list[Joint | Closure] = [*mechanism.joints, *mechanism.closures]
+    for item in items:
         for name, point in ((item.parent, item.position), (item.child, item.child_position)):
             if name in arms:
                 arms[name].append(ca.sumsqr(space.vector(point) - space.vector(mechanism.body(name).com)))
     lengths = [ca.mmax(ca.vertcat(*arms[name])) for name in names]
     samples = _samples(assembly, ca.horzcat(ca.horzcat(*parts).T, ca.vertcat(*lengths)))
     if not samples:
-        return np.ones(SIZE * len(names))
+        return np.ones(sum(sizes.values()))
     mass, extent, square = np.abs(samples[0]).T
     for joint in reversed(mechanism.tree):
         if joint.parent in names:
@@ -82,7 +109,8 @@ def _inertias(assembly: Assembly) -> FloatArray:
             mass[parent], extent[parent] = mass[parent] + mass[child], extent[parent] + extent[child]
     mass = _lifted(mass)
     extent = _lifted(extent / 3 + mass * square)
-    return np.concatenate([np.r_[np.full(3, m), np.full(9, E)] for m, E in zip(mass, extent, strict=True)])
+    found = zip(names, mass, extent, strict=True)
+    return np.concatenate([np.r_[np.full(3, m), np.full(sizes[name] - 3, E)] for name, m, E in found])
 
 
 def _lifted(sizes: FloatArray) -> FloatArray:

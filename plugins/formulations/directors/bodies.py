@@ -33,6 +33,11 @@ class DirectorBody:
     axes: ca.SX
 
     @property
+    def size(self) -> int:
+        """The number of its coordinates."""
+        return SIZE
+
+    @property
     def spin(self) -> ca.SX:
         """The angular velocity: half the sum of d^i x d_i', the lower part of nu = B v (document 001, eqs. 4.14, 4.32)."""
         return sum((ca.cross(self.dual[:, i], self.D_rate[:, i]) for i in range(3)), ca.SX(3, 1)) / 2
@@ -54,6 +59,30 @@ class DirectorBody:
         d1, d2, d3 = ca.horzsplit(self.D)
         lengths = [(ca.dot(d, d) - 1) / 2 for d in (d1, d2, d3)]
         return ca.vertcat(*lengths, ca.dot(d1, d2), ca.dot(d1, d3), ca.dot(d2, d3))
+
+
+class PointBody(DirectorBody):
+    """A body that never turns: the place of its centre of mass alone."""
+
+    @property
+    def size(self) -> int:
+        return 3
+
+    def generalized(self, wrench: ca.SX) -> ca.SX:
+        return wrench[3:]
+
+    @property
+    def motions(self) -> ca.SX:
+        return ca.sparsify(ca.horzcat(ca.SX(3, 3), ca.SX.eye(3)))
+
+    @property
+    def internal(self) -> ca.SX:
+        return ca.SX(0, 1)
+
+
+def point_at(q: ca.SX, v: ca.SX, axes: ca.SX) -> PointBody:
+    """Return the body with its centre of mass at q and axes that stay what they are."""
+    return PointBody(q, axes, v, ca.SX(3, 3), axes, axes)
 
 
 #: The world, as a body that rests at the origin.
@@ -93,19 +122,23 @@ def euler_tensor(space: JointSpace, body: str) -> ca.SX:
     return ca.SX(ca.sparsify(ca.trace(J) / 2 * ca.SX.eye(3) - J))
 
 
-def body_mass_matrix(space: JointSpace, body: str) -> ca.SX:
-    """Return the constant 12 x 12 mass matrix.
+def body_mass_matrix(space: JointSpace, body: str, size: int = SIZE) -> ca.SX:
+    """Return the constant 12 x 12 mass matrix; of a body that never turns, the 3 x 3 one.
 
     diag(m I, E1 I, E2 I, E3 I) (document 001, eq. 4.4) for principal axes; with products of inertia the directors are coupled
     by the full tensor, T = (m r'.r' + E_ij d_i'.d_j') / 2.
     """
     mass = space.value(space.mechanism.body(body).mass)
+    if size != SIZE:
+        return ca.sparsify(mass * ca.SX.eye(size))
     return ca.sparsify(ca.diagcat(mass * ca.SX.eye(3), ca.kron(euler_tensor(space, body), ca.SX.eye(3))))
 
 
-def coordinate_quantities(body: str) -> tuple[Quantity, ...]:
-    """Return names and units of a body's twelve coordinates."""
+def coordinate_quantities(body: str, size: int = SIZE) -> tuple[Quantity, ...]:
+    """Return names and units of a body's twelve coordinates, or three."""
     position = tuple(Quantity(f"{body}.r.{axis}", "m") for axis in "xyz")
+    if size != SIZE:
+        return position
     return position + tuple(Quantity(f"{body}.d{i}.{axis}", "1") for i in (1, 2, 3) for axis in "xyz")
 
 

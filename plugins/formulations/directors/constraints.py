@@ -11,7 +11,8 @@ from kingpost.base.formulas import Scalar
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import WORLD
 from kingpost.multibody.constraints import Constraints, efforts_of
-from kingpost.plugins.formulations.directors.bodies import SIZE
+from kingpost.plugins.formulations.directors.bodies import PointBody
+from kingpost.plugins.formulations.directors.driven import ENDING, driven_rows
 from kingpost.plugins.formulations.directors.joints import JointPlace, constraints, place_between
 from kingpost.plugins.formulations.directors.kinematics import DirectorKinematics
 from kingpost.symbols.closure_kinds import CLOSURE_KINDS
@@ -82,8 +83,13 @@ def director_constraints(space: DirectorKinematics, q: ca.SX, v: ca.SX, closures
     held = [_Held(f"{body.name}.directors", space.bodies[body.name].internal, ca.SX(0, 1)) for body in space.mechanism.bodies]
     for joint in space.mechanism.joints:
         place = space.places[joint.name]
-        angle = space.joint_coordinates(joint)[0] if joint.kind == "screw" else ca.SX(0)
-        held.append(_Held(joint.name, constraints(place, angle), ca.SX(0, 1), place, joint.parent, joint.child))
+        angle = space.coordinate(joint.positions[0].name) if joint.kind == "screw" else ca.SX(0)
+        wanted = constraints(place, angle)
+        if isinstance(place.child, PointBody):
+            wanted = wanted[: wanted.numel() - 3]  # the last three forbid turning
+        held.append(_Held(joint.name, wanted, ca.SX(0, 1), place, joint.parent, joint.child))
+    driven = driven_rows(space.places, space.mechanism.joints, space.driven)
+    held += [_Held(f"{name}{ENDING}", row, ca.SX(0, 1)) for name, row in driven.items()]
     for closure in closures:
         tie = DirectorClosure(space, closure)
         values = ca.vertcat(ca.SX(0, 1), *(space.coordinate(name) for name in closure.coordinates))
@@ -135,8 +141,10 @@ def _reaction(space: DirectorKinematics, item: _Held, lam: ca.SX, q: ca.SX, v: c
     if name == WORLD or not lam.numel():
         return ca.SX.zeros(6)
     body = space.bodies[name]
-    row = SIZE * [other.name for other in space.mechanism.bodies].index(name)
-    rates = ca.vertcat(ca.jacobian(item.positions, q)[:, row : row + SIZE], ca.jacobian(item.speeds, v)[:, row : row + SIZE])
+    names = [other.name for other in space.mechanism.bodies]
+    row = sum(space.bodies[other].size for other in names[: names.index(name)])
+    own = slice(row, row + body.size)
+    rates = ca.vertcat(ca.jacobian(item.positions, q)[:, own], ca.jacobian(item.speeds, v)[:, own])
     wrench = -(rates @ body.motions).T @ lam
     if not on_child:
         wrench = -wrench

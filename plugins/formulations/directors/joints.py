@@ -176,10 +176,9 @@ def coordinates(place: JointPlace, near: ca.SX) -> ca.SX:
     axis = geometry.axis
     if kind == "weld":
         return ca.SX(0, 1)
+    angles = {row: followed(near[row], *pair) for row, pair in angle_parts(place, near).items()}
     if kind in ("revolute", "screw", "cylindrical", "planar"):
-        across, sides_M = (R @ perpendicular(axis) for R in (place.R_WF, place.R_WM))
-        products = across.T @ sides_M
-        angle = followed(near[ANGLES[kind][0]], products[1, 0] - products[0, 1], products[0, 0] + products[1, 1])
+        angle = angles[ANGLES[kind][0]]
         if kind == "cylindrical":
             return ca.vertcat(angle, ca.dot(place.R_WF @ axis, place.apart))
         if kind == "planar":
@@ -191,18 +190,30 @@ def coordinates(place: JointPlace, near: ca.SX) -> ca.SX:
         return place.R_WF.T @ place.apart
     if kind == "planar-translational":
         return ca.horzcat(*_plane(place)).T @ place.apart
-    R = place.R_FM
-    if kind == "universal":
-        return ca.vertcat(
-            followed(near[0], *_turn(axis, geometry.axis2, R @ geometry.axis2)),
-            followed(near[1], *_turn(-geometry.axis2, axis, R.T @ axis)),
-        )
-    if kind in ("gimbal", "cardan"):
-        return _gimbal_angles(place, R, near)
+    if kind in ("universal", "gimbal", "cardan"):
+        return ca.vertcat(*(angles[row] for row in sorted(angles)))
     rows = QUATERNIONS[kind]
-    quaternion = quaternion_of_rotation(R)
+    quaternion = quaternion_of_rotation(place.R_FM)
     quaternion = quaternion * ca.if_else(ca.dot(near[rows.start : rows.stop], quaternion) < 0, -1.0, 1.0)
     return quaternion if kind == "spherical" else ca.vertcat(place.R_WF.T @ place.apart, quaternion)
+
+
+def angle_parts(place: JointPlace, near: ca.SX) -> dict[int, tuple[ca.SX, ca.SX]]:
+    """Return sine and cosine of each angle of a joint, up to a common positive factor, by its row among the coordinates.
+
+    Of joints with one angle, the factor is 1: half of the products of four axes.
+    """
+    kind, geometry = place.kind, place.geometry
+    if kind in ("revolute", "screw", "cylindrical", "planar"):
+        across, sides_M = (R @ perpendicular(geometry.axis) for R in (place.R_WF, place.R_WM))
+        products = across.T @ sides_M
+        pair = (products[1, 0] - products[0, 1]) / 2, (products[0, 0] + products[1, 1]) / 2
+        return {ANGLES[kind][0]: pair}
+    R = place.R_FM
+    if kind == "universal":
+        axis, axis2 = geometry.axis, geometry.axis2
+        return {0: _turn(axis, axis2, R @ axis2), 1: _turn(-axis2, axis, R.T @ axis)}
+    return _gimbal_parts(place, R, near) if kind in ("gimbal", "cardan") else {}
 
 
 def _plane(place: JointPlace) -> tuple[ca.SX, ca.SX]:
@@ -216,7 +227,7 @@ def _turn(axis: ca.SX, before: ca.SX, after: ca.SX) -> tuple[ca.SX, ca.SX]:
     return ca.dot(ca.cross(axis, before), after), ca.dot(before - axis * ca.dot(axis, before), after)
 
 
-def _gimbal_angles(place: JointPlace, R: ca.SX, near: ca.SX) -> ca.SX:
+def _gimbal_parts(place: JointPlace, R: ca.SX, near: ca.SX) -> dict[int, tuple[ca.SX, ca.SX]]:
     letters = "zyx" if place.kind == "cardan" else place.geometry.sequence
     rows = (2, 1, 0) if place.kind == "cardan" else (0, 1, 2)
     i, j = ("xyz".index(letter) for letter in letters[:2])
@@ -233,7 +244,4 @@ def _gimbal_angles(place: JointPlace, R: ca.SX, near: ca.SX) -> ca.SX:
         first = (-parity * side * R[j, k], side * R[k, k])
         middle = (parity * R[i, k], side * ca.sqrt(R[i, i] ** 2 + R[i, j] ** 2))
         last = (-parity * side * R[i, j], side * R[i, i])
-    result = ca.SX(3, 1)
-    for row, pair in zip(rows, (first, middle, last), strict=True):
-        result[row] = followed(near[row], *pair)
-    return result
+    return dict(zip(rows, (first, middle, last), strict=True))

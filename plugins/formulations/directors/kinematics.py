@@ -13,7 +13,8 @@ from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.force import Loads
 from kingpost.multibody.tree import JointSpace
 from kingpost.plugins.formulations.body_coordinates import BodyKinematics
-from kingpost.plugins.formulations.directors.bodies import GROUND, SIZE, DirectorBody
+from kingpost.plugins.formulations.directors.bodies import GROUND, DirectorBody
+from kingpost.plugins.formulations.directors.driven import Driven
 from kingpost.plugins.formulations.directors.joints import ANGLES, QUATERNIONS, JointPlace, coordinates, place_between
 from kingpost.symbols.joints import JOINT_KINDS
 from kingpost.symbols.screws import Pose
@@ -28,17 +29,20 @@ class Counters:
     constraint: unlike the augmented coordinates of document 000 (eqs. 2.103-2.113) it leaves the mass matrix regular.
     """
 
-    def __init__(self, mechanism: Mechanism, follow: bool = True) -> None:
+    def __init__(self, mechanism: Mechanism, follow: bool = True, known: Mapping[str, ca.SX] | None = None) -> None:
+        #: Coordinates that are known beside the directors, and need no counters.
+        self.known = known or {}
         self.quantities: dict[str, Quantity] = {}
         if follow:
-            self.quantities = {
-                joint.positions[row].name: joint.positions[row] for joint in mechanism.joints for row in _followed_rows(joint)
-            }
+            rows = ((joint, row) for joint in mechanism.joints for row in _followed_rows(joint))
+            every = [joint.positions[row] for joint, row in rows]
+            self.quantities = {quantity.name: quantity for quantity in every if quantity.name not in self.known}
         self.symbols = {name: ca.SX.sym(name) for name in self.quantities}
 
     def of(self, joint: Joint) -> ca.SX:
         """Return the counters of a joint's coordinates, zero in the place of those that nothing follows."""
-        near = [self.symbols.get(quantity.name, ca.SX(0)) for quantity in joint.positions]
+        symbols = {**self.known, **self.symbols}
+        near = [symbols.get(quantity.name, ca.SX(0)) for quantity in joint.positions]
         return ca.densify(ca.vertcat(ca.SX(0, 1), *near))
 
     def begun(self, tree: JointSpace) -> ca.SX:
@@ -62,10 +66,14 @@ def _followed_rows(joint: Joint) -> tuple[int, ...]:
 class DirectorKinematics(BodyKinematics):
     """Poses, twists and joint coordinates as expressions in natural coordinates."""
 
-    def __init__(self, assembly: Assembly, bodies: Mapping[str, DirectorBody], counters: Counters) -> None:
+    def __init__(
+        self, assembly: Assembly, bodies: Mapping[str, DirectorBody], counters: Counters, driven: Driven | None = None
+    ) -> None:
         super().__init__(assembly)
         self.bodies = {WORLD: GROUND, **bodies}
         self.counters = counters
+        self.driven = Driven() if driven is None else driven
+        self.takes_rotors = driven is not None
         self.places: dict[str, JointPlace] = {
             joint.name: place_between(self, joint, self.bodies[joint.parent], self.bodies[joint.child])
             for joint in self.mechanism.joints
@@ -94,8 +102,14 @@ class DirectorKinematics(BodyKinematics):
         return self.places[joint.name].speeds(self.joint_coordinates(joint))
 
     def coordinate(self, name: str) -> ca.SX:
+        if name in self.driven.values:
+            return self.driven.values[name]
         joint = self._joint_of[name]
         return self.joint_coordinates(joint)[self._q_row[name] - self.rows(joint)[0].start]
+
+    def rate(self, name: str) -> ca.SX:
+        own = self.driven.rates.get(name.removesuffix(".rate"))
+        return super().rate(name) if own is None else own
 
     def followed_rates(self) -> Iterator[tuple[Joint, ca.SX]]:
         """Yield every joint with counters, and the matrix that makes their rates of its generalized speeds."""
@@ -107,6 +121,8 @@ class DirectorKinematics(BodyKinematics):
     def wrenches(self, loads: Loads) -> ca.SX:
         """Return what a force does as wrenches on all bodies, each about its centre of mass, in world axes, stacked.
 
+        Behind them are the efforts along coordinates that are coordinates of their own.
+
         The efforts of a joint act on its two bodies along the same world direction at the same point, so that they never change
         the angular momentum of the whole.
         """
@@ -115,7 +131,11 @@ class DirectorKinematics(BodyKinematics):
             R, com = self.bodies[body].axes, self.com(body)
             total[body] += ca.vertcat(R @ (wrench[:3] - ca.cross(com, wrench[3:])), R @ wrench[3:])
         efforts: dict[str, ca.SX] = {}
+        direct = {name: ca.SX(0) for name in self.driven.names}
         for name, effort in loads.efforts.items():
+            if name.removesuffix(".rate") in direct:
+                direct[name.removesuffix(".rate")] += effort
+                continue
             row = self.effort_row(name)
             joint = self._joint_of[name]
             rows = self.rows(joint)[1]
@@ -126,18 +146,19 @@ class DirectorKinematics(BodyKinematics):
             total[joint.child] += on_child
             if joint.parent != WORLD:
                 total[joint.parent] += on_parent
-        return ca.vertcat(ca.SX(0, 1), *total.values())
+        return ca.vertcat(ca.SX(0, 1), *total.values(), *direct.values())
 
     def felt(self, gradient: ca.SX) -> ca.SX:
         """Return P' g for all bodies: a covector in natural coordinates as wrenches about the centres of mass."""
-        parts = [self.bodies[name].motions.T @ part for name, part in self._parts(gradient, SIZE)]
-        return ca.vertcat(ca.SX(0, 1), *parts)
+        parts, first = [], 0
+        for body in self.mechanism.bodies:
+            state = self.bodies[body.name]
+            parts.append(state.motions.T @ gradient[first : first + state.size])
+            first += state.size
+        return ca.vertcat(ca.SX(0, 1), *parts, gradient[first:])
 
     def generalized(self, wrenches: ca.SX) -> ca.SX:
         """Return B' w for all bodies."""
-        parts = [self.bodies[name].generalized(part) for name, part in self._parts(wrenches, 6)]
-        return ca.vertcat(ca.SX(0, 1), *parts)
-
-    def _parts(self, stacked: ca.SX, size: int) -> Iterator[tuple[str, ca.SX]]:
-        for i, body in enumerate(self.mechanism.bodies):
-            yield body.name, stacked[size * i : size * (i + 1)]
+        bodies = self.mechanism.bodies
+        parts = [self.bodies[body.name].generalized(wrenches[6 * i : 6 * i + 6]) for i, body in enumerate(bodies)]
+        return ca.vertcat(ca.SX(0, 1), *parts, wrenches[6 * len(bodies) :])

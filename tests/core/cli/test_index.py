@@ -38,12 +38,12 @@ def test_a_task_that_cannot_work(tmp_path, capsys):
         '[servo]\ninputs = ["force"]\nt_end = 6\n'
         '[servo.path]\n"mass3.x" = { kind = "rest-to-rest", start = 0.5, end = 3, t_start = 0, t_end = 6 }\n'
     )
-    assert main(["index", "mass-chain:n=3", "--task", str(path), "--json"]) == 1
+    assert main(["index", "mass-chain:n=3", "--task", str(path), "--json"]) == 3
     captured = capsys.readouterr()
     found = json.loads(captured.out)
     assert found["index"] == 7
     assert found["refusals"][0].startswith("the path is not smooth enough for index 7: 'mass3.x' needs C^6 and is C^4")
-    assert f"kingpost: this task cannot work: {found['refusals'][0]}" in captured.err
+    assert f"the servo task of 'mass-chain' cannot work: {found['refusals'][0]}" in captured.err
 
 
 def test_a_task_in_a_file(tmp_path, capsys):

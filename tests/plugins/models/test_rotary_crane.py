@@ -4,8 +4,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from kingpost import simulate
 from kingpost.mechanism.values import resolve_values
-from tests.plugins.models.flat import Flat, Followed, Time, jets, model, worst
+from tests.plugins.models.flat import PLUGINS, Flat, Followed, Time, jets, model, worst
 
 FORMULATIONS = ("kane", "recursive", "directors", "nullspace")
 G = 9.81
@@ -13,7 +14,7 @@ G = 9.81
 DATA = {"000-4.4.2": (10.0, 53.0, 19.01, 0.02, 0.1), "000-5.3.2": (100.0, 10.0, 480.0, 0.1, 0.1)}
 
 
-def solution(name):
+def solution(name, form="swing"):
     """Return the flat solution: eqs. (4.118)-(4.122), with atan2 for arctan and the signs of eq. (5.137) in f1."""
     m, mt, Jb, Jw, rw = DATA[name]
     time = Time()
@@ -41,6 +42,8 @@ def solution(name):
         "swing.along": th2,
         "reel.length": length,
     }
+    if form == "rope":
+        coordinates |= {"hook.x": x[0], "hook.y": y[0], "hook.z": z[0]}
     inputs = {"slew_torque": Mb, "trolley_force": Ft, "winch_torque": Mw}
     return Flat(time, coordinates, inputs, {"phi": phi, "s": s, "l": length, "th1": th1, "th2": th2, "tension": lam})
 
@@ -101,6 +104,28 @@ def test_the_flat_solution_solves_the_equations_of_motion(name, formulation):
     residual, open_by = worst(followed, (0.5, 2.5, 4.0, 9.0, 12.5, 16.0, 19.0))
     assert residual < 1e-9
     assert open_by < 1e-11
+
+
+@pytest.mark.parametrize("formulation", [*FORMULATIONS, "directors:effort=angle,points=true"])
+@pytest.mark.parametrize("name", DATA)
+def test_the_flat_solution_solves_the_equations_of_a_load_on_a_rope(name, formulation):
+    """Of the last formulation, with the 42 coordinates of section 2.4.2."""
+    crane = model("rotary-crane:form=rope")
+    flat = solution(name, "rope")
+    followed = Followed(crane.build(), formulation, flat, crane.tasks()[name].settings)
+    residual, open_by = worst(followed, (0.5, 2.5, 4.0, 9.0, 12.5, 16.0, 19.0))
+    assert residual < 1e-9
+    assert open_by < 1e-11
+    assert followed.tensions(2.5)["winding.tension"] == pytest.approx(flat.at(2.5)["tension"], rel=1e-10)
+
+
+@pytest.mark.parametrize("form", ["swing", "rope"])
+def test_a_task_starts_on_its_path(form):
+    crane = model(f"rotary-crane:form={form}")
+    for task in crane.tasks().values():
+        history = simulate(crane.build(), 0.01, step=0.01, settings=task.settings, backend="vm", plugins=PLUGINS)
+        for axis in "xyz":
+            assert history[f"load.{axis}"][0] == pytest.approx(task.path[f"load.{axis}"].value(0.0), abs=1e-12)
 
 
 @pytest.mark.parametrize("name", DATA)

@@ -41,7 +41,7 @@ def solution(task):
     return Flat(time, coordinates, inputs, known)
 
 
-@pytest.mark.parametrize("formulation", ["kane", "recursive"])
+@pytest.mark.parametrize("formulation", ["kane", "recursive", "directors:effort=angle"])
 def test_the_flat_solution_solves_the_equations_of_motion(formulation):
     crane = model("rotary-crane-two-winches")
     flat = solution(crane.tasks()["000-5.4.4"])

@@ -19,7 +19,7 @@ from kingpost.control.servo.index.ranks import Gap, equilibrated, rank_of, wides
 
 #: Derivatives of the equations beyond which no index is looked for.
 HIGHEST = 9
-#: Derivatives for which series are built at first; most machines need no more.
+#: Derivatives that a first point meets; most machines need no more.
 FIRST = 5
 #: Other scales of time are tried while the narrowest gap is narrower than this.
 BEYOND_DOUBT = 1e9

@@ -76,11 +76,16 @@ def widest_gap(values: FloatArray, size: int, top: float | None = None) -> Gap:
     return Gap(rank, size, float(ladder[at]), float(ladder[at + 1]))
 
 
+def singular_values(J: FloatArray) -> FloatArray:
+    """Return the singular values of a matrix, falling; none if it has no entries."""
+    return np.asarray(np.linalg.svd(J, compute_uv=False), dtype=np.float64) if J.size else np.zeros(0)
+
+
 def rank_of(J: FloatArray) -> Gap:
     """Return the rank of a matrix that was scaled before; one without columns or rows has none."""
     if not J.size:
         return Gap(0, J.shape[1], 1.0, float(np.finfo(float).eps))
-    return widest_gap(np.linalg.svd(J, compute_uv=False), J.shape[1])
+    return widest_gap(singular_values(J), J.shape[1])
 
 
 def null_space(J: FloatArray, rank: int) -> FloatArray:

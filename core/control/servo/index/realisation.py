@@ -16,7 +16,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import listed
 from kingpost.control.servo.derivative_array import FirstOrder
-from kingpost.control.servo.index.ranks import equilibrated, null_space, rank_of, widest_gap
+from kingpost.control.servo.index.ranks import equilibrated, null_space, rank_of, singular_values, widest_gap
 
 ORTHOGONAL, MIXED, TANGENTIAL = "orthogonal", "mixed", "tangential"
 
@@ -106,7 +106,7 @@ def realisation(
     root = np.linalg.cholesky(inertia)
     felt, done = np.linalg.solve(root, S.T @ H.T), np.linalg.solve(root, S.T @ B)
     measures, inputs = _basis(felt), _basis(done)
-    cosines = np.linalg.svd(measures.T @ inputs, compute_uv=False) if measures.size and inputs.size else np.zeros(0)
+    cosines = singular_values(measures.T @ inputs)
     return Realisation(
         t=t,
         rank=widest_gap(cosines, m, top=1.0).rank,

@@ -15,7 +15,7 @@ from kingpost.control.servo.index.signature import jacobian_rank
 from kingpost.control.servo.index.walk import Walk
 
 #: Halvings of the time between two samples for the place at which a determinant changes its sign.
-BISECTIONS = 24
+BISECTIONS = 16
 #: Steps between two samples where internal states are followed, and the derivative up to which their series is used.
 STEPS, DETERMINED = 4, 2
 

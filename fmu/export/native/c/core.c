@@ -80,6 +80,9 @@ kp_instance *kp_create(const char *name, const char *token, kp_logger logger, vo
   self->name = malloc(strlen(name) + 1);
   if (self->name) strcpy(self->name, name);
   ready = allocate(&self->step, kp_step_work);
+#if KP_NR > 0
+  ready = allocate(&self->ramp_step, kp_ramp_step_work) && ready;
+#endif
   ready = allocate(&self->outputs, kp_outputs_work) && ready;
   ready = allocate(&self->rhs, kp_rhs_work) && ready;
   ready = allocate(&self->start, kp_start_work) && ready;
@@ -107,6 +110,7 @@ kp_instance *kp_create(const char *name, const char *token, kp_logger logger, vo
 void kp_destroy(kp_instance *self) {
   if (!self) return;
   release(&self->step);
+  release(&self->ramp_step);
   release(&self->outputs);
   release(&self->rhs);
   release(&self->start);

@@ -82,7 +82,7 @@ struct kp_instance {
   bool y_fresh;
   bool dx_fresh;
   double last_successful_time;
-  kp_workspace step, outputs, rhs, guard, start, memory, tangent, start_tangent, projected;
+  kp_workspace step, ramp_step, outputs, rhs, guard, start, memory, tangent, start_tangent, projected;
   /* The state, followed by the integrator's memory, before and after a step. */
   double before[KP_ROOM(KP_NX + KP_NM)];
   double following[KP_ROOM(KP_NX + KP_NM)];
@@ -131,10 +131,11 @@ KP_LOCAL kp_status kp_set(kp_instance *self, const unsigned references[], size_t
 KP_LOCAL kp_status kp_set_input_rates(kp_instance *self, const unsigned references[], size_t count, const int orders[],
                                       const double rates[]);
 KP_LOCAL kp_status kp_do_step(kp_instance *self, double from, double size);
-/* Parts of it: what can be said against it before it begins; one internal step, the state changes only if all went well; and a
-   look of the importer at the state at time t, or at the inputs that hold there, false if it did what ends the instance. */
+/* Parts of it: what can be said against it before it begins; one internal step, the state changes only if all went well, with
+   inputs u or, if they change during it (ramps), their values, the time of these, and rates; and a look of the importer at the
+   state at time t, or at the inputs that hold there, false if it did what ends the instance. */
 KP_LOCAL kp_status kp_check_step(kp_instance *self, double from, double size);
-KP_LOCAL kp_status kp_advance(kp_instance *self, double t, double h, const double *u);
+KP_LOCAL kp_status kp_advance(kp_instance *self, double t, double h, const double *u, bool ramps);
 KP_LOCAL bool kp_ask(kp_instance *self, double t, bool finished, bool more, double *until);
 
 KP_LOCAL kp_status kp_set_time(kp_instance *self, double time);

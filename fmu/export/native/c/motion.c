@@ -35,10 +35,10 @@ static kp_status remember(kp_instance *self, double t, double h, const double *u
   return KP_OK;
 }
 
-kp_status kp_advance(kp_instance *self, double t, double h, const double *u) {
-  kp_workspace *ws = &self->step;
+kp_status kp_advance(kp_instance *self, double t, double h, const double *u, bool ramps) {
+  kp_workspace *ws = ramps && KP_NR > 0 ? &self->ramp_step : &self->step;
   size_t i;
-  int joint;
+  int joint, failed;
   if (remember(self, t, h, u) != KP_OK) return KP_DISCARD;
   memcpy(self->before, self->now.x, KP_NX * sizeof *self->before);
   memcpy(self->before + KP_NX, self->now.memory, KP_NM * sizeof *self->before);
@@ -48,7 +48,12 @@ kp_status kp_advance(kp_instance *self, double t, double h, const double *u) {
   ws->arg[3] = self->now.p;
   ws->arg[4] = &h;
   ws->res[0] = self->following;
-  if (kp_step(ws->arg, ws->res, ws->iw, ws->w, 0))
+#if KP_NR > 0
+  failed = (ramps ? kp_ramp_step : kp_step)(ws->arg, ws->res, ws->iw, ws->w, 0);
+#else
+  failed = kp_step(ws->arg, ws->res, ws->iw, ws->w, 0);
+#endif
+  if (failed)
     return kp_say(self, KP_DISCARD, "the step of %g s from t = %.9g s found no solution; try a shorter one", h, t);
   for (i = 0; i < KP_NX; ++i)
     if (!isfinite(self->following[i]))
@@ -103,7 +108,7 @@ static double whole_steps(double t) {
 }
 
 kp_status kp_do_step(kp_instance *self, double from, double size) {
-  double u[KP_ROOM(KP_NU)];
+  double u[KP_ROOM(KP_NU > KP_NR ? KP_NU : KP_NR)] = {0};
   double h, length, t, count, until = HUGE_VAL, first = whole_steps(from), last = whole_steps(from + size);
   long k, n;
   size_t i;
@@ -121,6 +126,12 @@ kp_status kp_do_step(kp_instance *self, double from, double size) {
     u[i] = self->now.u[i];
     ramps = ramps || self->now.u_rate[i] != 0;
   }
+#if KP_NR > 0
+  /* The step itself asks for the values that it needs, at the times at which it needs them. */
+  u[KP_NU] = last > 0 ? first * h : from;
+  for (i = 0; i < KP_NU; ++i)
+    if (kp_rate_places[i] >= 0) u[kp_rate_places[i]] = self->now.u_rate[i];
+#endif
   kp_stale(self);
   for (k = 0; k < n; ++k) {
     t = last > 0 ? (first + (double)k) * h : from + (double)k * h;
@@ -128,14 +139,16 @@ kp_status kp_do_step(kp_instance *self, double from, double size) {
     length = until - t < h * (1 - 1e-9) ? until - t : h;
     self->returned_early = length < h;
     if (!(length > 1e-9 * h)) break;
-    /* An input that changes acts with its value in the middle of the step. */
+#if KP_NR == 0
+    /* An integrator that remembers inputs from step to step sees each with its value in the middle of the step. */
     if (ramps)
       for (i = 0; i < KP_NU; ++i) u[i] = self->now.u[i] + self->now.u_rate[i] * ((double)k + 0.5) * h;
+#endif
     if (self->between && self->asks_inputs) {
       if (!kp_ask(self, t + 0.5 * length, false, false, &until)) return KP_ERROR;
       memcpy(u, self->now.u, KP_NU * sizeof *u);
     }
-    status = kp_advance(self, t, length, u);
+    status = kp_advance(self, t, length, u, ramps);
     if (status != KP_OK) {
       for (i = 0; i < KP_NU; ++i) self->now.u[i] += self->now.u_rate[i] * (double)k * h;
       self->now.time = self->last_successful_time = t;

@@ -33,7 +33,7 @@ static kp_status take_sample(kp_instance *self, double t, double after, const do
   kp_status status;
   size_t i;
   for (i = 0; i < KP_NU; ++i) u[i] = given[i] + (after > 0 && self->now.u_rate[i] != 0 ? self->now.u_rate[i] * after : 0);
-  status = kp_advance(self, t, KP_STEP, u);
+  status = kp_advance(self, t, KP_STEP, u, false);
   if (status == KP_OK) tell(self, t, u, refused, bad);
   return status;
 }

@@ -17,17 +17,7 @@ def posed(model, task="003", formulation=None, **values):
     """Return the servo problem of a model and its task by name."""
     opened = open_model(model)
     how = RunSettings(formulation=formulation) if formulation else None
-    mechanism = with_azimuth(opened.mechanism) if model == "passive-joint-arm" else opened.mechanism
-    return pose_servo(mechanism, opened.tasks[task], how, values=values)
-
-
-def with_azimuth(mechanism):
-    """Return the arm of document 003 with its measure, y = (1 - kappa) theta1 + kappa theta2."""
-    if any(measure.name == "azimuth" for measure in mechanism.measures):
-        return mechanism
-    kappa = next(parameter for parameter in mechanism.parameters if parameter.name == "kappa")
-    measure = Measure("azimuth", "combination", terms=(("shoulder.angle", 1.0), ("elbow.angle", kappa)))
-    return replace(mechanism, measures=(*mechanism.measures, measure))
+    return pose_servo(opened.mechanism, opened.tasks[task], how, values=values)
 
 
 def move(*measures, by=1.0, t_end=2.0):

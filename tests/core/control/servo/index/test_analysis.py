@@ -101,6 +101,18 @@ def test_cranes_in_space():
     assert light.singular_times == (0.0,)
 
 
+@pytest.mark.slow
+def test_seven_and_three_inputs():
+    """CABLEV and the rotary crane with two winches: index 5, flat; the spread of the trolleys is led directly."""
+    platform = report("cablev", "000-6.3.7-both")
+    assert (platform.index, platform.internal_states) == (5, 0)
+    assert (platform.realisation.rank, platform.realisation.of) == (4, 7)
+    assert platform.smoothness_needed["spread"] == 2
+    winches = report("rotary-crane-two-winches", "000-5.4.4")
+    assert (winches.index, winches.internal_states) == (5, 0)
+    assert (winches.realisation.rank, winches.realisation.of) == (1, 3)
+
+
 def test_fully_actuated():
     """As many inputs as degrees of freedom: index 3, nothing left free, orthogonal."""
     problem = slide(sliders(2, [1, 2]), ("rail1.x", "rail2.x"), ("force1", "force2"))

@@ -11,7 +11,7 @@ from kingpost.control.servo.index.analysis import analyse
 from kingpost.control.servo.index.refusals import Demands, refusals, refuse_if_impossible
 from kingpost.control.servo.index.report import IndexReport, shown_complex
 from kingpost.control.servo.posing import pose_servo
-from kingpost.mechanism.elements import Input
+from kingpost.mechanism.elements import Body, Input
 from kingpost.mechanism.measures import Measure
 from kingpost.mechanism.tasks import ServoTask
 from kingpost.mechanism.trajectories import RestToRest, read_trajectory
@@ -136,10 +136,14 @@ def test_a_realisation_that_a_method_cannot_do():
 
 
 def test_a_realisation_that_is_not_defined():
-    found = analyse(posed("us-navy-crane-2d:pulley=massless", "000-6.1.1"))
+    """A point without mass between two springs: two masses on half the stiffness, index 5, but no Y."""
+    plain = sliders(3, [1])
+    light = replace(plain, bodies=(plain.bodies[0], Body("block2", mass=0.0), plain.bodies[2]))
+    found = analyse(slide(light, ("rail3.x",), ("force1",)))
+    assert (found.index, found.internal_states) == (5, 0)
     assert refusals(found) == refusals(found, FLAT) == ()
     (sentence,) = refusals(found, OUTPUT_INPUT)
-    assert "mass matrix is singular" in sentence
+    assert "the mass matrix is singular along rail2.x.rate" in sentence
 
 
 def test_internal_states_where_there_must_be_none():

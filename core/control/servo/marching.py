@@ -1,0 +1,86 @@
+"""Servo systems carried through time: compiled steps from a consistent start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import Interrupted, SolverError
+from kingpost.control.servo.solution import ServoSolution
+from kingpost.control.servo.start import ServoStart
+from kingpost.control.servo.stepping import ServoMarch, ServoStepper
+from kingpost.control.servo.system import Progress, ServoSystem
+from kingpost.kernel.kernel import Kernel, Status
+
+
+def march_system(
+    system: ServoSystem,
+    stepper: ServoStepper,
+    start: ServoStart,
+    times: FloatArray,
+    what: str,
+    statistics: dict[str, Any],
+    progress: Progress,
+    so_far: Callable[[ServoSolution, str], Any] = lambda solution, outcome: None,
+) -> ServoSolution:
+    """Step a system from the start through all times, evenly spaced; ``what`` names the method in messages.
+
+    ``so_far`` makes of a part and its outcome the history that an exception brings along.
+    """
+    problem = system.problem
+    h = float(times[-1] - times[0]) / (len(times) - 1)
+    moving = ServoMarch(system, stepper)
+    state, given, p = beginning(moving, start, times, h)
+    solved = moving.solution()
+    symbols = [ca.MX.sym(f"i{k}", solved.numel_in(k)) for k in range(4)]
+    observe = ca.Function("kp_observe", symbols, [ca.densify(ca.vertcat(*solved.call(symbols)))])
+    kernel = Kernel([moving.step, observe], problem.posed.how.backend or "auto")
+    statistics |= {"backend": kernel.backend, "note": kernel.note, "kernel": kernel.key}
+    values = np.empty((len(times), observe.numel_out(0)))
+    values[:1] = kernel.sample(times[:1], state[None, :], given[:1], p)
+    finished = 0
+
+    def advanced(steps: int) -> None:
+        nonlocal finished
+        finished = steps
+        progress(steps / (len(times) - 1))
+
+    def part() -> ServoSolution:
+        return ServoSolution(times[: finished + 1], values[: finished + 1])
+
+    try:
+        stop = kernel.march(values[1:], 1, float(times[0]), h, state, given, p, progress=advanced)
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted at t = {times[finished]:g} s", history=so_far(part(), "interrupted")) from None
+    statistics["steps"] = stop.steps
+    if stop.status != Status.OK:
+        record, _ = moving.loop.iterated(stop.t, stop.x, given[stop.steps], p, h)
+        raise SolverError(
+            f"inverse dynamics stopped at t = {stop.t:.9g} s of {times[-1]:g} s ({what}, stepper '{stepper.name}' with {h:g} "
+            f"s): {record.explain()}. A shorter step, another stepper or method, or a path that keeps away from this place may "
+            "help; an index analysis says where ranks change",
+            history=so_far(part(), "failed"),
+        )
+    return ServoSolution(times, values)
+
+
+def beginning(moving: ServoMarch, start: ServoStart, times: FloatArray, h: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the first state, what the march is given at each sample, and the parameters with scales."""
+    system, problem, stepper = moving.system, start.problem, moving.stepper
+
+    def entries(t: float) -> list[FloatArray]:
+        at = start.at(t)
+        found = system.started(at.t, at.q, at.v, at.a, at.z, at.zdot, at.lam, at.u, at.signals.ravel(), problem.p)
+        return [np.asarray(part).ravel() for part in found]
+
+    x, xdot, w = entries(start.t)
+    earlier = [entries(start.t - (k + 1) * h)[0] for k in range(stepper.earlier)]
+    state = np.concatenate([x, w, xdot, *earlier])
+    offsets = (0.0, *stepper.stages)
+    given = np.hstack([problem.signals(times + c * h, system.orders).reshape(len(times), -1) for c in offsets])
+    scales = moving.scales(start.t, state, given[0], problem.p, h)
+    return state, np.ascontiguousarray(given), np.concatenate([problem.p, scales])
