@@ -144,7 +144,7 @@ def _errors(loop: ServoLoop, block: DiscreteBlock, aside: FloatArray, longer: fl
     rhs, y = Evaluator(e.rhs), Evaluator(ca.Function("y", [s.t, s.q, s.p], [ca.densify(problem.y)]))
     memory, u = np.array([state.start for state in block.memory]), problem.posed.u0.copy()
     count = round((problem.task.t_end - problem.task.t_start + longer) / h)
-    times = problem.task.t_start + h * np.arange(count + 1)
+    times: FloatArray = np.array([problem.task.t_start + h * k for k in range(count + 1)])
     path, found = problem.signals(times, 0)[:, 0, : problem.outputs], np.zeros((count + 1, problem.outputs))
     for k, t in enumerate(times):
         found[k] = path[k] - y(t, x[: e.nq], problem.p)

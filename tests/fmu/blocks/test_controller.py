@@ -115,15 +115,13 @@ def test_a_measurement_that_is_not_a_number_is_refused(law, to, made):
     with Hosted(done.path) as fmu:
         fmu.initialize()
         inputs = [variable.name for variable in fmu.description.modelVariables if variable.causality == "input"]
-        outputs = [name for name in fmu.outputs if "samples" not in name]
-        fmu.step(0.0, 0.005)
+        outputs = ["torque"] if law == "pd-output" else ["trolley_force", "winch_torque"]
         good = fmu.get(outputs)
+        fmu.step(0.0, 0.005)
         fmu.set({inputs[1]: float("nan")})
-        held = fmu.get(outputs)
+        np.testing.assert_array_equal(fmu.get(outputs), good)
         fmu.step(0.005, 0.01)
-        assert np.isfinite(fmu.get(outputs)).all()
-        np.testing.assert_array_equal(fmu.get(outputs), held)
-        np.testing.assert_allclose(held, good, rtol=1e-3, atol=1e-3 * np.abs(good).max())
+        np.testing.assert_array_equal(fmu.get(outputs), good)
         assert fmu.get("refused_samples") == 2
         fmu.set({inputs[1]: 0.0})
         fmu.step(0.015, 0.005)
