@@ -235,7 +235,7 @@ class HoldInWorld(Feedback):
                 raise MechanismError(
                     f"{task.title}: at t = {t:.4g} s '{suspension.point.name}' would have to be at ({place}) m, and the drives "
                     f"of '{suspension.whole.name}' come no nearer than {np.linalg.norm(gap):.3g} m with the base as it starts; at "
-                    f"an end of their range: {listed(at_end) or 'none, the boom is too short'}"
+                    f"an end of their range: {listed(at_end) if at_end else 'none: the boom is too short'}"
                 )
 
 

@@ -108,7 +108,8 @@ def test_at_rest_the_set_points_are_those_of_which_the_machine_came_to_rest(susp
     found = suspension.setpoint_function(0, q, zero, zero, given(suspension, values), p, [0, 0, 9.81])
     expected = [values[name] for name in TARGETS]
     assert np.abs(q - expected).max() > 0.005  # drives give way under their loads
-    np.testing.assert_allclose(np.asarray(found).ravel(), expected, atol=1e-9)
+    # The rounded corner between slack and taut gives the drum EA width^2 / (40 length^2) more, 0.15 N: 5e-9 rad of its drive.
+    np.testing.assert_allclose(np.asarray(found).ravel(), expected, atol=6e-9)
 
 
 def test_with_the_set_points_drives_accelerate_as_they_should(suspension, crane, p, plugins):
@@ -134,11 +135,12 @@ def test_with_the_set_points_drives_accelerate_as_they_should(suspension, crane,
         x_q[[positions.index(f"load.{axis}") for axis in "xyz"]] = hook
         x_q[positions.index("load.qw")] = 1.0
         inputs = {**values, **dict(zip(TARGETS, setpoints, strict=True))}
-        inputs |= {drive.rate: v[k] for k, drive in enumerate(suspension.drives)}
+        inputs |= {drive.rate: v[k] for k, drive in enumerate(suspension.drives)} | {"targets_t": 1.5}
         found = accelerations(1.5, x_q, x_v, [inputs[signal.name] for signal in crane.inputs], problem.p)
         rows = [speeds.index(f"{drive.coordinate}.rate") for drive in suspension.drives]
-        # Stiffness times rounding of the set-points over inertia: 1e-13 of some thousand rad/s^2 for the drum.
-        np.testing.assert_allclose(np.asarray(found).ravel()[rows], a, atol=1e-7)
+        # The drum, 720 kg m^2, gets 0.15 N of the rope's rounded corner more; the knuckle feels that by the drum's inertia.
+        np.testing.assert_allclose(np.asarray(found).ravel()[rows[:3]], a[:3], atol=1e-6)
+        assert np.asarray(found).ravel()[rows[3]] == pytest.approx(a[3], abs=3e-4)
 
 
 def test_what_does_not_hang_on_one_rope_is_refused(crane, plugins):
