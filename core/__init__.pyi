@@ -19,7 +19,11 @@ from kingpost.base.formulas import Scalar as Scalar
 from kingpost.base.formulas import Vector3 as Vector3
 from kingpost.base.version import __version__ as __version__
 from kingpost.cli.command import Command as Command
+from kingpost.control.blocks.description import Block as Block
+from kingpost.control.blocks.description import DiscreteBlock as DiscreteBlock
 from kingpost.control.servo.building import SystemBuilder as SystemBuilder
+from kingpost.control.servo.feedback import Feedback as Feedback
+from kingpost.control.servo.feedback import ServoLoop as ServoLoop
 from kingpost.control.servo.inverse import inverse as inverse
 from kingpost.control.servo.inverse import prepare_inverse as prepare_inverse
 from kingpost.control.servo.problem import ServoProblem as ServoProblem

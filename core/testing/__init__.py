@@ -12,15 +12,18 @@ Each check raises ``AssertionError`` with a sentence that says what was expected
 are in :mod:`kingpost.testing.fixtures`.
 """
 
+from kingpost.testing.feedback import FEEDBACK_CHECKS, check_feedback
 from kingpost.testing.formulations import FORMULATION_CHECKS, check_formulation
 from kingpost.testing.integrators import INTEGRATOR_CHECKS, check_integrator
 from kingpost.testing.joint_loads import JOINT_LOAD_CHECKS, check_joint_loads
 from kingpost.testing.problems import random_tree
 
 __all__ = [
+    "FEEDBACK_CHECKS",
     "FORMULATION_CHECKS",
     "INTEGRATOR_CHECKS",
     "JOINT_LOAD_CHECKS",
+    "check_feedback",
     "check_formulation",
     "check_integrator",
     "check_joint_loads",

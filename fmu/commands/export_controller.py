@@ -19,8 +19,8 @@ class ExportController(Command):
     """Write a controller that keeps a machine on the path of a servo task, as an FMU for co-simulation.
 
     Its inputs are called like the machine's coordinates and speeds, its outputs like the machine's inputs, so that both are
-    wired by name. It works at sample times of its own, whatever the communication steps are; a measurement that is not finite is
-    refused, the last good outputs are held, and the log says so. 'kingpost plugins' lists the laws.
+    wired by name. It works at sample times of its own, whatever the communication steps are; a measurement that is not finite
+    is refused, the last good outputs are held, and the log says so. 'kingpost plugins' lists the laws.
     """
 
     name = "export-controller"

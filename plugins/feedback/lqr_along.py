@@ -13,7 +13,9 @@ from scipy.integrate import solve_ivp
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError, SolverError, listed
 from kingpost.control.blocks.description import Block
+from kingpost.control.servo.derivative_array import FirstOrder
 from kingpost.control.servo.feedback import Feedback, FeedbackOptions, ServoLoop
+from kingpost.control.servo.index.points import CONSISTENT, at_rest
 from kingpost.control.servo.inverse import PreparedInverse, default_method
 from kingpost.plugins.inverse_dynamics.steppers import BDF3
 from kingpost.registry.selection import make, select
@@ -59,7 +61,7 @@ class LqrAlong(Feedback):
 
     u = u_ref(t) - K(t) (x - x_ref(t)): the gains minimise the integral of weighted squares of errors and inputs for the machine
     linearised along the path. They come from the Riccati equation, backwards from its steady solution at the end, where the
-    machine stays. Errors decay that are small enough for the linear system; what cannot be stabilised is refused.
+    machine comes to rest. Errors decay that are small enough for the linear system; what cannot be stabilised is refused.
     """
 
     name = "lqr-along"
@@ -78,8 +80,11 @@ class LqrAlong(Feedback):
             ca.MX.sym(name, size) for name, size in zip("txup", (1, 0, len(inputs), len(parameters)), strict=True)
         )
         now = ca.fmin(ca.fmax(t, float(times[0])), float(times[-1]))
-        x_ref = _table("kp_reference", times, x, "bspline")(now)
-        u_ref = _table("kp_feedforward", times, u[:, list(problem.driven)], "bspline")(now)
+        ended = t >= float(times[-1])
+        rest = _rest(loop)
+        x_ref = ca.if_else(ended, rest[: e.nx], _table("kp_reference", times, x, "bspline")(now))
+        forces = _table("kp_feedforward", times, u[:, list(problem.driven)], "bspline")(now)
+        u_ref = ca.if_else(ended, rest[e.nx :], forces)
         K = ca.reshape(_table("kp_gain", times, gains.reshape(len(times), -1), "linear")(now), gains.shape[2], gains.shape[1]).T
         error = _deviation(loop, along[0], given, x_ref, p)
         law = u_ref - K @ error
@@ -105,6 +110,18 @@ def _reference(loop: ServoLoop, name: str, step: float) -> tuple[FloatArray, Flo
     for row, signal in zip(problem.driven, problem.input_names, strict=True):
         u[:, row] = history[signal]
     return history.time, np.ascontiguousarray(x), u
+
+
+def _rest(loop: ServoLoop) -> FloatArray:
+    """Return the state at rest at the end of the path, and the inputs that hold it there."""
+    system, problem = FirstOrder(loop.problem), loop.problem
+    x, left = at_rest(system, problem.task.t_end, system.start)
+    if not left < CONSISTENT:
+        raise SolverError(
+            f"'{problem.equations.mechanism.name}' finds no rest at the end of the path (residual {left:.1e}), where "
+            "'lqr-along' would hold it"
+        )
+    return np.concatenate([x[: problem.equations.nx], x[system.unknowns.u]])
 
 
 def _efforts(u: FloatArray) -> FloatArray:

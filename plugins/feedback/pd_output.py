@@ -33,8 +33,8 @@ class PdOutput(Feedback):
     """Feedback linearisation by inputs that act directly on all measures: eq. (8) in eq. (12) of document 003, Fig. 2.
 
     u = Y^-1 (gamma'' + a1 (gamma' - y') + a0 (gamma - y) - f_y) with the measured state, so that every error e = gamma - y
-    obeys e'' + a1 e' + a0 e = 0 exactly, however large it is. The realisation must be orthogonal; internal states must be stable by
-    themselves, since nobody looks after them.
+    obeys e'' + a1 e' + a0 e = 0 exactly, however large it is. The realisation must be orthogonal; internal states
+    must be stable by themselves, since nobody looks after them.
     """
 
     name = "pd-output"

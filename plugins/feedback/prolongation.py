@@ -1,10 +1,10 @@
 """Dynamic extension: which outputs are led directly, which through others, and what a controller has to remember for that.
 
 With y'' = f_y + Y u and rank Y = p < m, inputs act at once on p combinations of the m measures only. As many measures, chosen
-by pivots, become *leading*: the controller takes their accelerations c_2, and rates of these, as states of its own, and p inputs
-follow from y_i'' = c_2. The accelerations of the other measures are then functions of (q, v, c_2), which no input reaches, and
-are differentiated: y''' of (q, v, c_2, c_3), and so on, until the inputs that are left appear. Where only some appear, further
-measures become leading at that order. At the last order r all inputs are determined by
+by pivots, become *leading*: the controller takes their accelerations c_2, and rates of these, as states of its own, and p
+inputs follow from y_i'' = c_2. The accelerations of the other measures are then functions of (q, v, c_2), which no input
+reaches, and are differentiated: y''' of (q, v, c_2, c_3), and so on, until the inputs that are left appear. Where only some
+appear, further measures become leading at that order. At the last order r all inputs are determined by
 
     y^(r) = gamma^(r) + sum of k_j (gamma^(j) - y^(j)),  j = 0 ... r - 1,
 
@@ -139,8 +139,8 @@ class _Algorithm:
                 best = picked
         if smallest < len(best[0]):
             raise MechanismError(
-                f"derivative {order} of {listed(self.problem.task.measures)} loses rank where the path begins: inputs determine "
-                f"{int(smallest)} of them there and {len(best[0])} beside it. Begin elsewhere, or take 'lqr-along'"
+                f"derivative {order} of {listed(self.problem.task.measures)} loses rank where the path begins: inputs "
+                f"determine {int(smallest)} of them there and {len(best[0])} beside it. Begin elsewhere, or take 'lqr-along'"
             )
         return best
 
@@ -185,7 +185,8 @@ class _Algorithm:
             raise MechanismError(
                 f"'dynamic-extension' is for flat problems: {self.m} errors of order {result.order} are {orders} numbers, and "
                 f"the machine has {states} states, the controller {result.remembered}: "
-                f"{states + result.remembered - orders} internal states would be left to themselves. 'lqr-along' looks after all states"
+                f"{states + result.remembered - orders} internal states would be left to themselves. 'lqr-along' looks after "
+                "all states"
             )
 
     def _finish(self, rows: ca.SX, waiting: list[int]) -> Prolongation:

@@ -15,20 +15,22 @@ from kingpost.mechanism.elements import Input, Parameter
 
 def write_block(block: Block | DiscreteBlock) -> dict[str, Any]:
     """Return a block as plain data; its functions as CasADi writes them."""
-    sampled = isinstance(block, DiscreteBlock)
+    states, function = (block.memory, block.step) if isinstance(block, DiscreteBlock) else (block.states, block.function)
     data: dict[str, Any] = {
         "name": block.name,
         "description": block.description,
         "inputs": [{key: getattr(entry, key) for key in ("name", "unit", "default", "description")} for entry in block.inputs],
         "outputs": [_channel(entry) for entry in block.outputs],
-        "states": [asdict(entry) for entry in (block.memory if sampled else block.states)],
+        "states": [asdict(entry) for entry in states],
         "parameters": [
             {key: getattr(entry, key) for key in ("name", "default", "unit", "description", "minimum", "maximum")}
             for entry in block.parameters
         ],
-        "function": (block.step if sampled else block.function).serialize(),
+        "function": function.serialize(),
     }
-    return data | {"sample_time": block.sample_time, "held": list(block.held)} if sampled else data
+    if isinstance(block, DiscreteBlock):
+        data |= {"sample_time": block.sample_time, "held": list(block.held)}
+    return data
 
 
 def read_block(data: Mapping[str, Any]) -> Block | DiscreteBlock:

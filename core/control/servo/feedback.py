@@ -108,9 +108,8 @@ class ServoLoop:
     def measure_units(self) -> dict[str, str]:
         """The units of the measures."""
         e = self.problem.equations
-        named = [*e.position_quantities, *e.mechanism.coordinates, *e.output_channels]
+        named: list[Any] = [*e.position_quantities, *e.mechanism.coordinates, *e.output_channels]
         units = {item.name: item.unit for item in named}
-        units |= {measure.name: measure.unit for measure in getattr(e.mechanism, "measures", ())}
         return {name: units[name] for name in self.problem.task.measures}
 
     @property
@@ -135,7 +134,7 @@ class ServoLoop:
 
     def parts(self, inputs: Any) -> tuple[Any, Any, Any, Any]:
         """Return q, v, z and the given inputs among the inputs of the controller."""
-        return tuple(inputs[a:b, :] for a, b in zip(self._ends, self._ends[1:], strict=False))  # type: ignore[return-value]
+        return tuple(inputs[a:b, :] for a, b in zip(self._ends, self._ends[1:], strict=False))
 
     def path(self, t: ca.MX, inputs: ca.MX, p: ca.MX, order: int) -> list[ca.MX]:
         """Return the path and its derivatives up to ``order``, one column for each."""

@@ -161,6 +161,20 @@ def test_hook_kingpost_register_servo_steppers(plugin_file):
     assert (mine["force"] == ours["force"]).all()
 
 
+def test_hook_kingpost_register_feedback(plugin_file):
+    (code,) = re.findall(r"```python\n(class Pull.*?)```", PLUGINS_PAGE.read_text(), flags=re.S)
+    path = plugin_file(
+        f"import casadi as ca\nimport kingpost\n\n{code}\n@kingpost.hookimpl\ndef kingpost_register_feedback():\n    return Pull\n"
+    )
+    from kingpost.fmu.blocks import controller_block
+
+    block, loop = controller_block(*servo_problem(), "pull", plugins=PluginSet([path], entry_points=False))
+    p = [entry.default for entry in block.parameters]
+    # The path is at 0.5 m and the last mass at 0.3 m; the force at the start is zero.
+    assert float(block.step(0.0, [], [0.0, 0.3, 0.0, 0.0], p, 0.01)[1]) == pytest.approx(0.2, abs=1e-9)
+    assert loop.problem.input_names == ("force",)
+
+
 def test_hook_kingpost_register_writers(plugin_file, kingpost_cli, tmp_path):
     path = plugin_file()
     hook_test(
