@@ -47,8 +47,11 @@ def allocation(rows: int, drives: int) -> ca.Function:
     loop = _iteration(drives).fold(PER_VARIABLE * drives + FURTHER)
     given = [ca.MX.sym(f"i{k}", size) for k, size in enumerate(sizes)]
     state, size_of = pose.call(given)
-    x = loop(state)[:drives, :] * size_of
-    bounded = ca.fmin(ca.fmax(x, given[4]), ca.fmax(given[4], given[5]))
+    end = loop(state)
+    x, held = end[:drives, :] * size_of, end[drives : 2 * drives, :]
+    most = ca.fmax(given[4], given[5])
+    # What a bound holds is at the bound itself, not at what scaling left of it.
+    bounded = ca.if_else(held > 0, most, ca.if_else(held < 0, given[4], ca.fmin(ca.fmax(x, given[4]), most)))
     whole = ca.Function("kp_allocation_of_columns", given, [bounded])
     outer: list[Any] = [ca.MX.sym("J", rows, drives), *given[1:]]
     return ca.Function("kp_allocation", outer, [whole(ca.vec(outer[0]), *given[1:])])

@@ -40,8 +40,8 @@ class HoldInWorldOptions(FeedbackOptions):
     ``correction`` (1/s): how fast drives make up for what bounds kept them from. ``damping``: the damping ratio that the swing of
     the load gets by feedback. ``integral`` (1/s) and ``integral_limit`` (m): feedback of the load's position. ``posture`` (1/s): how
     fast drives return to their first angles as far as the load does not feel it. ``engage`` (s): time from where the load is found to
-    where the path is. ``lead`` (s): how far ahead of a sample set-points are true; 1.5 samples where nobody says: one until they act,
-    and half of the one over which they hold. ``motion_first`` (m/s): the smaller, the more the load's motion comes before the norm
+    where the path is. ``lead`` (s): how far ahead of a sample set-points are true; where nobody says, one sample until they act, and
+    half of one more for drives that hold them. ``motion_first`` (m/s): the smaller, the more the load's motion comes before the norm
     of the rates.
     """
 
@@ -70,10 +70,9 @@ class HoldInWorldOptions(FeedbackOptions):
         for name in EACH:
             object.__setattr__(self, name, _each(name, getattr(self, name)))
 
-    @property
-    def law(self) -> Law:
-        """The numbers of the law."""
-        lead = 1.5 * self.sample_time if self.lead is None else self.lead
+    def law(self, usual_lead: float) -> Law:
+        """Return the numbers of the law."""
+        lead = usual_lead if self.lead is None else self.lead
         return Law(
             self.correction, self.damping, self.integral, self.integral_limit, self.posture, self.engage, lead, self.motion_first
         )
@@ -92,9 +91,9 @@ class HoldInWorld(Feedback):
     Options = HoldInWorldOptions
     exact = False
 
-    def controller(self, problem: ServoProblem) -> DiscreteBlock:
+    def controller(self, loop: ServoLoop) -> DiscreteBlock:
         """Return the controller; drives may be more than the three coordinates of the load, so no index is asked for."""
-        return self.block(ServoLoop(problem, self.options.path))
+        return self.block(loop)
 
     def block(self, loop: ServoLoop) -> DiscreteBlock:
         problem, options = loop.problem, self.options
@@ -103,30 +102,31 @@ class HoldInWorld(Feedback):
         bounds = [self._bounds(suspension, drive, problem) for drive in suspension.drives]
         velocity = suspension.velocity_output()
         inputs = self._inputs(loop, suspension)
-        first = len(inputs) - 3 * len(task.measures) if options.path == "inputs" else len(inputs)
-        own = [*law_parameters(options.law)]
+        first = len(inputs) - 3 * len(task.measures) if loop.path_from == "inputs" else len(inputs)
+        own = [*law_parameters(options.law((1.0 if suspension.stamps else 1.5) * options.sample_time))]
         for drive, numbers in zip(suspension.drives, bounds, strict=True):
             own += drive_parameters(drive, numbers)
         parameters = loop.parameters(*own)
         path = self._path(loop, len(inputs), first, suspension)
         holding = Holding(suspension, path, len(mechanism.parameters), velocity is not None)
-        self._check_reach(problem, suspension, path, bounds)
+        self._check_reach(loop, suspension, path, bounds)
         targets = [float(problem.posed.values.inputs[drive.target]) for drive in suspension.drives]
         outputs = [
             channel
             for drive in suspension.drives
             for channel in (Channel(drive.target, drive.unit), Channel(drive.rate, f"{drive.unit}/s"))
         ]
+        stamps = [Channel(name, "s") for name in suspension.stamps]
         held = [value for target in targets for value in (target, 0.0)]
         return DiscreteBlock(
             f"{mechanism.name}-{self.name}",
             inputs=inputs,
-            outputs=(*outputs, Channel("gap", "m"), Channel("drives_at_bounds", "1")),
+            outputs=(*outputs, *stamps, Channel("gap", "m"), Channel("drives_at_bounds", "1")),
             step=holding.step(len(inputs), len(parameters)),
             sample_time=options.sample_time,
             memory=holding.memory(targets),
             parameters=parameters,
-            held=(*held, 0.0, 0.0),
+            held=(*held, *(0.0 for _ in stamps), 0.0, 0.0),
             description=f"holds '{suspension.point.name}' of '{mechanism.name}' in the world, or leads it along its path",
         )
 
@@ -206,9 +206,10 @@ class HoldInWorld(Feedback):
         return TURNING if drive.unit == "rad" else SLIDING
 
     def _check_reach(
-        self, problem: ServoProblem, suspension: Suspension, path: ca.Function, bounds: list[dict[str, float]]
+        self, loop: ServoLoop, suspension: Suspension, path: ca.Function, bounds: list[dict[str, float]]
     ) -> None:
         """Refuse a path that leads where the drives cannot bring the load, with the base as it is at the start."""
+        problem = loop.problem
         values, task = problem.posed.values, problem.task
         q = suspension.coordinates_at_start({**values.parameters, **values.start})
         low, high = (np.array([entry[key] for entry in bounds]) for key in ("minimum", "maximum"))
@@ -217,7 +218,7 @@ class HoldInWorld(Feedback):
                 raise MechanismError(
                     f"the drive '{drive.name}' starts at {angle:g} {drive.unit}, outside its range from {least:g} to {most:g}"
                 )
-        if self.options.path == "inputs":
+        if loop.path_from == "inputs":
             return
         given = [values.inputs[signal.name] for signal in suspension.base_inputs]
         unused = np.zeros(path.numel_in(1))
@@ -234,7 +235,7 @@ class HoldInWorld(Feedback):
                 raise MechanismError(
                     f"{task.title}: at t = {t:.4g} s '{suspension.point.name}' would have to be at ({place}) m, and the drives "
                     f"of '{suspension.whole.name}' come no nearer than {np.linalg.norm(gap):.3g} m with the base as it starts; at "
-                    f"an end of their range: {listed(at_end) or 'none, the boom is too short'}"
+                    f"an end of their range: {listed(at_end) if at_end else 'none: the boom is too short'}"
                 )
 
 

@@ -1,7 +1,8 @@
 """The sample of the controller that holds a load in the world: drives' set-points from base motion and load, within bounds.
 
-Set-points that leave at a sample act from the next one on, and hold until the one after it. So they are made for a time that
-lies ``lead`` ahead of the sample, in the middle of that; the base is where its pose, twist and rate of twist take it by then.
+Set-points that leave at a sample act from the next one on, until the one after it. So they are made for a time that lies ``lead``
+ahead of the sample; the base is where its pose, twist and rate of twist take it by then. Drives that know when their set-points
+were true move on by themselves between samples; for others that time is in the middle of the sample over which they hold.
 """
 
 from __future__ import annotations
@@ -93,17 +94,19 @@ class Holding:
             State("begun", "1", shown=False),
             State("begin", "s", shown=False),
             State("bound_drives", "1"),
+            State("true_at", "s"),
         )
 
     @property
     def _sizes(self) -> list[int]:
-        return [self.n] * 6 + [3] * 4 + [1] * 3
+        return [self.n] * 6 + [3] * 4 + [1] * 4
 
     def step(self, inputs: int, parameters: int) -> ca.Function:
         """Return the function (t, memory, inputs, parameters, h) -> memory, outputs.
 
         Inputs: the machine's inputs that are no set-points, the drives' coordinates, the load's place and perhaps velocity, and
-        what else there is for the path. Outputs: set-points and their rates, the gap's size, and how many drives a bound holds.
+        what else there is for the path. Outputs: set-points and their rates, when these are true where somebody asks, the gap's size,
+        and how many drives a bound holds.
         """
         n, base = self.n, len(self.suspension.base_inputs)
         sizes = [1, sum(self._sizes), inputs, parameters, 1]
@@ -111,10 +114,11 @@ class Holding:
         ends = [0]
         for size in self._sizes:
             ends.append(ends[-1] + size)
-        out, out_rate, q, v, first, found, gap, integral, offset, seen, begun, begin, bound = ca.vertsplit(memory, ends)
+        out, out_rate, q, v, first, found, gap, integral, offset, seen, begun, begin, bound, true_at = ca.vertsplit(memory, ends)
         # Outputs come from the memory alone: no master has a loop to solve, and what a bound allows holds in any of them.
         size = ca.norm_2(gap)
-        shown = [ca.densify(ca.vertcat(*(ca.vertcat(out[k], out_rate[k]) for k in range(n)), size, bound))]
+        stamps = [true_at] * len(self.suspension.stamps)
+        shown = [ca.densify(ca.vertcat(*(ca.vertcat(out[k], out_rate[k]) for k in range(n)), *stamps, size, bound))]
 
         machine, own = p[: self.machine_parameters, :], p[self.machine_parameters :, :]
         names = ("correction", "damping", "integral", "integral_limit", "posture", "engage", "lead", "motion_first")
@@ -166,13 +170,15 @@ class Holding:
         # A set-point beyond its range comes back at its rate.
         aim = ca.fmin(ca.fmax(aim, ca.fmin(least, out + h * rate_limit)), ca.fmax(most, out - h * rate_limit))
         held = ca.logic_or(speed <= low, speed >= high)
+        # What goes on with its rate until the next sample stays in its range, too.
+        sent = ca.fmin(ca.fmax(rate, ca.fmin(minimum - aim, 0) / h), ca.fmax(maximum - aim, 0) / h)
 
         # What the load does while it is taken over is no error that stays.
         gain = ca.if_else(short < SHORT, h, 0) * law["integral"] * (1 - faded_now[0])
         grown = integral + gain * (now[0] + faded_now[0] * offset - place)
         integral = ca.fmin(ca.fmax(grown, -law["integral_limit"]), law["integral_limit"])
         after = ca.vertcat(
-            aim, rate, q_next, speed, first, found, gap_after, integral, offset, place, 1, begin, ca.sum1(held)
+            aim, sent, q_next, speed, first, found, gap_after, integral, offset, place, 1, begin, ca.sum1(held), ahead
         )  # fmt: skip
         return ca.Function("kp_block_step", symbols, [ca.densify(after), *shown])
 

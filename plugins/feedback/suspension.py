@@ -48,6 +48,8 @@ class Drive:
     unit: str
     target: str
     rate: str
+    #: The input that says when the set-point was true, if it goes on from there by itself.
+    since: str | None = None
 
 
 class Suspension:
@@ -113,6 +115,11 @@ class Suspension:
                 "joint of the tree directly; hold-in-world takes machines without"
             )
 
+    @property
+    def stamps(self) -> tuple[str, ...]:
+        """The inputs that say when set-points were true."""
+        return tuple(dict.fromkeys(drive.since for drive in self.drives if drive.since is not None))
+
     @cached_property
     def order(self) -> list[int]:
         """The rows of the drives among the coordinates of the equations."""
@@ -122,7 +129,7 @@ class Suspension:
     @property
     def base_inputs(self) -> tuple[Input, ...]:
         """The inputs of the machine that are no set-points: the motion of its base among them."""
-        own = {name for drive in self.drives for name in (drive.target, drive.rate)}
+        own = {name for drive in self.drives for name in (drive.target, drive.rate, drive.since)}
         return tuple(signal for signal in self.whole.inputs if signal.name not in own)
 
     # Symbols: the time, the drives' coordinates, speeds and accelerations in their order, other inputs, parameters.
@@ -156,7 +163,7 @@ class Suspension:
         rows = {signal.name: s["u"][i] for i, signal in enumerate(self.base_inputs)}
         for k, drive in enumerate(self.drives):
             both = (0, 0) if targets is None else (targets[2 * k], targets[2 * k + 1])
-            rows |= {drive.target: both[0], drive.rate: both[1]}
+            rows |= {drive.target: both[0], drive.rate: both[1]} | ({drive.since: s["t"]} if drive.since else {})
         u = ca.vertcat(ca.SX(0, 1), *(rows[signal.name] for signal in self.bare.inputs))
         function = ca.Function("kp_there", [e.t, e.q, e.v, e.u, e.p], expressions)
         return list(function.call([s["t"], q, v, u, s["p"]]))
@@ -303,25 +310,40 @@ def _drive(mechanism: Mechanism, target: str) -> Drive:
             continue
         options = fill(JointActuatorOptions, force.options, f"force '{force.name}'")
         path = options.target
-        if not (isinstance(path, Constant) and _is_name(path.level, target)):
+        if not (isinstance(path, Constant) and isinstance(path.level, Expression) and target in path.level.names):
             continue
-        inputs = {signal.name for signal in mechanism.inputs}
+        inputs = {signal.name: signal for signal in mechanism.inputs}
         rate = str(path.rate)
         if rate not in inputs:
             raise MechanismError(
                 f"the set-point '{target}' of '{force.name}' has no input for its rate; hold-in-world feeds rates forward "
                 "(docs/model-files.md, or --setpoint-inputs)"
             )
+        since = _since(path.level, target, rate, [name for name in path.level.names if name in inputs])
         units = {quantity.name: quantity.unit for quantity in mechanism.coordinates}
-        return Drive(target.removesuffix("_target"), options.coordinate, units[options.coordinate], target, rate)
+        coordinate = str(options.coordinate)
+        return Drive(target.removesuffix("_target"), coordinate, units[coordinate], target, rate, since)
     raise MechanismError(
         f"input '{target}' is no set-point of a joint-actuator in '{mechanism.name}'; hold-in-world moves drives by their "
         "set-points"
     )
 
 
-def _is_name(value: Scalar, name: str) -> bool:
-    return isinstance(value, Expression) and str(value) == name
+def _since(level: Expression, target: str, rate: str, inputs: list[str]) -> str | None:
+    """Return the input from whose time on a set-point goes on with its rate, or None where it is the input alone."""
+    known = {target: ca.SX.sym("target"), rate: ca.SX.sym("rate"), "t": ca.SX.sym("t")}
+    others = [name for name in inputs if name not in known]
+    if len(others) == 1 and "t" in level.names:
+        known[others[0]] = since = ca.SX.sym("since")
+        value = ca.SX(evaluate(level, known))
+        trial = ca.Function("kp_trial", [known[target], known[rate], known["t"], since], [value])
+        if abs(float(trial(2.0, 3.0, 5.0, 1.0)) - 14.0) < 1e-12 and abs(float(trial(2.0, 3.0, 5.0, 5.0)) - 2.0) < 1e-12:
+            return others[0]
+    if str(level) != target:
+        raise MechanismError(
+            f"the set-point '{level}' is neither the input '{target}' nor goes on from it as '{target} + {rate} * (t - since)'"
+        )
+    return None
 
 
 def _without_load(mechanism: Mechanism, load: str, points: Iterable[tuple[str, Vector3]]) -> Mechanism:

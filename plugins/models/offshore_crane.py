@@ -26,6 +26,8 @@ from kingpost.plugins.models.offshore_vessel import (
 #: Booms lie along the x axes of their frames and are raised by positive angles about this axis.
 RAISING = (0, -1, 0)
 DRIVES = ("slew", "luff", "knuckle", "winch")
+#: The default of the time at which set-points were true: they stand still.
+NEVER = 1e9
 #: By how much the task 'move-in-world' moves the load, in parts of the boom's length, and when.
 MOVED, MOVING = (0.15, 0.1, 0.1), (20.0, 60.0)
 
@@ -67,6 +69,9 @@ def crane_parts(ship: Ship, carrier: str, foot: tuple[float, float, float], at: 
         for name, default in zip(DRIVES, (*crane.start, 0.0), strict=True)
     ]
     rates = [Input(f"{name}_target_rate", "rad/s", 0.0, f"rate of the set-point of the {name} drive") for name in DRIVES]
+    since = Input(
+        "targets_t", "s", NEVER, "time at which set-points were true; they go on from there with their rates, and stand before it"
+    )
     slew, luff, bend = crane.start
     lx, ly, lz = box
     whole = rope + ALONG_KNUCKLE * knuckle
@@ -78,7 +83,7 @@ def crane_parts(ship: Ship, carrier: str, foot: tuple[float, float, float], at: 
         parameters=[
             *m.values(), height, boom, knuckle, radius, rope, tensile, slow, *box, *stiff, *damp, deck, friction,
         ],
-        inputs=[*targets, *rates],
+        inputs=[*targets, *rates, since],
         bodies=[
             Body(
                 "king", mass=m["king"], com=(0, 0, height / 2),
@@ -108,7 +113,7 @@ def crane_parts(ship: Ship, carrier: str, foot: tuple[float, float, float], at: 
             *(
                 ForceElement(
                     "joint-actuator", name=f"{name}-drive", coordinate=coordinate, stiffness=k, damping=d,
-                    target=Constant(target, rate),
+                    target=going_on(target, rate),
                 )
                 for name, coordinate, k, d, target, rate in zip(
                     DRIVES, coordinates, stiff, damp, targets, rates, strict=True
@@ -130,6 +135,11 @@ def crane_parts(ship: Ship, carrier: str, foot: tuple[float, float, float], at: 
             Output("hook-velocity", "load", at=(0, 0, lz / 2), quantity="velocity"),
         ],
     )  # fmt: skip
+
+
+def going_on(target: Input, rate: Input) -> Constant:
+    """Return a set-point that goes on with its rate from the time ``targets_t`` on."""
+    return Constant(f"{target.name} + {rate.name} * max(t - targets_t, 0)", rate)
 
 
 def sum_of(*terms: Any) -> Any:
@@ -182,7 +192,7 @@ def cylinder_parts(crane: Crane) -> Parts:
         forces=[
             ForceElement(
                 "joint-actuator", name="cylinder", coordinate="stroke.length", stiffness=stiffness, damping=damping,
-                target=Constant(target, rate),
+                target=going_on(target, rate),
             )
         ],
     )  # fmt: skip
@@ -203,7 +213,7 @@ def parked(parts: Parts, crane: Crane) -> Parts:
     locked = {"slew": (0, 0, slew), "luff": (0, -luff, 0), "knuckle": (0, -bend, 0), "winch": (0, 0, 0)}
     gone = {f"{name}_{word}" for name in DRIVES for word in ("stiffness", "damping", "target", "target_rate")}
     gone |= {"drum_radius", "rope_EA", "rope_damping_time", "deck_stiffness", "deck_friction", "deck", "rope"}
-    gone |= {"load", *(f"{name}-drive" for name in DRIVES)}
+    gone |= {"load", "targets_t", *(f"{name}-drive" for name in DRIVES)}
     left = Parts(**{name: [entry for entry in entries if entry.name not in gone] for name, entries in vars(parts).items()})
     left.joints = [
         Joint(joint.name, "weld", joint.parent, joint.child, position=joint.position, rotation=locked[joint.name])

@@ -52,7 +52,7 @@ class SeaOptions:
 
     hs: float = 0.0
     tp: float = 8.0
-    direction: float = 30.0
+    direction: float = 15.0
     components: int = 30
     seed: int = 0
 

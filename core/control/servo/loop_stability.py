@@ -58,6 +58,8 @@ def loop_stability(loop: ServoLoop, block: DiscreteBlock) -> LoopStability | str
         return "the path comes from outside, so that its end is not known"
     if not e.joint_coordinates:
         return f"formulation '{e.formulation}' has no joint coordinates"
+    if [entry.name for entry in block.inputs][: e.nx] != [item.name for item in loop.quantities]:
+        return "the controller does not measure the whole state of the machine"
     system = FirstOrder(problem)
     t = problem.task.t_end
     rest, left = at_rest(system, t, system.start)
