@@ -103,7 +103,11 @@ def figure_5(table: Table) -> None:
                 Panel("torque [N m]", [("T", t, history["torque"]), ("(12) by SciPy", t, wanted[2], {"ls": "--"})]),
             ]
         )  # fmt: skip
-    draw("003-fig5.png", "Document 003, Fig. 5: arm with a passive joint", [p for both in zip(*panels, strict=True) for p in both])
+    draw(
+        "003-fig5.png",
+        "Document 003, Fig. 5: arm with a passive joint",
+        [p for both in zip(*panels, strict=True) for p in both],
+    )
 
 
 def crane_reference(times, damping):
@@ -157,9 +161,7 @@ def figure_8(table: Table) -> None:
     def both(title, name, ticks, scale=1.0):
         style = {50: {"ls": "-"}, 0: {"ls": "--"}}
         label = {50: "with damping", 0: "no damping"}
-        return Panel(
-            title, [(label[d], histories[d].time, scale * histories[d][name], style[d]) for d in (50, 0)], ticks=ticks
-        )
+        return Panel(title, [(label[d], histories[d].time, scale * histories[d][name], style[d]) for d in (50, 0)], ticks=ticks)
 
     panels = [
         both("s [m]", "travel.displacement", (0, 2.5, 5)),

@@ -404,8 +404,10 @@ def figure_6_2(table: Table) -> None:
         there = np.interp(history.time, reference.time, reference["block.z"])
         table.below(f"{label}: block.z", np.abs(history["block.z"] - there).max(), 1e-6, "m")
     inside = (runs["0.01 s"].time > 0.1) & (runs["0.01 s"].time < 2.95)
-    error = np.abs(runs["0.01 s"]["guide_torque"] - reference["guide_torque"])[inside].max()
-    table.row("0.01 s: largest error of guide_torque", error, 2.08, 0.1, "N m")
+    for name, bound in (("guide_torque", 2.08), ("hoist_torque", 1.91)):
+        # What an independent implementation, which begins at 0 s, has between 0.05 and 2.95 s.
+        error = np.abs(runs["0.01 s"][name] - reference[name])[inside].max()
+        table.below(f"0.01 s: largest error of {name}", error, bound, "N m")
 
 
 def figure_6_7(table: Table) -> None:
@@ -521,7 +523,7 @@ def cablev(number, case, rows, work, table):
                 within = 0.02
             table.row(f"{name}({instant:g} s)", found, value, within, history.unit(name))
     table.row("work of the inputs", history["servo.work"][-1], work, 1.0, "J")
-    lengths = [("cable %d" % i, t, 3 + 0.1 * history[f"winch{i}.angle"]) for i in (1, 2, 3)]
+    lengths = [(f"cable {i}", t, 3 + 0.1 * history[f"winch{i}.angle"]) for i in (1, 2, 3)]
     panels = [
         Panel("gantry and trolleys [m]", [(name, t, history[name]) for name in GANTRY]),
         Panel("cables [m]", lengths),
@@ -535,7 +537,7 @@ def cablev(number, case, rows, work, table):
             labels=("x [m]", "y [m]"),
         ),
     ]  # fmt: skip
-    draw(f"000-fig{number}.png", f"Document 000, section 6.3.7, {case}, {0.01} s", panels, 3)
+    draw(f"000-fig{number}.png", f"Document 000, section 6.3.7, {case}, 0.01 s", panels, 3)
     return history
 
 
