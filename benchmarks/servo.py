@@ -2,8 +2,8 @@
 
 Cranes: `minimal-extension` with backward Euler in steps of 1 ms, as one call into compiled code, against eq. (5.38) of document
 000 written in NumPy: Newton's method with its analytic Jacobian, and `scipy.optimize.root` with the same residual and Jacobian.
-The arm: `computed-torque` at 20,000 times in one call, against a loop of `pinocchio.rnea` from Python over the same motion, with
-the torques compared. Times are processor times; rows take turns, and the shortest counts. Compilation is shown apart.
+The arm: `computed-torque` at 20,000 times in one call, against a loop of `pinocchio.rnea` from Python over the same motion,
+with the torques compared. Times are processor times; rows take turns, and the shortest counts. Compilation is shown apart.
 
 Peer: pip install pin. Without it, its row is left out.
 

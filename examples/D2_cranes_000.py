@@ -1,6 +1,6 @@
 """The figures of chapters 4 to 6 of the thesis on servo-constraints (document 000), each with its characteristic numbers.
 
-Writes PNG files (needs the 'viz' extra) and prints what was found beside closed forms and numbers of an independent computation:
+Writes PNG files (needs the 'viz' extra) and prints what was found, beside closed forms and numbers computed independently:
 
     python D2_cranes_000.py             # all of them, in a few minutes
     python D2_cranes_000.py 4.3 6.17
@@ -360,8 +360,8 @@ def compare(table, history, instants, within):
             table.row(f"{name}({instant:g} s)", history[name][k], value, within[unit], unit)
 
 
-def navy(number, title, reference, runs, names, table):
-    """Draw coordinates, inputs and tensions of runs, and compare the runs with a reference without steps."""
+def navy(number, title, reference, runs, names):
+    """Draw coordinates, inputs and tensions of runs beside a reference; return the lowest tensions, and name those that push."""
     panels = [
         Panel(
             f"{name} [{reference.unit(name)}]",
@@ -383,8 +383,8 @@ def navy(number, title, reference, runs, names, table):
 def figure_6_2(table: Table) -> None:
     """Figs. 6.2 to 6.5: US Navy crane in the plane, pulley without mass, steps of 0.1 and 0.01 s.
 
-    At t = 0 the guide rope has no tension, the pulley may be anywhere along the hoisting rope, and no method finds where; so the
-    path begins 0.05 s later, from a crane that already moves. Nothing else changes, since the path determines everything.
+    At t = 0 the guide rope has no tension, the pulley may be anywhere along the hoisting rope, and no method finds where; so
+    the path begins 0.05 s later, from a crane that already moves. Nothing else changes, since the path determines everything.
     """
     model, task, begin = "us-navy-crane-2d:pulley=massless", "000-6.1.1", 0.05
     reference = follow(model, task, "flat", "backward-euler:step=0.01", begin)
@@ -397,8 +397,8 @@ def figure_6_2(table: Table) -> None:
         3.0: {"guide_torque": -64.732662, "hoist_torque": -98.1, "block.x": -5.0, "block.z": -6.2792680},
     }
     compare(table, reference, numbers, {"N.m": 1e-4, "m": 1e-6})
-    lowest = navy("6.2", "Figs. 6.2 to 6.5: US Navy crane, m0 = 0", reference, runs,
-                  ("block.x", "block.z", "guide.angle", "hoist.angle", "share.growth", "guide_torque", "hoist_torque"), table)  # fmt: skip
+    names = ("block.x", "block.z", "guide.angle", "hoist.angle", "share.growth", "guide_torque", "hoist_torque")
+    lowest = navy("6.2", "Figs. 6.2 to 6.5: US Navy crane, m0 = 0", reference, runs, names)
     table.row("lowest tension of the guide rope", lowest["guide-rope.tension"], -442, 1, "N")
     for label, history in runs.items():
         there = np.interp(history.time, reference.time, reference["block.z"])
@@ -425,8 +425,8 @@ def figure_6_7(table: Table) -> None:
     }
     numbers = {time: dict(zip(torques, row, strict=True)) for time, row in rows.items()}
     compare(table, reference, numbers, {"N.m": 1e-4})
-    lowest = navy("6.7", "Figs. 6.7 to 6.10: US Navy crane, m0 = 150 kg", reference, runs,
-                  ("block.x", "guide.angle", "hoist.angle", "suspension.angle", "share.growth", *torques), table)  # fmt: skip
+    names = ("block.x", "guide.angle", "hoist.angle", "suspension.angle", "share.growth", *torques)
+    lowest = navy("6.7", "Figs. 6.7 to 6.10: US Navy crane, m0 = 150 kg", reference, runs, names)
     table.row("lowest tension of the guide rope", lowest["guide-rope.tension"], -9177, 10, "N")
     for step, expected in ((0.1, (561, 53.1, 280)), (0.01, (61.7, 6.10, 31.8))):
         history = runs[f"{step:g} s"]
@@ -451,7 +451,7 @@ def figure_6_13(table: Table) -> None:
     }
     numbers = {time: dict(zip(names, row, strict=True)) for time, row in rows.items()}
     compare(table, reference, numbers, {"N.m": 0.02, "m": 2e-6, "rad": 2e-6})
-    navy("6.13", "Figs. 6.13 and 6.14: US Navy crane in space, m0 = 0", reference, runs, names, table)
+    navy("6.13", "Figs. 6.13 and 6.14: US Navy crane in space, m0 = 0", reference, runs, names)
     table.row("work of the inputs", reference["servo.work"][-1], 1962.0, 1.0, "J")
 
 
@@ -476,7 +476,7 @@ def figure_6_16(table: Table) -> None:
     # Numbers of backward Euler in steps of 6.25 ms, with errors of that order.
     compare(table, reference, {10.0: dict(zip(names, row, strict=True))}, {"N.m": 0.1, "m": 2e-6, "rad": 2e-6})
     table.row("work of the inputs", reference["servo.work"][-1], 1912.95, 0.5, "J")
-    navy("6.16", "Fig. 6.16: US Navy crane in space, m0 = 5 kg", reference, runs, names, table)
+    navy("6.16", "Fig. 6.16: US Navy crane in space, m0 = 5 kg", reference, runs, names)
 
     # Fig. 6.17, the only figure of the document whose axes survived, with snapshots at 0, 5, 10, 15 and 20 s.
     phi, t = reference["slew.angle"], reference.time

@@ -189,18 +189,18 @@ def test_d1_servo_003(tmp_path, figure):
 @pytest.mark.parametrize(
     ("figures", "files"),
     [
-        (["5.3"], ["000-fig5.3.png"]),
-        pytest.param(["4.3", "4.4", "5.4", "4.2"], [f"000-fig{n}.png" for n in ("4.2", "4.3", "4.4", "5.4")], marks=pytest.mark.slow),
-        pytest.param(["4.7", "4.8", "5.7", "5.8"], [f"000-fig{n}.png" for n in ("4.7", "4.8", "5.7", "5.8")], marks=pytest.mark.slow),
-        pytest.param(["4.9"], ["000-fig4.9.png"], marks=pytest.mark.slow),
-        pytest.param(["5.12", "5.13", "5.14"], [f"000-fig5.{n}.png" for n in (12, 13, 14)], marks=pytest.mark.slow),
-        pytest.param(["6.2", "6.7"], ["000-fig6.2.png", "000-fig6.7.png"], marks=pytest.mark.slow),
-        pytest.param(["6.13", "6.17"], [f"000-fig6.{n}.png" for n in (13, 16, 17)], marks=pytest.mark.slow),
-        pytest.param(["6.21", "6.25", "6.27"], [f"000-fig6.{n}.png" for n in (21, 25, 27)], marks=pytest.mark.slow),
+        (["5.3"], ["5.3"]),
+        slow(["4.2", "4.3", "4.4", "5.4"], ["4.2", "4.3", "4.4", "5.4"]),
+        slow(["4.7", "4.8", "5.7", "5.8"], ["4.7", "4.8", "5.7", "5.8"]),
+        slow(["4.9"], ["4.9"]),
+        slow(["5.12", "5.13", "5.14"], ["5.12", "5.13", "5.14"]),
+        slow(["6.2", "6.7"], ["6.2", "6.7"]),
+        slow(["6.13", "6.17"], ["6.13", "6.16", "6.17"]),
+        slow(["6.21", "6.25", "6.27"], ["6.21", "6.25", "6.27"]),
     ],
-)  # fmt: skip
+)
 def test_d2_cranes_000(tmp_path, figures, files):
-    assert made(tmp_path, "D2_cranes_000.py", figures)[1] == files
+    assert made(tmp_path, "D2_cranes_000.py", figures)[1] == [f"000-fig{number}.png" for number in files]
 
 
 def test_an_example_refuses_a_figure_that_is_not_there(tmp_path):
