@@ -123,8 +123,9 @@ room(
     "controllers that keep a machine on the path of a servo task",
     "core/control and below",
     "plugins/inverse_dynamics",
+    "plugins/forces",
 )
-room("plugins/models", "machines that can be run by name", "core/mechanism and below")
+room("plugins/models", "machines that can be run by name", "core/mechanism and below", "core/marine")
 room("plugins/writers", "file formats for results", "core/results and below")
 
 room("fmu/interface", "what a model shows to the outside, and how that is described", CORE)

@@ -317,7 +317,7 @@ def _drive(mechanism: Mechanism, target: str) -> Drive:
         if rate not in inputs:
             raise MechanismError(
                 f"the set-point '{target}' of '{force.name}' has no input for its rate; hold-in-world feeds rates forward "
-                "(docs/model-files.md, or --setpoint-inputs)"
+                "(docs/fmu.md, set-points as inputs)"
             )
         since = _since(path.level, target, rate, [name for name in path.level.names if name in inputs])
         units = {quantity.name: quantity.unit for quantity in mechanism.coordinates}

@@ -18,7 +18,6 @@ from typing import Protocol
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import lstsq
 
 from kingpost.base.arrays import FloatArray
 from kingpost.control.servo.problem import ServoProblem
@@ -293,4 +292,6 @@ class DerivativeArray:
 
 def least_norm(J: FloatArray, r: FloatArray) -> FloatArray:
     """Return the shortest step that meets J step = r as well as can be."""
+    from scipy.linalg import lstsq  # slow to import
+
     return np.asarray(lstsq(J, r, cond=SMALLEST, lapack_driver="gelsy", check_finite=False)[0])

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.linalg
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
@@ -125,6 +124,8 @@ def _factors(
     n, m = len(linear.states), len(block.outputs)
     exponent = np.zeros((n + m, n + m))
     exponent[:n, :n], exponent[:n, n:] = linear.A, linear.B[:, driven]
+    import scipy.linalg  # slow to import
+
     held = scipy.linalg.expm(exponent * block.sample_time)
     A, B = held[:n, :n], held[:n, n:]
     by_memory = _slope(lambda part: sample(part, x), memory)

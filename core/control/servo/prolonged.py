@@ -13,7 +13,6 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-import scipy.linalg
 
 from kingpost.base.arrays import FloatArray
 from kingpost.control.servo.derivative_array import FirstOrder
@@ -242,7 +241,9 @@ def _hierarchical(J: FloatArray, r: FloatArray, first: FloatArray, others: Float
     U, values, V = U[:, :rank], values[:rank], V[:rank]
     rest = J[:, first] - U @ (U.T @ J[:, first])
     left = r - U @ (U.T @ r)
-    step[first] = scipy.linalg.lstsq(rest, left, cond=1e-10, check_finite=False)[0]
+    from scipy.linalg import lstsq  # slow to import
+
+    step[first] = lstsq(rest, left, cond=1e-10, check_finite=False)[0]
     step[others] = V.T @ ((U.T @ (r - J[:, first] @ step[first])) / values)
     return step
 

@@ -175,5 +175,5 @@ def _slack_warning(rope: str, intervals: Sequence[Mapping[str, float]]) -> str:
     where = ", ".join(f"{item['from_s']:.4g} s to {item['until_s']:.4g} s ({item['lowest_N']:.4g} N)" for item in intervals)
     return (
         f"rope '{rope}' would have to push: its tension is negative from {where}. A real rope is slack there and the load does "
-        "not follow the path; move more slowly, or keep it taut (--keep-taut)"
+        "not follow the path; move more slowly, or along a path that keeps it taut"
     )

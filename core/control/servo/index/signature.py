@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from kingpost.base.arrays import FloatArray
 from kingpost.control.servo.derivative_array import ImplicitSystem
@@ -52,6 +51,8 @@ def jacobian_rank(J: FloatArray) -> tuple[Gap, float]:
 def signature(system: ImplicitSystem, t: float, x: FloatArray, xdot: FloatArray) -> Signature | None:
     """Return the signature of a system around a point, or nothing if its rows cannot be assigned to its unknowns at all."""
     orders = _orders(system, t, x, xdot)
+    from scipy.optimize import linear_sum_assignment  # slow to import
+
     rows, columns = linear_sum_assignment(orders, maximize=True)
     chosen = orders[rows, columns]
     if (chosen == ABSENT).any():
