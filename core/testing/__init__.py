@@ -12,7 +12,9 @@ Each check raises ``AssertionError`` with a sentence that says what was expected
 are in :mod:`kingpost.testing.fixtures`.
 """
 
-from kingpost.testing.feedback import FEEDBACK_CHECKS, check_feedback
+from typing import TYPE_CHECKING
+
+from kingpost.base.lazy import lazy_names
 from kingpost.testing.formulations import FORMULATION_CHECKS, check_formulation
 from kingpost.testing.integrators import INTEGRATOR_CHECKS, check_integrator
 from kingpost.testing.joint_loads import JOINT_LOAD_CHECKS, check_joint_loads
@@ -29,3 +31,9 @@ __all__ = [
     "check_joint_loads",
     "random_tree",
 ]
+
+if TYPE_CHECKING:
+    from kingpost.testing.feedback import FEEDBACK_CHECKS, check_feedback
+else:
+    # Controllers need SciPy, which the rest does without.
+    __getattr__, __dir__, _ = lazy_names(__name__, {"feedback": ("FEEDBACK_CHECKS", "check_feedback")})

@@ -164,7 +164,8 @@ def test_hook_kingpost_register_servo_steppers(plugin_file):
 def test_hook_kingpost_register_feedback(plugin_file):
     (code,) = re.findall(r"```python\n(class Pull.*?)```", PLUGINS_PAGE.read_text(), flags=re.S)
     path = plugin_file(
-        f"import casadi as ca\nimport kingpost\n\n{code}\n@kingpost.hookimpl\ndef kingpost_register_feedback():\n    return Pull\n"
+        f"import casadi as ca\nimport kingpost\n\n{code}\n"
+        "@kingpost.hookimpl\ndef kingpost_register_feedback():\n    return Pull\n"
     )
     from kingpost.fmu.blocks import controller_block
 
