@@ -124,7 +124,7 @@ room(
     "core/control and below",
     "plugins/inverse_dynamics",
 )
-room("plugins/models", "machines that can be run by name", "core/mechanism and below")
+room("plugins/models", "machines that can be run by name", "core/mechanism and below", "core/marine")
 room("plugins/writers", "file formats for results", "core/results and below")
 
 room("fmu/interface", "what a model shows to the outside, and how that is described", CORE)
