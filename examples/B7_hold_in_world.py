@@ -1,7 +1,7 @@
 """A load that stays in the world while the vessel under its crane rolls in an irregular sea (JONSWAP, Hs 2 m, Tp 8 s).
 
-A controller FMU moves slew, luff, knuckle and winch within their bounds so that the hook stays where it was. How much of its motion
-is left, against the crane whose drives hold their angles, is printed for 'kingpost cosim' and for the engine of the Open
+A controller FMU moves slew, luff, knuckle and winch within their bounds so that the hook stays where it was. How much of its
+motion is left, against the crane whose drives hold their angles, is printed for 'kingpost cosim' and for the engine of the Open
 Simulation Platform (needs libcosimpy). With --study also for other communication steps, for drives that are too slow, and for a
 load that moves on a line. The system is that of B7_hold_in_world.toml, which 'kingpost cosim' runs beside the FMU that is
 written here. Run it in any folder:
@@ -45,7 +45,9 @@ def machine(folder, name, model, outputs):
     """Write the crane or the vessel as an FMU, once, and return its file."""
     path = folder / f"{name}.fmu"
     if not path.exists():
-        NativeFmu().export(prepare_export(select(plugins.models, model).build(), plugins=plugins), ExportSelection(outputs), path)
+        NativeFmu().export(
+            prepare_export(select(plugins.models, model).build(), plugins=plugins), ExportSelection(outputs), path
+        )
     return path
 
 
@@ -53,9 +55,7 @@ def coupled(folder, step, controller_fmu=None, t_end=END):
     """Return vessel, crane and perhaps the controller as a system of FMUs."""
     shown = ["hook*", "load.*", "*.angle", "foot.*"]
     crane = Component("crane", fmu=machine(folder, "crane", MODEL, shown))
-    vessel = Component(
-        "vessel", fmu=machine(folder, "vessel", VESSEL, ["hull.*", "mount.*"]), ports={"motion": "mount.*"}
-    )
+    vessel = Component("vessel", fmu=machine(folder, "vessel", VESSEL, ["hull.*", "mount.*"]), ports={"motion": "mount.*"})
     components, connections = [vessel, crane], [Connection("crane.foot", "vessel.mount")]
     if controller_fmu is not None:
         drives = [f"{name}{end}" for name in RATES for end in ("_target", "_target_rate", ".angle")]

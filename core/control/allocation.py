@@ -3,7 +3,7 @@
     minimise |J x - b|^2 + sum w_i (x_i - r_i)^2    with  lower <= x <= upper
 
 With small weights w the motion comes first: drives share it by least norm about r as long as bounds allow, and where they do
-not, what is left over is as small as possible. The problem is strictly convex, so there is one solution, whatever the rank of J.
+not, what is left over is as small as possible. The problem is strictly convex: there is one solution, whatever the rank of J.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PER_VARIABLE, FURTHER = 4, 4
 def allocation(rows: int, drives: int) -> ca.Function:
     """Return the function (J, b, r, w, lower, upper) -> x.
 
-    A primal active-set method with a fixed number of iterations: the same numbers give the same result, and bounds hold exactly.
+    A primal active-set method with a fixed number of iterations: the same numbers give the same result, bounds hold exactly.
     Every iteration minimises over the variables that no bound holds; on the way there the first bound that is met holds its
     variable, and where none is met, the variable that its bound holds back in vain is let go.
 

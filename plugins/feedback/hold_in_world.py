@@ -33,16 +33,16 @@ EACH = ("rates", "accelerations", "minimum", "maximum", "weights")
 class HoldInWorldOptions(FeedbackOptions):
     """Bounds and weights of the drives, and how the load is held.
 
-    ``rates``, ``accelerations``, ``minimum``, ``maximum`` and ``weights`` say one number for all drives, or one for each by its
-    name (the input of its set-point without ``_target``): a table, or a text such as ``"slew=0.1 luff=0.08"``. What is not said:
-    0.1 rad/s, 1 m/s, or 2 m/s of rope; that rate in 0.5 s; no ends; a weight of 1.
+    ``rates``, ``accelerations``, ``minimum``, ``maximum`` and ``weights`` are one number for all drives, or one for each by its
+    name (the input of its set-point without ``_target``): a table, or a text such as ``"slew=0.1 luff=0.08"``. What is not
+    given: 0.1 rad/s, 1 m/s, or 2 m/s of rope; that rate in 0.5 s; no ends; a weight of 1.
 
-    ``correction`` (1/s): how fast drives make up for what bounds kept them from. ``damping``: the damping ratio that the swing of
-    the load gets by feedback. ``integral`` (1/s) and ``integral_limit`` (m): feedback of the load's position. ``posture`` (1/s): how
-    fast drives return to their first angles as far as the load does not feel it. ``engage`` (s): time from where the load is found to
-    where the path is. ``lead`` (s): how far ahead of a sample set-points are true; where nobody says, one sample until they act, and
-    half of one more for drives that hold them. ``motion_first`` (m/s): the smaller, the more the load's motion comes before the norm
-    of the rates.
+    ``correction`` (1/s): how fast drives make up for what bounds kept them from. ``damping``: the damping ratio that the swing
+    of the load gets by feedback. ``integral`` (1/s) and ``integral_limit`` (m): feedback of the load's position. ``posture``
+    (1/s): how fast drives return to their first angles as far as the load does not feel it. ``engage`` (s): time from where the
+    load is found to where the path is. ``lead`` (s): how far ahead of a sample set-points are true; where nobody says, one
+    sample until they act, and half of one more for drives that hold them. ``motion_first`` (m/s): the smaller, the more the
+    load's motion comes before the norm of the rates.
     """
 
     rates: Any = None
@@ -74,17 +74,24 @@ class HoldInWorldOptions(FeedbackOptions):
         """Return the numbers of the law."""
         lead = usual_lead if self.lead is None else self.lead
         return Law(
-            self.correction, self.damping, self.integral, self.integral_limit, self.posture, self.engage, lead, self.motion_first
+            self.correction,
+            self.damping,
+            self.integral,
+            self.integral_limit,
+            self.posture,
+            self.engage,
+            lead,
+            self.motion_first,
         )
 
 
 class HoldInWorld(Feedback):
     """Hold the end of a rope in the world, or lead it along a path, from a machine whose base moves.
 
-    Base motion comes in as pose, twist and rate of twist. Since a load on a rope is flat, its place and acceleration say where the
-    rope's upper end and how long the rope must be; the drives share that by weighted least norm within their bounds. Set-points
-    hold what the drives' springs give way under load, and their rates are fed forward. Feedback of the load's velocity damps its
-    swing, that of its place takes away what stays.
+    Base motion comes in as pose, twist and rate of twist. Since a load on a rope is flat, its place and acceleration say where
+    the rope's upper end and how long the rope must be; the drives share that by weighted least norm within their bounds.
+    Set-points hold what the drives' springs give way under load, and their rates are fed forward. Feedback of the load's
+    velocity damps its swing, that of its place takes away what stays.
     """
 
     name = "hold-in-world"
@@ -174,7 +181,8 @@ class HoldInWorld(Feedback):
                 for name in given:
                     if name not in names:
                         raise MechanismError(
-                            f"{key}: there is no drive '{name}'{closest(name, names)} Drives: {listed(names)}.", path=(key, name)
+                            f"{key}: there is no drive '{name}'{closest(name, names)} Drives: {listed(names)}.",
+                            path=(key, name),
                         )
                 given = given.get(drive.name)
             if given is not None:
@@ -190,8 +198,8 @@ class HoldInWorld(Feedback):
                 raise MechanismError(f"{key} of the drive '{drive.name}' is {found[key]:g}; it must be positive", path=(key,))
         if not found["minimum"] < found["maximum"]:
             raise MechanismError(
-                f"the drive '{drive.name}' goes from {found['minimum']:g} to {found['maximum']:g} {drive.unit}; the maximum must "
-                "be the larger one",
+                f"the drive '{drive.name}' goes from {found['minimum']:g} to {found['maximum']:g} {drive.unit}; the maximum "
+                "must be the larger one",
                 path=("maximum",),
             )
         return found
@@ -205,9 +213,7 @@ class HoldInWorld(Feedback):
             return HAULING / abs(float(radius(problem.p)))
         return TURNING if drive.unit == "rad" else SLIDING
 
-    def _check_reach(
-        self, loop: ServoLoop, suspension: Suspension, path: ca.Function, bounds: list[dict[str, float]]
-    ) -> None:
+    def _check_reach(self, loop: ServoLoop, suspension: Suspension, path: ca.Function, bounds: list[dict[str, float]]) -> None:
         """Refuse a path that leads where the drives cannot bring the load, with the base as it is at the start."""
         problem = loop.problem
         values, task = problem.posed.values, problem.task
@@ -234,8 +240,8 @@ class HoldInWorld(Feedback):
                 ]
                 raise MechanismError(
                     f"{task.title}: at t = {t:.4g} s '{suspension.point.name}' would have to be at ({place}) m, and the drives "
-                    f"of '{suspension.whole.name}' come no nearer than {np.linalg.norm(gap):.3g} m with the base as it starts; at "
-                    f"an end of their range: {listed(at_end) if at_end else 'none: the boom is too short'}"
+                    f"of '{suspension.whole.name}' come no nearer than {np.linalg.norm(gap):.3g} m with the base as it starts; "
+                    f"at an end of their range: {listed(at_end) if at_end else 'none: the boom is too short'}"
                 )
 
 
@@ -264,7 +270,9 @@ def _each(name: str, given: Any) -> Mapping[str, float] | float | None:
         pairs = [word.partition("=") for word in given.split()]
         given = {key: value for key, _, value in pairs}
     if not isinstance(given, Mapping):
-        raise MechanismError(f"{name} = {given!r}: give a number, or one for each drive, e.g. 'slew=0.1 luff=0.08'", path=(name,))
+        raise MechanismError(
+            f"{name} = {given!r}: give a number, or one for each drive, e.g. 'slew=0.1 luff=0.08'", path=(name,)
+        )
     numbers = {}
     for drive, value in given.items():
         try:

@@ -1,8 +1,9 @@
 """The sample of the controller that holds a load in the world: drives' set-points from base motion and load, within bounds.
 
-Set-points that leave at a sample act from the next one on, until the one after it. So they are made for a time that lies ``lead``
-ahead of the sample; the base is where its pose, twist and rate of twist take it by then. Drives that know when their set-points
-were true move on by themselves between samples; for others that time is in the middle of the sample over which they hold.
+Set-points that leave at a sample act from the next one on, until the one after it. So they are made for a time that lies
+``lead`` ahead of the sample; the base is where its pose, twist and rate of twist take it by then. Drives that know when their
+set-points were true move on by themselves between samples; for others that time is in the middle of the sample over which they
+hold.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def drive_parameters(drive: Drive, bounds: Mapping[str, float]) -> tuple[Paramet
     return (
         Parameter(f"{name}_rate_limit", bounds["rates"], f"{unit}/s", f"largest rate of the {name} set-point", minimum=0.0),
         Parameter(f"{name}_acceleration_limit", bounds["accelerations"], f"{unit}/s2",
-                  f"largest change of that rate", minimum=1e-9),
+                  "largest change of that rate", minimum=1e-9),
         Parameter(f"{name}_minimum", bounds["minimum"], unit, f"smallest {name} set-point"),
         Parameter(f"{name}_maximum", bounds["maximum"], unit, f"largest {name} set-point"),
         Parameter(f"{name}_weight", bounds["weights"], "1", f"how much the {name} drive is spared", minimum=1e-9),
@@ -105,8 +106,8 @@ class Holding:
         """Return the function (t, memory, inputs, parameters, h) -> memory, outputs.
 
         Inputs: the machine's inputs that are no set-points, the drives' coordinates, the load's place and perhaps velocity, and
-        what else there is for the path. Outputs: set-points and their rates, when these are true where somebody asks, the gap's size,
-        and how many drives a bound holds.
+        what else there is for the path. Outputs: set-points and their rates, when these are true where somebody asks, the gap's
+        size, and how many drives a bound holds.
         """
         n, base = self.n, len(self.suspension.base_inputs)
         sizes = [1, sum(self._sizes), inputs, parameters, 1]
@@ -114,7 +115,9 @@ class Holding:
         ends = [0]
         for size in self._sizes:
             ends.append(ends[-1] + size)
-        out, out_rate, q, v, first, found, gap, integral, offset, seen, begun, begin, bound, true_at = ca.vertsplit(memory, ends)
+        out, out_rate, q, v, first, found, gap, integral, offset, seen, begun, begin, bound, true_at = ca.vertsplit(
+            memory, ends
+        )
         # Outputs come from the memory alone: no master has a loop to solve, and what a bound allows holds in any of them.
         size = ca.norm_2(gap)
         stamps = [true_at] * len(self.suspension.stamps)

@@ -1,10 +1,10 @@
 """Machines that carry a load on a rope: what hangs on what, and the machine without its load.
 
-The load hangs on one rope, which runs off a winch and over points of the machine. What the load needs of the machine is then known
-in closed form: with the acceleration a of the load's point, the rope pulls with T = m |a - g| along e = (a - g) / |a - g|, and the
-last point of the machine that the rope touches, the tip, is at the load's point plus the rope's length times e. That length is
-known, too: what the winch has paid out, stretched by T, less what lies along the machine. So drives q, base motion and load are
-tied by three equations (:attr:`Suspension.gap`), whatever the machine looks like.
+The load hangs on one rope, which runs off a winch and over points of the machine. What the load needs of the machine is then
+known in closed form: with the acceleration a of the load's point, the rope pulls with T = m |a - g| along the direction e of
+a - g, and the last point of the machine that the rope touches, the tip, is at the load's point plus the rope's length times e.
+That length is known, too: what the winch has paid out, stretched by T, less what lies along the machine. So drives q, base
+motion and load are tied by three equations (:attr:`Suspension.gap`), whatever the machine looks like.
 """
 
 from __future__ import annotations
@@ -26,9 +26,6 @@ from kingpost.equations.measures import measure_expression
 from kingpost.mechanism.elements import WORLD, ForceElement, Input, Output
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.trajectories import Constant
-from kingpost.plugins.forces.gravity import GravityOptions
-from kingpost.plugins.forces.joint import JointActuatorOptions
-from kingpost.plugins.forces.rope import RopeOptions
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.problem import draft
 from kingpost.simulation.settings import RunSettings
@@ -57,10 +54,11 @@ class Suspension:
 
     def __init__(self, mechanism: Mechanism, targets: Iterable[str], measures: tuple[str, ...], plugins: PluginSet) -> None:
         self.whole = mechanism
-        self.rope_name, self.rope = _rope(mechanism)
-        self.load = self.rope.body
+        self._plugins = plugins
+        self.rope_name, self.rope = _rope(mechanism, plugins)
+        self.load = str(self.rope.body)
         self.point = self._load_point(measures)
-        self.drives = tuple(_drive(mechanism, name) for name in targets)
+        self.drives = tuple(_drive(mechanism, name, plugins) for name in targets)
         self.bare = _without_load(mechanism, self.load, self._path[1:])
         self._check_drives()
         posed = draft(self.bare, RunSettings(formulation="kane"), plugins=plugins)
@@ -68,8 +66,8 @@ class Suspension:
         if self.equations.nz:
             raise MechanismError(
                 f"'{mechanism.name}': drives or forces with states of their own "
-                f"({listed(item.name for item in self.equations.states.quantities)}) cannot be led by set-points alone; give the "
-                "drives no time_constant"
+                f"({listed(item.name for item in self.equations.states.quantities)}) cannot be led by set-points alone; give "
+                "the drives no time_constant"
             )
 
     @property
@@ -90,8 +88,8 @@ class Suspension:
                 return output
         known = listed(f"{output.name}.x, {output.name}.y, {output.name}.z" for output in ends)
         raise MechanismError(
-            f"hold-in-world leads all three coordinates of the point where the rope '{self.rope_name}' holds '{self.load}'; the task "
-            f"has {listed(measures)}. "
+            f"hold-in-world leads all three coordinates of the point where the rope '{self.rope_name}' holds '{self.load}'; "
+            f"the task has {listed(measures)}. "
             + (f"Take {known}" if ends else f"Give the machine an output on '{self.load}' at {list(map(str, self.rope.at))}")
         )
 
@@ -106,8 +104,8 @@ class Suspension:
         idle = [name for name in coordinates if name not in driven]
         if idle or len(set(driven)) < len(driven):
             raise MechanismError(
-                f"'{self.whole.name}': hold-in-world needs one drive with a set-point for every coordinate between the world and "
-                f"the rope; without: {listed(idle) or 'none'}, driven: {listed(driven)}"
+                f"'{self.whole.name}': hold-in-world needs one drive with a set-point for every coordinate between the world "
+                f"and the rope; without: {listed(idle) or 'none'}, driven: {listed(driven)}"
             )
         if self.bare.closures:
             raise MechanismError(
@@ -204,7 +202,7 @@ class Suspension:
         total = ca.SX.zeros(3)
         for force in self.whole.forces:
             if force.kind == "gravity":
-                total += self._vector(fill(GravityOptions, force.options, f"force '{force.name}'").acceleration)
+                total += self._vector(_options(force, self._plugins).acceleration)
         return total
 
     @cached_property
@@ -241,7 +239,7 @@ class Suspension:
 
     @cached_property
     def setpoint_function(self) -> ca.Function:
-        """The function (t, q, v, a, u, p, free) -> set-points with which the drives move as (q, v, a) while they carry the rope.
+        """The function (t, q, v, a, u, p, free) -> set-points with which drives move as (q, v, a) while they carry the rope.
 
         The set-points' rates are v. Virtual work of the tension: the drives feel -T d(length along the path)/dq, and the drum
         T (1 + T / (2 EA)) d(paid out)/dq, as of a rope that is not stretched before it leaves the drum.
@@ -280,12 +278,17 @@ class Suspension:
         return np.array([values.get(drive.coordinate, start[drive.coordinate]) for drive in self.drives])
 
 
-def _rope(mechanism: Mechanism) -> tuple[str, RopeOptions]:
+def _options(force: ForceElement, plugins: PluginSet) -> Any:
+    """Return the options of a force, all of them."""
+    return fill(plugins.forces.get(force.kind).Options, force.options, f"force '{force.name}'")
+
+
+def _rope(mechanism: Mechanism, plugins: PluginSet) -> tuple[str, Any]:
     """Return the rope that holds a load which nothing else holds."""
     found = []
     for force in mechanism.forces:
         if force.kind == "rope":
-            rope = fill(RopeOptions, force.options, f"force '{force.name}'")
+            rope = _options(force, plugins)
             joint = next(joint for joint in mechanism.joints if joint.child == rope.body)
             if joint.kind in ("free", "point") or (joint.parent == WORLD and len(joint.positions) >= 3):
                 found.append((force.name, rope))
@@ -296,19 +299,21 @@ def _rope(mechanism: Mechanism) -> tuple[str, RopeOptions]:
         )
     name, rope = found[0]
     if rope.via_body == rope.body or rope.other == rope.body:
-        raise MechanismError(f"rope '{name}' touches its load '{rope.body}' more than once; hold-in-world needs it to hang freely")
+        raise MechanismError(
+            f"rope '{name}' touches its load '{rope.body}' more than once; hold-in-world needs it to hang freely"
+        )
     carried = [joint.child for joint in mechanism.joints if joint.parent == rope.body]
     if carried:
         raise MechanismError(f"the load '{rope.body}' carries {listed(carried)}; hold-in-world takes loads of one body")
     return name, rope
 
 
-def _drive(mechanism: Mechanism, target: str) -> Drive:
+def _drive(mechanism: Mechanism, target: str, plugins: PluginSet) -> Drive:
     """Return the drive whose set-point is an input."""
     for force in mechanism.forces:
         if force.kind != "joint-actuator":
             continue
-        options = fill(JointActuatorOptions, force.options, f"force '{force.name}'")
+        options = _options(force, plugins)
         path = options.target
         if not (isinstance(path, Constant) and isinstance(path.level, Expression) and target in path.level.names):
             continue

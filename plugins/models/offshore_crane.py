@@ -70,7 +70,10 @@ def crane_parts(ship: Ship, carrier: str, foot: tuple[float, float, float], at: 
     ]
     rates = [Input(f"{name}_target_rate", "rad/s", 0.0, f"rate of the set-point of the {name} drive") for name in DRIVES]
     since = Input(
-        "targets_t", "s", NEVER, "time at which set-points were true; they go on from there with their rates, and stand before it"
+        "targets_t",
+        "s",
+        NEVER,
+        "time at which set-points were true; they go on from there with their rates, and stand before it",
     )
     slew, luff, bend = crane.start
     lx, ly, lz = box

@@ -46,8 +46,8 @@ class Parts:
 class SeaOptions:
     """An irregular sea with a JONSWAP spectrum instead of regular waves from abeam.
 
-    ``hs``: significant wave height in m, 0 for the regular waves; ``tp``: period of the peak in s; ``direction``: where waves come
-    from, in degrees from ahead to starboard; ``components``: number of waves that make the sea; ``seed``: of their phases.
+    ``hs``: significant wave height in m, 0 for the regular waves; ``tp``: period of the peak in s; ``direction``: where waves
+    come from, in degrees from ahead to starboard; ``components``: number of waves that make the sea; ``seed``: of their phases.
     """
 
     hs: float = 0.0
@@ -147,7 +147,8 @@ def vessel_parts(ship: Ship, sea: SeaOptions | None = None) -> Parts:
     )  # fmt: skip
     return Parts(
         parameters=[
-            mass, carried, length, beam, x, y, z, z_B, rx, ry, *(() if irregular else (amplitude, frequency)), roll_damping, water, quadratic, WATER,
+            mass, carried, length, beam, x, y, z, z_B, rx, ry, *(() if irregular else (amplitude, frequency)), roll_damping,
+            water, quadratic, WATER,
             GRAVITY,
         ],
         inputs=inputs,

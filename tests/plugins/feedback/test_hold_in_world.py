@@ -158,7 +158,9 @@ def test_weights_say_who_moves(model, plugins):
             scaled = weights / np.array([rates[name] for name in DRIVES]) ** 2
             terms = scaled * speeds[k] * alone
             assert abs(terms.sum()) < 1e-4 * np.abs(terms).sum()
-    used = {name: np.abs(carried.of("planned.rate")[400:]).max(axis=0) for name, carried in (("even", even), ("spared", sparing))}
+    used = {
+        name: np.abs(carried.of("planned.rate")[400:]).max(axis=0) for name, carried in (("even", even), ("spared", sparing))
+    }
     assert used["spared"][1] < 0.97 * used["even"][1]
     assert used["spared"][2] > 1.1 * used["even"][2]
 
@@ -242,7 +244,13 @@ def coupled(model, plugins, step, t_end, master, controlled=True, **options):
         wires += [(f"controller.{out.name}", f"crane.{out.name}") for out in block.outputs if "target" in out.name]
     shown = ["crane.hook.*", "vessel.hull.*"] + (["controller.*_target", "controller.gap"] if controlled else [])
     return System(
-        "sea", tuple(components), tuple(Connection(*wire) for wire in wires), step=step, t_end=t_end, master=master, record=shown
+        "sea",
+        tuple(components),
+        tuple(Connection(*wire) for wire in wires),
+        step=step,
+        t_end=t_end,
+        master=master,
+        record=shown,
     )
 
 

@@ -114,7 +114,9 @@ def test_at_rest_the_set_points_are_those_of_which_the_machine_came_to_rest(susp
 
 def test_with_the_set_points_drives_accelerate_as_they_should(suspension, crane, p, plugins):
     """The whole machine's accelerations, anywhere and in any motion of base and drives, with a load that pulls at its rope."""
-    bare = replace(crane, parameters=[replace(e, default=0.0) if e.name == "rope_damping_time" else e for e in crane.parameters])
+    bare = replace(
+        crane, parameters=[replace(e, default=0.0) if e.name == "rope_damping_time" else e for e in crane.parameters]
+    )
     problem = prepare(bare, 0.1, plugins=plugins)
     e = problem.equations
     accelerations = e.exact.accelerations
