@@ -361,7 +361,7 @@ def compare(table, history, instants, within):
 
 
 def navy(number, title, reference, runs, names):
-    """Draw coordinates, inputs and tensions of runs beside a reference; return the lowest tensions, and name those that push."""
+    """Draw coordinates, inputs and tensions of runs beside a reference; return the lowest tensions."""
     panels = [
         Panel(
             f"{name} [{reference.unit(name)}]",

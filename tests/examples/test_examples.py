@@ -176,9 +176,11 @@ def made(tmp_path, script, figures):
     return lines, sorted(file.name for file in tmp_path.glob("*.png"))
 
 
-@pytest.mark.parametrize(
-    "figure", ["fig10", pytest.param("fig5", marks=pytest.mark.slow), pytest.param("fig8", marks=pytest.mark.slow)]
-)
+def slow(*values):
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("figure", ["fig10", slow("fig5"), slow("fig8")])
 def test_d1_servo_003(tmp_path, figure):
     lines, files = made(tmp_path, "D1_servo_003.py", [figure])
     assert files == [f"003-{figure}.png"]
