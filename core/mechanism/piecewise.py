@@ -87,18 +87,22 @@ def through(times: FloatArray, values: FloatArray, interpolation: str, corners: 
     elif interpolation == "cubic":
         from scipy.interpolate import CubicSpline  # slow to import, and seldom needed
 
-        at = np.searchsorted(times, [t for t in corners if times[0] < t < times[-1]])
-        # Corners between samples, and parts of fewer than four samples, are left to the spline.
-        exact = [i for i in at.tolist() if np.isclose(times[i], corners, rtol=1e-9, atol=1e-12).any()]
-        ends = [0]
-        for i in (*exact, len(times) - 1):
-            if i - ends[-1] >= 3 and (len(times) - 1 - i >= 3 or i == len(times) - 1):
-                ends.append(i)
-        ends[-1] = len(times) - 1
-        parts = [CubicSpline(times[a : b + 1], values[a : b + 1]).c[::-1].T for a, b in itertools.pairwise(ends)]
-        inside = np.vstack(parts) if len(ends) > 1 else CubicSpline(times, values).c[::-1].T
+        edges = _spline_edges(times, corners)
+        inside = np.vstack([CubicSpline(times[a : b + 1], values[a : b + 1]).c[::-1].T for a, b in itertools.pairwise(edges)])
     else:
         raise MechanismError(f"interpolation '{interpolation}' is not one of hold, linear, cubic", path=("interpolation",))
     ends = np.zeros((2, inside.shape[1]))
     ends[:, 0] = values[0], values[-1]
     return Polynomials(times, np.concatenate([times[:1], times]), np.ascontiguousarray(np.vstack([ends[:1], inside, ends[1:]])))
+
+
+def _spline_edges(times: FloatArray, corners: Sequence[float]) -> list[int]:
+    """Return the samples at which splines begin and end: both ends, and corners that are samples, with three between them."""
+    last = len(times) - 1
+    edges = [0]
+    for corner in sorted(corners):
+        i = int(np.argmin(np.abs(times - corner)))
+        on_sample = abs(times[i] - corner) <= 1e-9 * max(1.0, abs(corner))
+        if on_sample and i - edges[-1] >= 3 and last - i >= 3:
+            edges.append(i)
+    return [*edges, last]

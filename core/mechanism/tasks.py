@@ -198,18 +198,20 @@ def _check_turn(task: ServoTask, mechanism: Mechanism, names: tuple[str, ...], t
             raise MechanismError(f"{what}: '{name}' is {is_a}; it takes three of kind 'rotation'", path=("path", name))
         direction = measure.direction
         if all(isinstance(part, float) for part in direction):
-            there = np.array(direction) / np.linalg.norm(direction)
+            there = np.array(direction, dtype=float)
+            there = there / np.linalg.norm(there)
             if np.linalg.norm(there - axis) > COAXIAL:
                 raise MechanismError(
                     f"{what}: '{name}' measures along {list(direction)}; its place is that of the component along "
                     f"{axis.tolist()}",
                     path=("path", name),
                 )
-        if all(isinstance(part, float) for part in measure.reference):
-            apart = rotation_vector(orientation(list(measure.reference)).T @ turn.reference_orientation)
+        counted = measure.reference or (0.0, 0.0, 0.0)
+        if all(isinstance(part, float) for part in counted):
+            apart = rotation_vector(orientation(list(counted)).T @ turn.reference_orientation)
             if np.linalg.norm(apart) > 1e-6:
                 raise MechanismError(
-                    f"{what}: '{name}' counts from reference = {list(measure.reference)}, {np.linalg.norm(apart):.3g} rad from "
+                    f"{what}: '{name}' counts from reference = {list(counted)}, {np.linalg.norm(apart):.3g} rad from "
                     f"the {turn.reference} of the turn, reference = {[round(angle, 9) for angle in turn.reference_angles]}",
                     path=("path", name),
                 )

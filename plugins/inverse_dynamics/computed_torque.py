@@ -154,9 +154,7 @@ def torque_function(problem: ServoProblem, weights: FloatArray | None = None) ->
     u = _least(problem.B, needed, cost)
     moved = ca.substitute([u], [s.q, s.v, s.a], [q, v, a])
     given = ca.vertcat(*s.signals)
-    return ca.Function(
-        "kp_observe", [s.t, ca.SX(0, 1), given, s.p], ca.cse([ca.densify(ca.vertcat(q, v, a, *moved))])
-    )
+    return ca.Function("kp_observe", [s.t, ca.SX(0, 1), given, s.p], ca.cse([ca.densify(ca.vertcat(q, v, a, *moved))]))
 
 
 def _least(B: ca.SX, needed: ca.SX, cost: FloatArray) -> ca.SX:

@@ -33,7 +33,9 @@ class Flat(DirectInverse):
     name = "flat"
     internal_states = False
 
-    def solve(self, problem: ServoProblem, start: ServoStart, times: FloatArray, progress: Progress) -> tuple[FloatArray, FloatArray]:
+    def solve(
+        self, problem: ServoProblem, start: ServoStart, times: FloatArray, progress: Progress
+    ) -> tuple[FloatArray, FloatArray]:
         if start.internal_states:
             raise SolverError(
                 f"method '{self.name}' needs a problem in which the path determines everything, and in "

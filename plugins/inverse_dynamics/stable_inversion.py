@@ -90,9 +90,7 @@ class StableInversion(DirectInverse):
         progress(0.1)
         step = float(times[1] - times[0])
         before, after = self._lead(first, step, grows=True), self._lead(last, step, grows=False)
-        wide = np.concatenate(
-            [begin - step * np.arange(before, 0, -1), times, end + step * np.arange(1, after + 1)]
-        )
+        wide = np.concatenate([begin - step * np.arange(before, 0, -1), times, end + step * np.arange(1, after + 1)])
         states = self._bounded(loop, problem, wide, (begin, end), rests, (first, last))
         progress(0.9)
         values = loop.solution(wide, states)
@@ -212,7 +210,9 @@ class ClosedLoop:
         return np.ascontiguousarray(self.problem.signals(times, EXPRESSED).reshape(len(times), -1).T)
 
     def _mapped(self, function: ca.Function, times: FloatArray, x: FloatArray) -> FloatArray:
-        return np.asarray(function.map(len(times))(times[None, :], x, self.signals(times), np.tile(self.p[:, None], len(times))))
+        return np.asarray(
+            function.map(len(times))(times[None, :], x, self.signals(times), np.tile(self.p[:, None], len(times)))
+        )
 
     def rates(self, times: FloatArray, x: FloatArray) -> FloatArray:
         return self._mapped(self.rhs, times, x)

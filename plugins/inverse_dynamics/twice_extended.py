@@ -143,4 +143,3 @@ def prolonged_system(start: ServoStart, found: Signature) -> ServoSystem:
         index=1,
         ahead=ahead,
     )
-

@@ -101,7 +101,11 @@ class PreparedInverse:
         task, step = problem.task, stepper.options.step
         grid = fixed_step_grid(task.t_start, task.t_end, step, step)
         index = self.report.index
-        start = consistent_start(problem, None if index is None else index - 1) if method.order is None else consistent_start(problem, method.order)
+        start = (
+            consistent_start(problem, None if index is None else index - 1)
+            if method.order is None
+            else consistent_start(problem, method.order)
+        )
         statistics: dict[str, Any] = {}
 
         def so_far(solution: ServoSolution, outcome: str) -> History:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import Any
 from functools import cached_property
 
 import casadi as ca
@@ -60,7 +61,7 @@ class Prolonged:
         self._row_place[self.rows[:, 0], self.rows[:, 1]] = np.arange(len(self.rows))
         self._entries = self._jacobian_entries()
 
-    def _jacobian_entries(self) -> list[tuple[int, int, FloatArray, FloatArray, FloatArray, float]]:
+    def _jacobian_entries(self) -> list[tuple[int, int, Any, Any, Any, float]]:
         """Return where the coefficients of both Jacobians go: part, coefficient, its entries, rows, columns, factor."""
         entries = []
         for part, (rows, columns) in enumerate(functions(self.system).places):
@@ -213,7 +214,7 @@ class Found:
         return _loose(self.J[:, others], results) == 0
 
 
-def _loose(J: FloatArray, columns: FloatArray) -> int:
+def _loose(J: FloatArray, columns: Any) -> int:
     """Return how many independent combinations of some columns a matrix leaves free."""
     _, values, V = np.linalg.svd(J)
     null = V[rank_of(values) :].T
@@ -263,7 +264,8 @@ def functions(system: FirstOrder) -> SeriesFunctions:
     if kept is None:
         symbols = [system.t, system.x, system.xdot, system.signals, system.p]
         parts = [ca.jacobian(system.residual, symbol) for symbol in (system.x, system.xdot)]
-        slopes = ca.Function("kp_servo_slopes", symbols, ca.cse([ca.vertcat(ca.SX(0, 1), *part.nonzeros()) for part in parts]))
+        nonzeros: list[Any] = [ca.vertcat(ca.SX(0, 1), *map(ca.SX, part.nonzeros())) for part in parts]
+        slopes = ca.Function("kp_servo_slopes", symbols, ca.cse(nonzeros))
         places = tuple((np.array(part.sparsity().row()), np.array(part.sparsity().get_col())) for part in parts)
         residual = ca.Function("kp_servo_rows", symbols, ca.cse([ca.densify(system.residual)]))
         kept = SeriesFunctions(TaylorSeries(residual), TaylorSeries(slopes), places)

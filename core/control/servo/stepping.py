@@ -144,4 +144,5 @@ class ServoMarch:
         p = ca.MX.sym("p", system.problem.equations.np + 2 * self.unknowns)
         x, w, xdot, _ = self._split(state)
         own = p[: system.problem.equations.np, :]
-        return ca.Function("kp_servo_state", [t, state, given, p], system.solved(t, x, xdot, w, given[: self.width, :], own))
+        found = system.solved.call([t, x, xdot, w, given[: self.width, :], own])
+        return ca.Function("kp_servo_state", [t, state, given, p], found)

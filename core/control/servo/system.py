@@ -102,12 +102,12 @@ class ServoSystem:
         if not isinstance(self.start, tuple):
             return self.start(start, t)
         at = start.at(t)
-        found = self._started(at.t, at.q, at.v, at.a, at.z, at.zdot, at.lam, at.u, at.signals.ravel(), self.problem.p)
+        found = self.started(at.t, at.q, at.v, at.a, at.z, at.zdot, at.lam, at.u, at.signals.ravel(), self.problem.p)
         x, xdot, w = (np.asarray(part).ravel() for part in found)
         return x, xdot, w
 
     @cached_property
-    def _started(self) -> ca.Function:
+    def started(self) -> ca.Function:
         """The function (t, q, v, a, z, zdot, lam, u, signals, p) -> x, xdot, w."""
         assert isinstance(self.start, tuple)
         s = self.problem.symbols
