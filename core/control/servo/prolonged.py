@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
