@@ -54,8 +54,19 @@ def _page(interface: Interface, version: int, exporter: str) -> str:
     rows = "\n".join(_row(variable) for variable in interface.variables)
     fixed = isinstance(model.integrator, StepMap)
     steps = f"internal steps of {model.step:g} s or less" if fixed else "internal steps of its own choice"
+    if model.samples is not None:
+        steps = f"samples {model.step:g} s apart, the first one where the run begins"
     ramps = ", or change linearly if their derivative is given (FMI 2)" if exporter == "native-fmu" else ""
     division = "A communication step is divided into equal internal steps. " if fixed else ""
+    refusal = "A value that is not finite is refused and named in the log."
+    if model.samples is not None:
+        division = (
+            "Communication steps may have any length: samples are taken at their own times, and outputs hold in between. "
+        )
+        refusal = (
+            "A sample with an input that is not finite is refused: the last good outputs are held, refused_samples counts it, "
+            "and the log says when that begins and ends."
+        )
     facts = {
         "made by": f"Kingpost {__version__}, exporter {exporter}",
         "standard": f"FMI {version}.0",
@@ -81,7 +92,7 @@ def _page(interface: Interface, version: int, exporter: str) -> str:
 that its description states; on the child it is exerted by the parent.</li>{_open_loads(interface)}
 <li>Poses: position in m and unit quaternion (ew, ex, ey, ez) of the body frame in the world.</li>
 <li>Start values of coordinates and speeds can be set until the end of the initialization; parameters at any time.</li>
-<li>{division}A value that is not finite is refused and named in the log.</li>
+<li>{division}{refusal}</li>
 </ul>
 <h2>Variables</h2>
 <table>

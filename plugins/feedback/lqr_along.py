@@ -19,7 +19,7 @@ from kingpost.control.servo.index.points import CONSISTENT, at_rest
 from kingpost.control.servo.inverse import PreparedInverse, default_method
 from kingpost.plugins.inverse_dynamics.steppers import BDF3
 from kingpost.registry.selection import make, select
-from kingpost.statics.linearize import Linearisation, linearize_along
+from kingpost.statics.linearize import Linearisation, linearize_along, refuse_other_coordinates
 
 #: Relative tolerance of the Riccati equation on its way back from the end.
 TOLERANCE = 1e-8
@@ -71,6 +71,7 @@ class LqrAlong(Feedback):
     def block(self, loop: ServoLoop) -> Block:
         problem, options = loop.problem, self.options
         e = problem.equations
+        refuse_other_coordinates(e, "linear-quadratic feedback")
         times, x, u = _reference(loop, options.method, options.step)
         along = linearize_along(e, times, x, u, problem.p)
         effort = np.full(len(problem.driven), options.effort) if options.effort else _efforts(u[:, list(problem.driven)])

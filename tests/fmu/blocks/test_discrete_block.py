@@ -10,6 +10,7 @@ from kingpost.equations.newton import NewtonLoop, StepProblem
 from kingpost.fmu.blocks import Block, DiscreteBlock, Measured, State, block_model, export_block, sampled, step_function
 from kingpost.fmu.checks import check_fmu
 from kingpost.fmu.cosim import Component, Connection, System, cosimulate
+from tests.fmu.export.native.test_intermediate_update import Between
 from tests.fmu.hosting import Hosted
 
 NATIVE = ("native-fmu", "native-fmu:fmi=3")
@@ -229,6 +230,34 @@ def test_a_continuous_block_can_be_sampled():
         error = 2 * (0.2 / divisions) ** 5 / 120 * divisions
         assert abs(float(x) - (1 + 2 * np.exp(-0.2))) < 1.05 * error
         assert float(y) == 4.0
+
+
+def test_between_samples_importers_look_give_inputs_and_return_early(tmp_path):
+    """Intermediate update of FMI 3: inputs are asked for at sample times, and outputs can be had after each part of a step."""
+    path = export_block(stamp(), tmp_path / "stamp.fmu", to="native-fmu:fmi=3").path
+    fmu = Between(path, tmp_path / "unpacked", wanted=("u",), early=True)
+    try:
+        fmu.begin()
+        fmu.ask = lambda time, finished: None if finished else fmu.set("u", 10 * time)
+        fmu.raw.doStep(0.0, 0.35)
+        asked = [time for time, _, _, finished, _ in fmu.calls if not finished]
+        seen = [time for time, _, _, finished, _ in fmu.calls if finished]
+        assert asked == pytest.approx([0.0, 0.1, 0.2, 0.3])
+        assert seen == pytest.approx([0.1, 0.2, 0.3, 0.35])
+        assert fmu.get("seen") == pytest.approx(3.0)
+        fmu.calls.clear()
+        # Back at 0.45 s: the sample of 0.4 s was taken, that of 0.5 s was not.
+        fmu.ask = lambda time, finished: 0.45 if finished else None
+        answer = fmu.raw.doStep(0.35, 0.35)
+        assert answer[2] is True or answer[2] == 1
+        assert answer[3] == pytest.approx(0.45)
+        assert fmu.get("count") == 5
+        fmu.ask = lambda time, finished: None
+        fmu.raw.doStep(0.45, 0.1)
+        assert fmu.get("count") == 6
+    finally:
+        fmu.raw.terminate()
+        fmu.raw.freeInstance()
 
 
 def test_what_makes_no_sense_is_refused(tmp_path):
