@@ -23,6 +23,8 @@ TESTS = Path(__file__).parents[1]
 HERE = "validation/test_servo_targets.py::"
 FIGURES = "examples/test_examples.py::test_d2_cranes_000"
 INDEX = "core/control/servo/index/test_analysis.py::"
+PRINTED = "core/control/servo/index/test_printed_systems.py::"
+INVERSE = "core/control/servo/test_inverse.py::"
 PATHS = "core/mechanism/test_trajectories.py::"
 NAVY = "plugins/models/test_us_navy_crane.py::"
 CABLEV = "plugins/models/test_cablev.py::"
@@ -55,7 +57,7 @@ COVERED = {
     "V26": [HERE + "test_v26_degrees_of_freedom"],
     "V28": [HERE + "test_v40_v41_backward_euler_on_the_overhead_crane"],
     "V29": [OVERHEAD + "test_the_minimal_form_has_the_equations_of_the_documents"],
-    "V31": [INDEX + "test_index_internal_states_and_rank", "core/control/servo/index/test_printed_systems.py::test_index_and_internal_states"],
+    "V31": [INDEX + "test_index_internal_states_and_rank", PRINTED + "test_index_and_internal_states"],
     "V32": [HERE + "test_v32_a_path_that_is_not_smooth_enough_gives_peaks_that_double"],
     "V40": [HERE + "test_v40_v41_backward_euler_on_the_overhead_crane", FIGURES],
     "V41": [HERE + "test_v40_v41_backward_euler_on_the_overhead_crane", FIGURES],
@@ -63,9 +65,9 @@ COVERED = {
     "V43": [FIGURES],
     "V44": [HERE + "test_v44_without_index_reduction_positions_err_too"],
     "V46": [HERE + "test_v46_bdf2_has_order_two_inside"],
-    "V47": [HERE + "test_v47_projections_hold_speeds_to_order_one", "core/control/servo/test_inverse.py::test_the_path_is_followed_at_every_level"],
+    "V47": [HERE + "test_v47_projections_hold_speeds_to_order_one", INVERSE + "test_the_path_is_followed_at_every_level"],
     "V56": [HERE + "test_v56_inputs_drive_the_machine_in_another_form"],
-}  # fmt: skip
+}
 #: Forward dynamics and formulations, with the tests that are nearest.
 FORWARD = {
     "V23": [DIRECTORS + "test_the_null_space_is_one"],
@@ -245,7 +247,7 @@ def test_v22_printed_projections_are_across_the_constraints():
 
 
 def test_v24_determinants():
-    """P = H M1^-1 B1 of (5.19), from (5.16) to (5.18), for both cranes: where the rope pulls, and s is not 0 for the rotary one."""
+    """P = H M1^-1 B1 of (5.19), from (5.16) to (5.18), for both cranes: not 0 where the rope pulls, and s is not 0."""
     rng = np.random.default_rng(0)
     m, mt, J, Jb, r, g = 100.0, 10.0, 0.1, 480.0, 0.1, 9.81
     p, y, a = ca.SX.sym("p", 3), ca.SX.sym("y", 3), ca.SX.sym("a", 3)
