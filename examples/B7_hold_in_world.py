@@ -107,6 +107,22 @@ def told(what, left, uncontrolled):
     return f"{what:44}{parts}  {100 * np.linalg.norm(left) / np.linalg.norm(uncontrolled):7.3f} %"
 
 
+def draw(path, runs):
+    """Draw how far the hook is from where it should be, over time."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    for axes, (name, (times, places)) in zip(figure.subplots(2, 1, sharex=True), runs.items(), strict=True):
+        axes.plot(times, 1000 * (places - places[times >= SETTLED].mean(axis=0)), linewidth=0.9, label=["x", "y", "z"])
+        axes.set_title(name, loc="left")
+        axes.set_ylabel("hook in the world, mm")
+        axes.grid(alpha=0.3)
+    axes.set_ylim(-20, 20)
+    axes.set_xlabel("t, s")
+    axes.legend(ncols=3)
+    figure.savefig(path, dpi=90)
+
+
 def study(folder):
     """Print what is left with other communication steps and slower drives, and of a load that moves."""
 
@@ -131,16 +147,21 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--study", action="store_true", help="other steps, slower drives, and a load that moves, too")
     parser.add_argument("--t-end", type=float, default=END, help="end time in s")
+    parser.add_argument("--picture", type=Path, help="draw the hook's motion into a file")
     arguments = parser.parse_args()
     folder = Path("hold-in-world")
     folder.mkdir(exist_ok=True)
     END = arguments.t_end
-    still = spread(*by_kingpost(coupled(folder, 0.01, t_end=END)))
+    uncontrolled = by_kingpost(coupled(folder, 0.01, t_end=END))
+    still = spread(*uncontrolled)
     print(f"{'standard deviation, mm':44}{'x':>8}  {'y':>8}  {'z':>8}    of all")
     print(told("drives hold their angles", still, still))
     fmu = controller(Path("hold-in-world.fmu"), 0.01)
     system = coupled(folder, 0.01, fmu, t_end=END)
-    print(told("hold-in-world, kingpost cosim", spread(*by_kingpost(system)), still))
+    controlled = by_kingpost(system)
+    print(told("hold-in-world, kingpost cosim", spread(*controlled), still))
     print(told("hold-in-world, libcosim", spread(*by_libcosim(system, folder / "osp")), still))
+    if arguments.picture:
+        draw(arguments.picture, {"drives hold their angles": uncontrolled, "hold-in-world": controlled})
     if arguments.study:
         study(folder)

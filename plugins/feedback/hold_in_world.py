@@ -42,7 +42,8 @@ class HoldInWorldOptions(FeedbackOptions):
     (1/s): how fast drives return to their first angles as far as the load does not feel it. ``engage`` (s): time from where the
     load is found to where the path is. ``lead`` (s): how far ahead of a sample set-points are true; where nobody says, one
     sample until they act, and half of one more for drives that hold them. ``motion_first`` (m/s): the smaller, the more the
-    load's motion comes before the norm of the rates.
+    load's motion comes before the norm of the rates. ``smoothing`` (s): time constant of what set-points add for the loads that
+    drives give way under.
     """
 
     rates: Any = None
@@ -58,10 +59,11 @@ class HoldInWorldOptions(FeedbackOptions):
     engage: float = 10.0
     lead: float | None = None
     motion_first: float = 1e-3
+    smoothing: float = 0.1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("correction", "damping", "integral", "integral_limit", "posture", "engage"):
+        for name in ("correction", "damping", "integral", "integral_limit", "posture", "engage", "smoothing"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
                 raise MechanismError(f"{name} = {value:g}: it must be finite and not negative", path=(name,))
@@ -82,6 +84,7 @@ class HoldInWorldOptions(FeedbackOptions):
             self.engage,
             lead,
             self.motion_first,
+            self.smoothing,
         )
 
 

@@ -38,6 +38,7 @@ class Law:
     engage: float
     lead: float
     motion_first: float
+    smoothing: float
 
 
 def law_parameters(law: Law) -> tuple[Parameter, ...]:
@@ -54,6 +55,7 @@ def law_parameters(law: Law) -> tuple[Parameter, ...]:
         Parameter("hold_motion_first", law.motion_first, "m/s",
                   "speed of the load that all drives at full rate are worth: the smaller, the more the motion comes first",
                   minimum=1e-9),
+        Parameter("hold_smoothing", law.smoothing, "s", "time constant of what set-points hold against loads", minimum=0.0),
     )  # fmt: skip
 
 
@@ -88,6 +90,7 @@ class Holding:
             *(State(f"{d.name}.planned.rate", f"{d.unit}/s") for d in drives),
             *(State(f"{d.name}.first", d.unit, shown=False) for d in drives),
             *(State(f"{d.name}.found", d.unit, shown=False) for d in drives),
+            *(State(f"{d.name}.given_way", d.unit) for d in drives),
             *(State(f"gap.{axis}", "m") for axis in AXES),
             *(State(f"integral.{axis}", "m") for axis in AXES),
             *(State(f"offset.{axis}", "m", shown=False) for axis in AXES),
@@ -100,7 +103,7 @@ class Holding:
 
     @property
     def _sizes(self) -> list[int]:
-        return [self.n] * 6 + [3] * 4 + [1] * 4
+        return [self.n] * 7 + [3] * 4 + [1] * 4
 
     def step(self, inputs: int, parameters: int) -> ca.Function:
         """Return the function (t, memory, inputs, parameters, h) -> memory, outputs.
@@ -115,16 +118,26 @@ class Holding:
         ends = [0]
         for size in self._sizes:
             ends.append(ends[-1] + size)
-        out, out_rate, q, v, first, found, gap, integral, offset, seen, begun, begin, bound, true_at = ca.vertsplit(
+        out, out_rate, q, v, first, found, given_way, gap, integral, offset, seen, begun, begin, bound, true_at = ca.vertsplit(
             memory, ends
         )
         # Outputs come from the memory alone: no master has a loop to solve, and what a bound allows holds in any of them.
-        size = ca.norm_2(gap)
+        missing = ca.norm_2(gap)
         stamps = [true_at] * len(self.suspension.stamps)
-        shown = [ca.densify(ca.vertcat(*(ca.vertcat(out[k], out_rate[k]) for k in range(n)), *stamps, size, bound))]
+        shown = [ca.densify(ca.vertcat(*(ca.vertcat(out[k], out_rate[k]) for k in range(n)), *stamps, missing, bound))]
 
         machine, own = p[: self.machine_parameters, :], p[self.machine_parameters :, :]
-        names = ("correction", "damping", "integral", "integral_limit", "posture", "engage", "lead", "motion_first")
+        names = (
+            "correction",
+            "damping",
+            "integral",
+            "integral_limit",
+            "posture",
+            "engage",
+            "lead",
+            "motion_first",
+            "smoothing",
+        )
         law = dict(zip(names, ca.vertsplit(own[: len(names), :]), strict=True))
         limits = ca.reshape(own[len(names) :, :], 5, n).T
         rate_limit, acceleration, minimum, maximum, weight = (limits[:, k] for k in range(5))
@@ -167,8 +180,11 @@ class Holding:
         # The mean rate of the last h is that of its middle: half of it on, at the time the set-points are for.
         rate = ca.fmin(ca.fmax(speed + (speed - v) / 2, -rate_limit), rate_limit)
         carrying = self.suspension.setpoint_function(ahead, q_next, rate, (speed - v) / h, given, machine, free)
-        found = ca.if_else(fresh, out - carrying, found)
-        aim = carrying + fading[0] * found
+        # On a light vessel what drives push against moves the base, which they would answer at once: not faster than this.
+        follow = ca.if_else(fresh, 1, 1 - ca.exp(-h / ca.fmax(law["smoothing"], 1e-9)))
+        given_way = given_way + follow * (carrying - q_next - given_way)
+        found = ca.if_else(fresh, out - q_next - given_way, found)
+        aim = q_next + given_way + fading[0] * found
         least, most = ca.fmax(out - h * rate_limit, minimum), ca.fmin(out + h * rate_limit, maximum)
         # A set-point beyond its range comes back at its rate.
         aim = ca.fmin(ca.fmax(aim, ca.fmin(least, out + h * rate_limit)), ca.fmax(most, out - h * rate_limit))
@@ -181,7 +197,8 @@ class Holding:
         grown = integral + gain * (now[0] + faded_now[0] * offset - place)
         integral = ca.fmin(ca.fmax(grown, -law["integral_limit"]), law["integral_limit"])
         after = ca.vertcat(
-            aim, sent, q_next, speed, first, found, gap_after, integral, offset, place, 1, begin, ca.sum1(held), ahead
+            aim, sent, q_next, speed, first, found, given_way, gap_after, integral, offset, place, 1, begin, ca.sum1(held),
+            ahead,
         )  # fmt: skip
         return ca.Function("kp_block_step", symbols, [ca.densify(after), *shown])
 

@@ -143,8 +143,8 @@ class Suspension:
 
     def _scope(self) -> dict[str, Any]:
         s = self.symbols
-        named = [(self.whole.parameters, s["p"]), (self.base_inputs, s["u"])]
-        return {entry.name: symbol[i] for entries, symbol in named for i, entry in enumerate(entries)} | {"t": s["t"]}
+        parameters = {entry.name: s["p"][i] for i, entry in enumerate(self.whole.parameters)}
+        return {**parameters, **{entry.name: s["u"][i] for i, entry in enumerate(self.base_inputs)}, "t": s["t"]}
 
     def _value(self, scalar: Scalar) -> ca.SX:
         return ca.SX(evaluate(scalar, self._scope()))
@@ -158,7 +158,7 @@ class Suspension:
         q, v = ca.SX.zeros(e.nq), ca.SX.zeros(e.nv)
         for k, row in enumerate(self.order):
             q[row], v[row] = s["q"][k], s["v"][k] if speeds else 0
-        rows = {signal.name: s["u"][i] for i, signal in enumerate(self.base_inputs)}
+        rows: dict[str, Any] = {signal.name: s["u"][i] for i, signal in enumerate(self.base_inputs)}
         for k, drive in enumerate(self.drives):
             both = (0, 0) if targets is None else (targets[2 * k], targets[2 * k + 1])
             rows |= {drive.target: both[0], drive.rate: both[1]} | ({drive.since: s["t"]} if drive.since else {})

@@ -31,6 +31,8 @@ def test_every_example_is_tested_here():
         "B4_split_or_whole.py",
         "B5_pair_under_osp.py",
         "B6_crane_with_a_foreign_fmu.py",
+        "B7_hold_in_world.py",
+        "B7_hold_in_world.toml",
         "C1_drop_in_integrator.py",
         "D1_servo_003.py",
         "D2_cranes_000.py",
@@ -132,6 +134,46 @@ def test_b6_crane_with_a_foreign_fmu(tmp_path):
     assert float(last.split()[0]) < 20
     assert last.endswith("run in a process of its own")
     assert "PythonFMU" in last
+
+
+@pytest.mark.slow
+def test_b7_hold_in_world(tmp_path, kingpost_cli):
+    pytest.importorskip("libcosimpy", reason="libcosimpy, the engine of the Open Simulation Platform, is not installed")
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "B7_hold_in_world.py", "--t-end", "60"],
+        cwd=tmp_path, capture_output=True, text=True, env=os.environ, check=True,
+    )  # fmt: skip
+    _, still, ours, theirs = done.stdout.splitlines()
+    assert ours.split()[-5:] == theirs.split()[-5:]
+    assert float(still.split()[-4]) > 500
+    # Below 2 % of all, as it must be, and in each direction.
+    assert float(ours.split()[-2]) < 0.5
+    for left, whole in zip(ours.split()[-5:-2], still.split()[-5:-2], strict=True):
+        assert float(left) < 0.02 * float(whole)
+    system = tmp_path / "system.toml"
+    system.write_text((EXAMPLES / "B7_hold_in_world.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    outcome = kingpost_cli("cosim", system, "--t-end", "1", "--out", tmp_path / "out", "--write", "csv")
+    assert outcome.status == 0, outcome.err
+
+
+@pytest.mark.slow
+def test_the_table_of_hold_in_world_is_what_the_example_prints(tmp_path):
+    pytest.importorskip("libcosimpy", reason="libcosimpy, the engine of the Open Simulation Platform, is not installed")
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "B7_hold_in_world.py", "--study"],
+        cwd=tmp_path, capture_output=True, text=True, env=os.environ, check=True,
+    )  # fmt: skip
+    printed = {line[:44].strip(): list(map(float, line[44:].replace("%", "").split())) for line in done.stdout.splitlines()[1:]}
+    rows = 0
+    for line in (EXAMPLES.parent / "docs" / "hold-in-world.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip(" *") for cell in line.split("|")[1:-1]]
+        if len(cells) == 6 and cells[0].endswith(" ms"):
+            name = f"{cells[0]}, {re.split(r' [(]|, ', cells[1])[0]}"
+            for number, text in zip(printed[name], cells[2:], strict=True):
+                # Two digits are shown; numbers of tenths of a millimetre differ between machines.
+                assert number == pytest.approx(float(text.removesuffix(" %")), rel=0.05, abs=0.06)
+            rows += 1
+    assert rows == 11
 
 
 def test_a1_pendulum_has_the_right_period():
