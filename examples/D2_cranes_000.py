@@ -404,10 +404,11 @@ def figure_6_2(table: Table) -> None:
         there = np.interp(history.time, reference.time, reference["block.z"])
         table.below(f"{label}: block.z", np.abs(history["block.z"] - there).max(), 1e-6, "m")
     inside = (runs["0.01 s"].time > 0.1) & (runs["0.01 s"].time < 2.95)
-    for name, bound in (("guide_torque", 2.08), ("hoist_torque", 1.91)):
-        # What an independent implementation, which begins at 0 s, has between 0.05 and 2.95 s.
-        error = np.abs(runs["0.01 s"][name] - reference[name])[inside].max()
-        table.below(f"0.01 s: largest error of {name}", error, bound, "N m")
+    errors = {name: np.abs(runs["0.01 s"][name] - reference[name])[inside].max() for name in ("guide_torque", "hoist_torque")}
+    # An independent implementation, which begins at 0 s, has its largest error of the guide rope, 2.08 N m, at 0.06 s, where
+    # this run has only begun.
+    table.below("0.01 s: largest error of guide_torque", errors["guide_torque"], 2.08, "N m")
+    table.row("0.01 s: largest error of hoist_torque", errors["hoist_torque"], 1.91, 0.01, "N m")
 
 
 def figure_6_7(table: Table) -> None:

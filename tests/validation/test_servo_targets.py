@@ -298,11 +298,11 @@ def test_v32_a_path_that_is_not_smooth_enough_gives_peaks_that_double():
     for step in (0.025, 0.0125):
         stepper = BackwardEuler(ServoStepperOptions(step=step))
         history = PreparedInverse(problem, MinimalExtension(), stepper, report).run()
-        after = (history.time > 15.0) & (history.time < 15.5)
+        # Further on, the torque that a smooth path needs takes over.
+        after = (history.time > 15.0) & (history.time < 15.1)
         peaks.append(history["slew_torque"][after].min())
-    # An independent implementation, with other coordinates of the platform, has -38.3 and -61.8, and -111.8 at half the step.
-    assert peaks[0] < -25
-    assert 1.4 < peaks[1] / peaks[0] < 2.1
+    # The notes have -111.8 at half the second step again: what is not part of the peak counts less and less.
+    assert peaks == pytest.approx([-38.3, -61.8], abs=0.06)
 
 
 def test_v56_inputs_drive_the_machine_in_another_form():
