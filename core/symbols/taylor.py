@@ -396,9 +396,10 @@ def _symbolic() -> SimpleNamespace:
 
 def _numeric() -> SimpleNamespace:
     other = {
-        "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
-        "atan2": np.arctan2, "erf": np.vectorize(math.erf, otypes=[float]), "logic_not": np.logical_not, "logic_and": np.logical_and,
-        "logic_or": np.logical_or, "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "if_else": np.where,
+        "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
+        "atanh": np.arctanh, "atan2": np.arctan2, "erf": np.vectorize(math.erf, otypes=[float]),
+        "logic_not": np.logical_not, "logic_and": np.logical_and, "logic_or": np.logical_or,
+        "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "if_else": np.where,
     }  # fmt: skip
     return SimpleNamespace(**{name: other.get(name) or getattr(np, name) for name in _FUNCTIONS})
 

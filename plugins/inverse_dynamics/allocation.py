@@ -58,7 +58,7 @@ def _numbers(name: str, values: list[Any], count: int) -> list[float]:
 def allocate(
     forces: FloatArray, needed: FloatArray, cost: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> FloatArray | None:
-    """Return the cheapest inputs within their bounds, and multipliers, with forces @ (inputs, multipliers) = needed; or nothing.
+    """Return the cheapest inputs within bounds, and multipliers, with forces @ (inputs, multipliers) = needed; or nothing.
 
     A quadratic programme; multipliers cost nothing and have no bounds.
     """

@@ -35,7 +35,7 @@ Rates = Callable[[FloatArray, FloatArray], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class TwoPoint:
-    """xdot = rates(t, x) with conditions on the state at the first and at the last time, together as many as there are states."""
+    """xdot = rates(t, x) with conditions on the state at the first and at the last time, together as many as states."""
 
     rates: Rates
     slopes: Rates

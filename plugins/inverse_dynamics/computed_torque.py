@@ -28,7 +28,7 @@ SINGULAR = 1e-10
 
 @dataclass(frozen=True)
 class ComputedTorqueOptions:
-    """``weights``: what a unit of each input costs, where there are more inputs than measures. ``bounds``: its lowest and highest value.
+    """``weights``: what a unit of each input costs, where there are more of them than measures. ``bounds``: its limits.
 
     As tables, ``{"left": 2.0}`` and ``{"left": (0.0, 500.0)}``, or as texts, ``"left:2/right:1"`` and ``"left:0:500"``; inputs
     that are not named cost 1 and have no bounds. The sum of cost times square is smallest.
@@ -61,8 +61,8 @@ class ComputedTorque(DirectInverse):
         freedom, outputs = e.nv - e.constraints.count, problem.outputs
         if outputs != freedom:
             return (
-                f"method '{self.name}' needs as many measures as degrees of freedom, so that the path says how everything moves; "
-                f"the task has {outputs} ({', '.join(problem.task.measures)}) and '{e.mechanism.name}' has {freedom}"
+                f"method '{self.name}' needs as many measures as degrees of freedom, so that the path says how everything "
+                f"moves; the task has {outputs} ({', '.join(problem.task.measures)}) and '{e.mechanism.name}' has {freedom}"
             )
         if e.nz:
             return f"method '{self.name}' takes no forces with states, and '{e.mechanism.name}' has {e.nz} of them"
@@ -117,8 +117,8 @@ class ComputedTorque(DirectInverse):
                     if value < low or value > high
                 ]
                 raise SolverError(
-                    f"the inputs cannot follow the path within their bounds at t = {solution.times[i]:.6g} s: with the smallest "
-                    f"efforts {listed(over)}, and no other efforts meet the equations of motion there. Move more slowly, or "
+                    f"the inputs cannot follow the path within their bounds at t = {solution.times[i]:.6g} s: with the "
+                    f"smallest efforts {listed(over)}, and no others meet the equations of motion there. Move more slowly, or "
                     "widen the bounds"
                 )
             solution.values[i, first:] = np.concatenate([found[len(lower) :], found[: len(lower)]])

@@ -28,8 +28,8 @@ class Direct(SteppedInverse):
 
     def warning(self, index: int) -> str:
         return (
-            f"method 'direct' steps equations of index {index} as they are: errors of inputs grow like dt^{1 - index} as steps get "
-            "shorter. It is there for study; 'minimal-extension' and 'projection' take two off the index first"
+            f"method 'direct' steps equations of index {index} as they are: errors of inputs grow like dt^{1 - index} as steps "
+            "get shorter. It is there for study; 'minimal-extension' and 'projection' take two off the index first"
             if index > 2
             else ""
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
@@ -24,7 +26,7 @@ FAR = 0.2
 
 
 class Flat(DirectInverse):
-    """The equations and their derivatives solved at each time: no steps, no error of steps; for problems without internal states.
+    """The equations and their derivatives solved at each time: no error of steps; for problems without internal states.
 
     Document 000, sections 4.3 and 6.3.6, for any machine. The path must be as smooth as the index asks for, less one: at a jump
     of that derivative the inputs jump.
@@ -40,13 +42,13 @@ class Flat(DirectInverse):
             raise SolverError(
                 f"method '{self.name}' needs a problem in which the path determines everything, and in "
                 f"'{problem.equations.mechanism.name}' with the measures {', '.join(problem.task.measures)} it leaves "
-                f"{start.internal_states} internal states free. Methods with steps, such as 'minimal-extension', take it; where "
-                "the internal states are unstable, 'stable-inversion'"
+                f"{start.internal_states} internal states free. Methods with steps, such as 'minimal-extension', take it; "
+                "where the internal states are unstable, 'stable-inversion'"
             )
         anchors = self._anchors(start, times, lambda part: progress(0.5 * part))
         array = Prolonged(start.first_order, start.order, start.tau)
         rows = []
-        nearest = np.searchsorted([0.5 * (a.t + b.t) for a, b in zip(anchors, anchors[1:], strict=False)], times)
+        nearest = np.searchsorted([0.5 * (a.t + b.t) for a, b in itertools.pairwise(anchors)], times)
         for first in range(0, len(times), CHUNK):
             here = slice(first, first + CHUNK)
             rows.append(self._at_once(array, start, [anchors[i] for i in nearest[here]], times[here]))

@@ -27,8 +27,9 @@ class ProjectionDependent(SteppedInverse):
         if held >= outputs:
             return (
                 f"method '{self.name}' needs fewer constraints than servo-constraints, document 000, section 4.2.3, and "
-                f"'{problem.equations.mechanism.name}' has {held} constraints ({', '.join(dict.fromkeys(problem.row_names['lam']))}) "
-                f"for {outputs} measures; method 'projection' takes any number"
+                f"'{problem.equations.mechanism.name}' has {held} constraints "
+                f"({', '.join(dict.fromkeys(problem.row_names['lam']))}) for {outputs} measures; method 'projection' takes any "
+                "number"
             )
         return super().refusal(problem)
 

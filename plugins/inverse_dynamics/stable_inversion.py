@@ -60,8 +60,8 @@ class StableInversion(DirectInverse):
     """Unstable zero dynamics: the one motion that stays bounded, with inputs that begin before the path does and end after it.
 
     Eq. (13) of document 003 as a two-sided boundary value problem: before the path, the internal states leave rest only along
-    motions that grow; after it, they go back to rest only along those that decay. Solved by collocation of order 6 on meshes that
-    get finer until nothing changes. No causal controller can do this; as a feed-forward along a known path it can be used.
+    motions that grow; after it, they go back to rest only along those that decay. Solved by collocation of order 6 on meshes
+    that get finer until nothing changes. No causal controller can do this; as a feed-forward along a known path it can be used.
     """
 
     name = "stable-inversion"
@@ -151,8 +151,8 @@ class StableInversion(DirectInverse):
                     return np.ascontiguousarray(samples.T)
             x, parts = samples, 2 * parts
         raise SolverError(
-            f"the bounded motion was not found to a tolerance of {self.options.tolerance:g} with {MOST_NODES} nodes: with half of "
-            f"them it changes by {change:.1e}. Take a larger tolerance, or a slower path"
+            f"the bounded motion was not found to a tolerance of {self.options.tolerance:g} with {MOST_NODES} nodes: with half "
+            f"of them it changes by {change:.1e}. Take a larger tolerance, or a slower path"
         )
 
 
@@ -274,7 +274,7 @@ class ClosedLoop:
         basis = left[:, :count]
         own = scipy.linalg.orth(fixed.T)
         rest_rows = basis - own @ (own.T @ basis)
-        U, values, _ = np.linalg.svd(rest_rows, full_matrices=False)
+        U, _, _ = np.linalg.svd(rest_rows, full_matrices=False)
         wanted = count - own.shape[1]
         return Entry(self, t, U[:, :wanted].T if wanted > 0 else np.zeros((0, self.size)))
 

@@ -52,8 +52,8 @@ def block_model(
     if isinstance(block, DiscreteBlock):
         if integrator is not None or (step is not None and step != block.sample_time):
             raise ExportError(
-                f"block '{block.name}' works at sample times, {block.sample_time:g} s apart; it takes no integrator and no other "
-                "step"
+                f"block '{block.name}' works at sample times, {block.sample_time:g} s apart; it takes no integrator and no "
+                "other step"
             )
         step = block.sample_time
     step = DEFAULT_STEP if step is None else step
