@@ -24,16 +24,25 @@ __all__ = [
     "FEEDBACK_CHECKS",
     "FORMULATION_CHECKS",
     "INTEGRATOR_CHECKS",
+    "INVERSE_DYNAMICS_CHECKS",
     "JOINT_LOAD_CHECKS",
     "check_feedback",
     "check_formulation",
     "check_integrator",
+    "check_inverse_dynamics",
     "check_joint_loads",
     "random_tree",
 ]
 
 if TYPE_CHECKING:
     from kingpost.testing.feedback import FEEDBACK_CHECKS, check_feedback
+    from kingpost.testing.inverse_dynamics import INVERSE_DYNAMICS_CHECKS, check_inverse_dynamics
 else:
     # Controllers need SciPy, which the rest does without.
-    __getattr__, __dir__, _ = lazy_names(__name__, {"feedback": ("FEEDBACK_CHECKS", "check_feedback")})
+    __getattr__, __dir__, _ = lazy_names(
+        __name__,
+        {
+            "feedback": ("FEEDBACK_CHECKS", "check_feedback"),
+            "inverse_dynamics": ("INVERSE_DYNAMICS_CHECKS", "check_inverse_dynamics"),
+        },
+    )

@@ -93,10 +93,10 @@ def unactuated(problem: ServoProblem, at: ServoPoint) -> list[int]:
             best, found = other, widened
     if best < SMALLEST:
         raise SolverError(
-            f"no {count} coordinates of '{problem.equations.mechanism.name}' can stay beside the measures at t = {at.t:g} "
-            f"s: det Ha = 0 or det Ba = 0 for all of them (at best the smallest singular value is {best:.0e}). In "
-            "these coordinates the servo-constraints are tangential: no measure depends on a coordinate on which inputs act. Methods 'projection' "
-            "and 'minimal-extension' take any realisation"
+            f"no {count} coordinates of '{problem.equations.mechanism.name}' can stay beside the measures at t = {at.t:g} s: "
+            f"det Ha = 0 or det Ba = 0 for all of them (at best the smallest singular value is {best:.0e}). In these "
+            "coordinates the servo-constraints are tangential: no measure depends on a coordinate on which inputs act. "
+            "Methods 'projection' and 'minimal-extension' take any realisation"
         )
     return found
 

@@ -42,6 +42,7 @@ class OutputInput(SteppedInverse):
     """
 
     name = "output-input"
+    holds = "acceleration"
     Options = OutputInputOptions
     realisations = ("orthogonal",)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -258,7 +259,7 @@ class ClosedLoop:
         signals = self.signals(np.array([t]))[:, 0]
         signals[self.problem.symbols.signals[0].numel() :] = 0.0
         matrix = np.asarray(self.slope(t, x, signals, self.p))
-        eigenvalues = np.linalg.eigvals(matrix)
+        eigenvalues: Any = np.linalg.eigvals(matrix)
         limit = NEUTRAL * max(1.0, float(np.abs(eigenvalues).max(initial=0.0)))
         _, vectors, count = scipy.linalg.schur(matrix.T, output="real", sort=lambda re, im=0.0: re > limit)
         return Rest(x, vectors[:, :count], vectors[:, count:], eigenvalues)

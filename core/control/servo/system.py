@@ -127,6 +127,8 @@ class InverseDynamics(Plugin):
     #: Whether it takes problems with internal states, and whether it goes forward in time, so that unstable ones run away.
     internal_states: ClassVar[bool] = True
     causal: ClassVar[bool] = True
+    #: The level at which it holds the servo-constraints to rounding; above it they drift with the error of the steps.
+    holds: ClassVar[Literal["position", "speed", "acceleration"]] = "position"
     #: Whether it takes more inputs than servo-constraints.
     redundant_inputs: ClassVar[bool] = False
 
