@@ -17,7 +17,7 @@ from kingpost.control.servo.system import ServoPoint
 #: Derivatives of the path beyond those that determine inputs: what backward differences of order three begin with.
 KNOWN = 2
 #: Derivatives of the path beyond which nothing is looked for.
-HIGHEST = 10
+HIGHEST = 11
 #: The largest scaled residual of a consistent point: rounding of numbers of the size one, with a margin.
 CONSISTENT = 1e-9
 
@@ -61,6 +61,7 @@ def consistent_start(problem: ServoProblem, order: int | None = None, t: float |
     the path that determine the inputs, where it is known.
     """
     system = FirstOrder(problem)
+    redundant = len(problem.driven) > problem.outputs
     t = problem.task.t_start if t is None else t
     at = system.unknowns
     series = np.zeros((at.size, 2))
@@ -69,12 +70,13 @@ def consistent_start(problem: ServoProblem, order: int | None = None, t: float |
     series[at.q, 0], series[at.v, 0] = equations.split(x0)
     series[at.z, 0] = equations.states_of(x0)
     weights = unknown_sizes(system, t, series[:, 0])
-    found = None
-    for k in range(2, HIGHEST + 1) if order is None else (max(2, order),):
+    found, free = None, 0
+    # One derivative after the other: where ranks are lost at the start, this finds the solution that goes on from there.
+    for k in range(2, HIGHEST + 1):
         found = Prolonged(system, k, tau).solve(t, series, weights)
         _check(found)
         series = found.series
-        if order is not None or found.determined():
+        if k >= (order or 2) and (redundant or found.determined()):
             break
     else:
         raise SolverError(
@@ -83,9 +85,13 @@ def consistent_start(problem: ServoProblem, order: int | None = None, t: float |
             "on these measures at all, or only through each other. An index analysis says which"
         )
     assert found is not None
-    further = Prolonged(system, found.array.k + KNOWN, tau).solve(t, series, weights)
-    _check(further)
-    return ServoStart(problem, system, t, tau, further.series, found.array.k, found.free_states(), weights)
+    needed, free = found.array.k, found.free_states()
+    for k in range(needed + 1, needed + KNOWN + 1):
+        further = Prolonged(system, k, tau).solve(t, series, weights)
+        if not further.left <= CONSISTENT:
+            break
+        series = further.series
+    return ServoStart(problem, system, t, tau, series, order or needed, free, weights)
 
 
 def unknown_sizes(system: FirstOrder, t: float, x: FloatArray) -> FloatArray:
