@@ -264,7 +264,8 @@ def functions(system: FirstOrder) -> SeriesFunctions:
     if kept is None:
         symbols = [system.t, system.x, system.xdot, system.signals, system.p]
         parts = [ca.jacobian(system.residual, symbol) for symbol in (system.x, system.xdot)]
-        nonzeros: list[Any] = [ca.vertcat(ca.SX(0, 1), *(ca.SX(entry) for entry in part.nonzeros())) for part in parts]
+        entries: list[Any] = [part.nonzeros() for part in parts]
+        nonzeros: list[Any] = [ca.vertcat(ca.SX(0, 1), *part) for part in entries]
         slopes = ca.Function("kp_servo_slopes", symbols, ca.cse(nonzeros))
         places = tuple((np.array(part.sparsity().row()), np.array(part.sparsity().get_col())) for part in parts)
         residual = ca.Function("kp_servo_rows", symbols, ca.cse([ca.densify(system.residual)]))
