@@ -24,7 +24,7 @@ def with_inputs(opened: OpenedModel, words: Iterable[str]) -> OpenedModel:
         if equals and not _file(word):
             if name not in names:
                 raise MechanismError(
-                    f"--input {word}: '{opened.mechanism.name}' has no input '{name}'{closest(name, names)} "
+                    f"input {word}: '{opened.mechanism.name}' has no input '{name}'{closest(name, names)} "
                     f"Inputs: {listed(names)}."
                 )
             opened = opened.driven(inputs={name: _signal(word, text, parameters)})
@@ -32,7 +32,7 @@ def with_inputs(opened: OpenedModel, words: Iterable[str]) -> OpenedModel:
             signal = _file(word)
             if signal is None:
                 raise FileError(
-                    f"--input {word}: there is no such file or folder; write [NAME=]FILE[:COLUMN][:linear|cubic|hold]"
+                    f"input {word}: there is no such file or folder; write [NAME=]FILE[:COLUMN][:linear|cubic|hold]"
                 )
             opened = opened.driven(inputs=signal)
     return opened
@@ -50,7 +50,7 @@ def _signal(word: str, text: str, parameters: Iterable[str]) -> Signal:
         unknown = [text]
     if unknown:
         raise FileError(
-            f"--input {word}: '{text}' is neither a file or folder that is there nor a formula of parameters and the time "
+            f"input {word}: '{text}' is neither a file or folder that is there nor a formula of parameters and the time "
             f"{TIME}; write [NAME=]FILE[:COLUMN][:linear|cubic|hold] or NAME=FORMULA"
         )
     return formula

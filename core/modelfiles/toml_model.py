@@ -122,7 +122,7 @@ def _interpret(path: Path, data: dict[str, Any], plugins: PluginSet | None) -> M
                 f"a model file has no '{key}'{closest(key, KNOWN_KEYS)} It takes: {listed(KNOWN_KEYS)}.", path=(key,)
             )
     if data and all(key in (SERVO, TASKS) for key in data):
-        raise MechanismError('the file holds servo tasks and no machine; give it as --task, or add model = "NAME"')
+        raise MechanismError('the file holds servo tasks and no machine; give it as a task, or add model = "NAME"')
     files = tuple(path.parent / name for name in _texts(data, "plugins"))
     try:
         plugins = (plugins or PluginSet()).with_files(files, named_by=path)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
@@ -132,6 +133,20 @@ def _dependencies(model: ExportModel, unfelt: Mapping[str, frozenset[str]]) -> t
     return tuple(map(tuple, found))
 
 
+@dataclass(frozen=True, eq=False)
+class _Ramps:
+    """A time loop, its rows of inputs over a step and at its end, and where in a row the rate of each input stands."""
+
+    rows: FloatArray
+    rates: Any
+    loop: Loop | InterpretedLoop
+
+
+def _sizes(observe: ca.Function, inputs: int) -> list[int]:
+    """Return the sizes of t, x, u and p of a function, with another number of inputs."""
+    return [observe.numel_in(k) if k != 2 else inputs for k in range(4)]
+
+
 class RunningModel(Running):
     """A model at work; its state is a row of numbers, so that going back is to remember them."""
 
@@ -239,16 +254,53 @@ class RunningModel(Running):
         else:
             status = self._follow(slopes, self._count, first, own, h)
         if status != Status.OK:
-            raise PartnerError(self.name, self._fault(status, self._loop))
+            used = self._loop if slopes is None or self._ramps is None else self._ramps.loop
+            raise PartnerError(self.name, self._fault(status, used))
         self._t = t + h
         self._show()
 
+    @cached_property
+    def _ramps(self) -> _Ramps | None:
+        """The time loop with inputs that change during a step, made when it is first needed; None where there is none."""
+        found = self._model.problem.with_ramps()
+        if found is None:
+            return None
+        layout, stepper = found
+        sizes = _sizes(self._stepper.observe, layout.size)
+        t, x, u, p = (ca.MX.sym(name, size) for name, size in zip("txup", sizes, strict=True))
+        seen = self._stepper.observe(t, x, u[: self._equations.nu, :], p)
+        functions = [stepper.step, ca.Function("kp_observe", [t, x, u, p], [ca.densify(seen)])]
+        functions += [] if self._stepper.guard is None else [self._stepper.guard]
+        kernel = Kernel(functions, self._model.problem.how.backend or "auto", self._equations.python_forces)
+        rows = np.zeros((2, layout.size))
+        rates = [layout.rate_place(name) for name in layout.names]
+        return _Ramps(
+            rows,
+            np.array([-1 if place is None else place for place in rates]),
+            kernel.loop(self._x, rows, self._p, self._y),
+        )
+
     def _follow(self, slopes: FloatArray, n: int, first: float, own: float, h: float) -> Status:
-        """Take the internal steps with the mean of each input over each of them, and the outputs with what they are then."""
+        """Take the internal steps with inputs that change during them, and the outputs with what they are at the end.
+
+        As FMUs that interpolate inputs do: each is a straight line over the step, with the mean and the mean rate of what the
+        master says. Integrators that remember inputs see the mean of each over each internal step.
+        """
         begin = self.inputs.copy()
         self.inputs += h * slopes[0] + h * h / 2 * slopes[1]
         self._u[1, self._places] = self.inputs
         status = Status.OK
+        if self._ramps is not None:
+            ramps, nu = self._ramps, self._u.shape[1]
+            rate = slopes[0] + slopes[1] * h / 2
+            ramps.rows[:, :nu] = self._u[1]
+            ramps.rows[0, self._places] = held(begin, slopes, 0.0, h) - rate * h / 2
+            ramps.rows[0, nu] = first
+            ramps.rows[0, nu + 1 :] = 0.0
+            ramps.rows[0, ramps.rates[self._places]] = rate
+            status = ramps.loop.go(first, own, n, n)
+            self._u[0] = self._u[1]
+            return status
         for k in range(n):
             self._u[0, self._places] = held(begin, slopes, k * h / n, (k + 1) * h / n)
             status = self._loop.go(first, own, 1, n, k)

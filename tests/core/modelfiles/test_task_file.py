@@ -230,7 +230,7 @@ def test_a_model_file_brings_its_tasks(write):
     )
     with pytest.raises(MechanismError, match=r"wrong.toml:3: .* has no input 'torqe'; did you mean 'torque'"):
         open_model(wrong)
-    with pytest.raises(MechanismError, match=r"the file holds servo tasks and no machine; give it as --task, or add model"):
+    with pytest.raises(MechanismError, match=r"the file holds servo tasks and no machine; give it as a task, or add model"):
         open_model(write(CRANE))
 
 

@@ -19,7 +19,7 @@ NAMES = [measure.name for measure in planar_arm().measures]
     ("exporter", "formulation"),
     [
         *((exporter, "kane") for exporter in ("native-fmu", "native-fmu:fmi=3", "fmu", "fmu:engine=package")),
-        ("native-fmu", "directors"),
+        pytest.param("native-fmu", "directors", marks=pytest.mark.slow),
     ],
 )
 def test_an_fmu_gives_the_numbers_of_the_run(tmp_path, plugins, exporter, formulation):

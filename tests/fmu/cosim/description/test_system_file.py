@@ -18,7 +18,7 @@ from kingpost.fmu.cosim.description.system_file import read_system_file
 
 def test_the_system_of_the_docs_can_be_run(root, tmp_path, plugins):
     text = (root / "docs" / "cosim.md").read_text()
-    whole, ports, vessel = re.findall(r"```toml\n(.*?)```", text, flags=re.S)
+    whole, _, ports, vessel = re.findall(r"```toml\n(.*?)```", text, flags=re.S)
     (tmp_path / "system.toml").write_text(whole)
     system = read_system(tmp_path / "system.toml", plugins)
     controller = Component("controller", model=pi_controller(), settings=system.component("controller").settings)
