@@ -20,6 +20,10 @@ from kingpost.kernel.backends import Backend as Backend
 from kingpost.kernel.codegen import generated
 from kingpost.kernel.compiler import CompilerError, build_cached, find_compiler
 
+#: C sources beyond this many characters are interpreted unless machine code is demanded: a compiler would take hours and many
+#: gigabytes for them. The longest one that is known to be worth its minutes has a third of it.
+LONGEST_SOURCE = 60_000_000
+
 
 class Status(IntEnum):
     """How a march ended, as in march.c."""
@@ -161,8 +165,15 @@ class Kernel:
                 raise SolverError(f"backend 'c' was asked for, but {self.note.partition(': ')[2]}; or use backend 'vm'")
             return
         started = time.perf_counter()
+        source = self._source()
+        if len(source) > LONGEST_SOURCE and not demanded:
+            self.note = (
+                f"interpreter: the C source has {len(source) / 1e6:.0f} MB, for which a compiler takes hours; backend 'c' has "
+                "it compiled all the same, and another integrator or formulation may need far less"
+            )
+            return
         try:
-            built = build_cached(self._source(), compiler)
+            built = build_cached(source, compiler)
             self._library = ctypes.CDLL(str(built.library))
         except (CompilerError, OSError) as error:
             self.note = f"interpreter: the C compiler failed: {error}"

@@ -1,9 +1,11 @@
 """Machine code and interpreter: the same numbers, and arrays that are read in place."""
 
+import casadi as ca
 import numpy as np
 import pytest
 
 from kingpost import SolverError, simulate
+from kingpost.kernel import kernel as kernel_module
 from kingpost.kernel.kernel import Kernel
 from kingpost.testing.problems import pushed_mass
 from tests.core.kernel.functions import observe_function
@@ -49,3 +51,13 @@ def test_both_backends_march_to_the_same_bits():
     # The same operations in the same order on the same processor, without contraction to fused operations.
     assert np.array_equal(runs[0].values, runs[1].values)
     assert [run.provenance["backend"]["loop"] for run in runs] == ["compiled", "python"]
+
+
+def test_sources_that_no_compiler_ends_with_are_interpreted(monkeypatch):
+    monkeypatch.setattr(kernel_module, "LONGEST_SOURCE", 1000)
+    x = ca.MX.sym("x")
+    function = ca.Function("kp_rhs", [x], [ca.sin(x)])
+    kernel = Kernel([function], "auto")
+    assert kernel.backend == "vm"
+    assert "MB, for which a compiler takes hours; backend 'c' has it compiled all the same" in kernel.note
+    assert Kernel([function], "c").backend == "c"
