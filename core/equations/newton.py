@@ -36,6 +36,8 @@ ROUND_OFF = 1e-16
 ACCEPTED = 1e-10
 #: The mean movement of the scaled unknowns in a further iteration with which it is accepted, else.
 SETTLED = 1e-9
+#: Entries of a matrix below this have squares that are no numbers any more.
+NEGLIGIBLE = 1e-150
 #: Residuals of up to this many operations become straight-line code, the faster one; larger ones would take a C compiler too
 #: long.
 STRAIGHT = 20_000
@@ -104,11 +106,13 @@ class ImplicitStepMap(StepMap):
 class NewtonLoop:
     """Newton's method for the equations of a step, as part of a compiled function."""
 
-    def __init__(self, problem: StepProblem, iterations: int) -> None:
+    def __init__(self, problem: StepProblem, iterations: int, flush: bool = False) -> None:
         self.problem, self.iterations = problem, iterations
         names, result = problem.residual.name_in(), problem.residual.name_out(0)
         #: (y, t, x, u, p, h, factors) -> matrix of the iteration, residual.
         self.matrix = problem.residual.factory("kp_matrix", names, [f"jac:{result}:{names[0]}", result])
+        if flush:
+            self.matrix = _flushed(self.matrix)
 
     def solved(self, known: list[ca.MX]) -> ca.MX:
         """Return the state after a step, or NaN."""
@@ -171,6 +175,20 @@ class NewtonLoop:
         converged = bool(np.isfinite(left).all() and (np.abs(left).mean() <= ACCEPTED or moved <= SETTLED))
         record = NewtonRecord(tuple(history), solves, converged, problem.rows[worst], t, h, halvings)
         return record, np.asarray(problem.following(y, *known, factors)).ravel()
+
+
+def _flushed(matrix: ca.Function) -> ca.Function:
+    """Return the function of a matrix and a residual with zeros for entries whose squares vanish.
+
+    The reflections of CasADi's sparse QR divide by the length of a column, which is zero if these are all that it has: where
+    roundings of a plane motion in space are multiplied with each other.
+    """
+    symbols = [ca.MX.sym(matrix.name_in(k), matrix.sparsity_in(k)) for k in range(matrix.n_in())]
+    J, r = matrix.call(symbols)
+    entries = J.nz[:]
+    flushed = ca.MX(J.sparsity(), entries * (ca.fabs(entries) > NEGLIGIBLE))
+    names = [matrix.name_in(), matrix.name_out()]
+    return ca.Function(matrix.name(), symbols, [flushed, r], *names)
 
 
 class _Newton(NewtonLoop):

@@ -69,7 +69,7 @@ class ServoMarch:
         self.state_size = 2 * self.nx + self.nw + stepper.earlier * self.nx
         self.unknowns = len(stepper.stages) * self.size
         self.problem = self._problem()
-        self.loop = NewtonLoop(self.problem, stepper.options.iterations)
+        self.loop = NewtonLoop(self.problem, stepper.options.iterations, flush=True)
 
     def _split(self, state: Any) -> tuple[Any, Any, Any, list[Any]]:
         nx, nw = self.nx, self.nw

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kingpost import MechanismError, SolverError
+from kingpost import MechanismError, RunSettings, SolverError
 from kingpost.base.channels import Channel
 from kingpost.control.servo.inverse import inverse, prepare_inverse
 from kingpost.control.servo.record import slack_intervals
@@ -103,3 +103,21 @@ def test_slack_is_named_with_its_times_and_never_clipped():
     # The cosine is negative from 1 s to 3 s; straight lines between samples are off by less than (0.01)^2.
     assert (interval["from_s"], interval["until_s"]) == pytest.approx((1.0, 3.0), abs=1e-4)
     assert interval["lowest_N"] == pytest.approx(-1.0)
+
+
+def test_a_plane_motion_in_directors_gives_what_joint_coordinates_give():
+    """Roundings of the directions across it, multiplied with each other, must not spoil the factorisation of a matrix."""
+    chain = open_model("mass-chain")
+    kane, directors = (
+        inverse(
+            chain.mechanism,
+            chain.task("003"),
+            method="minimal-extension",
+            stepper="bdf3:step=0.02",
+            how=RunSettings(formulation=formulation),
+        )
+        for formulation in ("kane", "directors")
+    )
+    assert directors["mass1.x"] == pytest.approx(kane["mass1.x"], abs=1e-9)
+    # Both differ from the closed form by the error of the steps, of third order.
+    assert directors["force"] == pytest.approx(kane["force"], abs=2e-3)
