@@ -183,12 +183,12 @@ def _flushed(matrix: ca.Function) -> ca.Function:
     The reflections of CasADi's sparse QR divide by the length of a column, which is zero if these are all that it has: where
     roundings of a plane motion in space are multiplied with each other.
     """
-    symbols = [ca.MX.sym(matrix.name_in(k), matrix.sparsity_in(k)) for k in range(matrix.n_in())]
+    names, results = matrix.name_in(), matrix.name_out()
+    symbols = [ca.MX.sym(name, matrix.sparsity_in(k)) for k, name in enumerate(names)]
     J, r = matrix.call(symbols)
     entries = J.nz[:]
     flushed = ca.MX(J.sparsity(), entries * (ca.fabs(entries) > NEGLIGIBLE))
-    names = [matrix.name_in(), matrix.name_out()]
-    return ca.Function(matrix.name(), symbols, [flushed, r], *names)
+    return ca.Function(matrix.name(), symbols, [flushed, r], names, results)
 
 
 class _Newton(NewtonLoop):
