@@ -88,7 +88,8 @@ class Inverse(Command):
                 from kingpost.control.servo.taut import keep_taut
 
                 prepared, taut = keep_taut(prepared, arguments.keep_taut, arguments.taut_by)
-        history, files = carried_out(prepared.run, opened.mechanism.name, results)
+        with while_doing("inputs were being found; nothing is written"):
+            history, files = carried_out(prepared.run, opened.mechanism.name, results)
         tell(history, results, lambda: [*_summary(history, files)[:2], *_taut_row(taut), *_summary(history, files)[2:]])
         if arguments.fatigue:
             _count(history, arguments)

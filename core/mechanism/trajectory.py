@@ -120,12 +120,20 @@ class Trajectory(ABC):
         return Polynomials(np.array(begins, dtype=float), np.array([origin for origin, _ in rows]), table)
 
     def jets_at(self, times: Row[float] | FloatArray, order: int, scope: Mapping[str, Any] = NO_NAMES) -> FloatArray:
-        """Return :meth:`jets` at many times: an array (times, orders); formulas are evaluated once."""
+        """Return :meth:`jets` at many times: an array (times, orders); formulas are evaluated once, pieces at once."""
         check_order(order)
         begins, pieces = self._numbers(scope)
-        moments = [float(t) for t in times]
-        held = [pieces[bisect_right(begins, t)] for t in moments]
-        return np.array([[float(piece.value(t, k)) for k in range(order + 1)] for t, piece in zip(moments, held, strict=True)])
+        moments = np.asarray(times, dtype=float)
+        held = np.searchsorted(np.asarray(begins, dtype=float), moments, side="right")
+        result = np.empty((len(moments), order + 1))
+        for i in np.unique(held).tolist():
+            piece, here = pieces[i], held == i
+            own = moments[here]
+            for k in range(order + 1):
+                # A formula may use functions that take one number only.
+                polynomial = piece.powers() is not None
+                result[here, k] = piece.value(own, k) if polynomial else [float(piece.value(float(t), k)) for t in own]
+        return result
 
     def breaks(self, scope: Mapping[str, Any] = NO_NAMES) -> tuple[Break, ...]:
         """Return the times at which some derivative up to order 8 jumps, with the lowest one that does.
