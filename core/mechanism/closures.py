@@ -6,13 +6,15 @@ frames F on the parent and M on the child, an axis, and kinds with the same name
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import convert_fields
-from kingpost.base.formulas import ZERO_VECTOR, Scalar, Vector3
+from kingpost.base.formulas import ZERO_VECTOR, Expression, Scalar, Vector3
 from kingpost.mechanism.elements import check_name, check_stiffness
-from kingpost.symbols.closure_kinds import CLOSURE_KINDS
+from kingpost.symbols.closure_kinds import CLOSURE_KINDS, SURFACE_NAMES
 
 
 @dataclass(frozen=True)
@@ -33,15 +35,21 @@ class Closure:
         Distance in m; of a rope, its free length when the winch is at zero.
     coordinates
         The two joint coordinates that a gear ties; the one that a rope's winch turns with, and for the part of a rope beyond a
-        sheave also the one by which the part before it grows.
+        sheave also the one by which the part before it grows; the place of the point of contact on a surface.
     ratio, offset
         Of a gear: first coordinate = ratio * second + offset.
     radius
         In m: of a wheel, ball or disc that rolls; of a winch, whose rope grows by radius times its angle.
+    surface
+        Of what rolls on a surface: a formula of x, y, z (m, in F) and parameters that is zero on the surface and positive where
+        the ball is, e.g. ``"z - y**2 / 2"``.
     stiffness
         As of a joint, for loads that rigid bodies alone leave open.
 
     """
+
+    #: Names that the formula in a field may use beside parameters.
+    OWN_NAMES: ClassVar[Mapping[str, tuple[str, ...]]] = {"surface": SURFACE_NAMES}
 
     name: str
     kind: str
@@ -58,6 +66,7 @@ class Closure:
     ratio: Scalar | None = None
     offset: Scalar = 0.0
     radius: Scalar | None = None
+    surface: Scalar | None = None
     stiffness: tuple[Scalar, ...] = ()
 
     def __post_init__(self) -> None:
@@ -78,7 +87,7 @@ class Closure:
         check_stiffness(what, self.stiffness)
         for name, example in _EXAMPLES.items():
             given = getattr(self, name) not in (None, "", ())
-            if given and name not in kind.needs:
+            if given and name not in (*kind.needs, *kind.takes):
                 raise MechanismError(f"{what} is {self.kind} and has no '{name}'; remove it", path=(name,))
             if not given and name in kind.needs:
                 raise MechanismError(f"{what} is {self.kind} and lacks '{name}', e.g. {example}")
@@ -87,7 +96,7 @@ class Closure:
                 f"{what}: a {self.kind} closure ties {kind.coordinates} coordinate(s), got {listed(self.coordinates)}",
                 path=("coordinates",),
             )
-        for name in ("length", *(("radius",) if self.kind in ("rolling", "rolling-disc") else ())):
+        for name in ("length", *(("radius",) if self.kind in ROLLING else ())):
             value = getattr(self, name)
             if isinstance(value, float) and value <= 0.0:
                 raise MechanismError(f"{what}: {name} is {value:g} m; it must be positive", path=(name,))
@@ -95,8 +104,28 @@ class Closure:
             value = getattr(self, name)
             if value is not None and all(component == 0.0 for component in value):
                 raise MechanismError(f"{what}: {name} is [0, 0, 0]; give a direction, e.g. [0, 0, 1]", path=(name,))
+        self._check_surface(what)
+
+    def _check_surface(self, what: str) -> None:
+        if self.surface is None:
+            return
+        used = self.surface.names if isinstance(self.surface, Expression) else frozenset()
+        if not used & set(SURFACE_NAMES):
+            raise MechanismError(
+                f"{what}: surface = '{self.surface}' does not depend on x, y or z, so nothing lies on it; write a formula that is "
+                "zero on the surface and positive where the ball is, e.g. 'z - y**2 / 2'",
+                path=("surface",),
+            )
+        if len(set(self.coordinates)) < len(self.coordinates):
+            raise MechanismError(
+                f"{what}: coordinates names {listed(self.coordinates)}; the point of contact has three different ones, those of a "
+                "'translational' joint",
+                path=("coordinates",),
+            )
 
 
+#: Kinds whose radius is that of what rolls.
+ROLLING = ("rolling", "rolling-disc", "rolling-surface")
 _EXAMPLES = {
     "parent": '"world"',
     "child": '"rod"',
@@ -106,4 +135,5 @@ _EXAMPLES = {
     "coordinates": '["crank.angle", "wheel.angle"]',
     "ratio": "2.0",
     "radius": "0.3",
+    "surface": '"z - y**2 / 2"',
 }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Protocol
 
 import casadi as ca
 
-from kingpost.base.formulas import Scalar
+from kingpost.base.formulas import Scalar, Vector3
 from kingpost.symbols.screws import Pose, perpendicular
 
 
@@ -25,6 +26,12 @@ class ClosureFields(Protocol):
     @property
     def radius(self) -> Scalar | None: ...
 
+    @property
+    def surface(self) -> Scalar | None: ...
+
+    @property
+    def axis(self) -> Vector3 | None: ...
+
 
 class Place(Protocol):
     """What a closure kind sees: the pose of M in F, and its own fields as symbols."""
@@ -42,6 +49,9 @@ class Place(Protocol):
     def value(self, scalar: Scalar) -> ca.SX:
         """Return a field as a symbol."""
 
+    def formula(self, scalar: Scalar, names: Mapping[str, ca.SX]) -> ca.SX:
+        """Return a field that is a formula of ``names`` beside parameters."""
+
     def coordinate(self, i: int) -> ca.SX:
         """Return the i-th of the closure's coordinates."""
 
@@ -51,6 +61,8 @@ class ClosureKind:
 
     kind: ClassVar[str]
     needs: ClassVar[tuple[str, ...]]
+    #: Fields that it may have beside those.
+    takes: ClassVar[tuple[str, ...]] = ()
     #: How many joint coordinates it names.
     coordinates: ClassVar[int] = 0
     #: Whether it is a line that pulls, and so has a tension.
@@ -66,6 +78,8 @@ class ClosureKind:
 
 
 PAIR = ("parent", "child")
+#: What the formula of a surface calls the place of a point in F.
+SURFACE_NAMES = ("x", "y", "z")
 
 
 def _sideways(place: Place) -> ca.SX:
@@ -269,11 +283,56 @@ class RollingDisc(ClosureKind):
         return _slip(place, place.value(place.closure.radius or 0.0) * down / ca.sqrt(1 - axle[2] ** 2))
 
 
-def _slip(place: Place, arm: ca.SX) -> ca.SX:
-    """Return the velocity along the plane of the material point at ``arm`` from the origin of M, both in F."""
+def _velocity(place: Place, arm: ca.SX) -> ca.SX:
+    """Return the velocity against F of the material point at ``arm`` from the origin of M, both in F."""
     R = place.X_FM.R
     w, v = R @ place.t_FM[:3], R @ place.t_FM[3:]
-    return (v + ca.cross(w, arm))[:2]
+    return v + ca.cross(w, arm)
+
+
+def _slip(place: Place, arm: ca.SX) -> ca.SX:
+    """Return the velocity along the plane z = 0 of the material point at ``arm`` from the origin of M, both in F."""
+    return _velocity(place, arm)[:2]
+
+
+class RollingSurface(ClosureKind):
+    """A ball, or a thin disc with its axle along ``axis``, with its centre at the origin of M rolls on a surface of F.
+
+    The surface is gamma(x, y, z) = 0 in the axes of F, and the ball is where gamma is positive. The coordinates are those of
+    the point of contact in F: of a ``translational`` joint of a body without mass, which the contact alone holds. With them
+    every row is exact and of low order; a contact point that is found from the centre would need Newton's method inside.
+    """
+
+    kind = "rolling-surface"
+    needs = (*PAIR, "radius", "surface", "coordinates")
+    takes = ("axis",)
+    coordinates = 3
+
+    def _contact(self, place: Place) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return the distance of the point of contact from the surface, the unit normal there, and its arm from the centre.
+
+        The distance is gamma over the length of its gradient, which it is to first order.
+        """
+        x = ca.SX.sym("x", 3)
+        gamma = place.formula(place.closure.surface or 0.0, dict(zip(SURFACE_NAMES, ca.vertsplit(x), strict=True)))
+        slope = ca.densify(ca.gradient(gamma, x))
+        steepness = ca.sqrt(ca.dot(slope, slope))
+        at = ca.vertcat(*(place.coordinate(i) for i in range(3)))
+        distance, normal = ca.substitute([gamma / steepness, slope / steepness], [x], [ca.densify(at)])
+        radius = place.value(place.closure.radius or 0.0)
+        if place.closure.axis is None:
+            return distance, normal, -radius * normal
+        axle = place.X_FM.R @ place.axis
+        inward = normal - ca.dot(normal, axle) * axle  # in the plane of the disc, across its edge at the contact
+        return distance, normal, -radius * inward / ca.sqrt(ca.dot(inward, inward))
+
+    def positions(self, place: Place) -> ca.SX:
+        distance, _, arm = self._contact(place)
+        return ca.vertcat(distance, *(place.X_FM.p[i] + arm[i] - place.coordinate(i) for i in range(3)))
+
+    def speeds(self, place: Place) -> ca.SX:
+        _, normal, arm = self._contact(place)
+        return perpendicular(normal).T @ _velocity(place, arm)
 
 
 _KINDS: tuple[ClosureKind, ...] = (
@@ -292,5 +351,6 @@ _KINDS: tuple[ClosureKind, ...] = (
     Gear(),
     Rolling(),
     RollingDisc(),
+    RollingSurface(),
 )
 CLOSURE_KINDS: dict[str, ClosureKind] = {item.kind: item for item in _KINDS}

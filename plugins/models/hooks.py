@@ -23,6 +23,7 @@ from kingpost.plugins.models.offshore_crane import (
 from kingpost.plugins.models.offshore_vessel import OffshoreVessel, OffshoreVesselPlain, SmallVessel, SmallVesselPlain
 from kingpost.plugins.models.overhead_crane import OverheadCrane
 from kingpost.plugins.models.passive_joint_arm import PassiveJointArm
+from kingpost.plugins.models.rolling_sphere import RollingSphere
 from kingpost.plugins.models.rotary_crane import RotaryCrane
 from kingpost.plugins.models.rotary_crane_two_winches import RotaryCraneTwoWinches
 from kingpost.plugins.models.satellite import Satellite
@@ -73,4 +74,5 @@ def kingpost_register_models() -> list[type[Model]]:
         SmallCraneParkedOnBase,
         SmallVessel,
         SmallVesselPlain,
+        RollingSphere,
     ]
