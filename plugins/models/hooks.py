@@ -34,6 +34,7 @@ from kingpost.plugins.models.three_link import ThreeLinkManipulator
 from kingpost.plugins.models.trees import Branched, SixAxisArm, SpacecraftArm
 from kingpost.plugins.models.us_navy_crane import USNavyCrane2D, USNavyCrane3D
 from kingpost.plugins.models.vessel_crane import VesselCrane
+from kingpost.plugins.models.whipple_bicycle import WhippleBicycle
 from kingpost.registry.hookspecs import hookimpl
 
 
@@ -75,4 +76,5 @@ def kingpost_register_models() -> list[type[Model]]:
         SmallVessel,
         SmallVesselPlain,
         RollingSphere,
+        WhippleBicycle,
     ]

@@ -167,7 +167,9 @@ CLOSURES = {
     "rolling": {"radius": 0.5},
     "rolling-disc": {"radius": 0.5, "axis": (0, 1, 0)},
     "rolling-surface": {
-        "radius": 0.2, "surface": "z + 0.2 * x**2 - 0.1 * x * y", "coordinates": ("touch.x", "touch.y", "touch.z"),
+        "radius": 0.2,
+        "surface": "z + 0.2 * x**2 - 0.1 * x * y",
+        "coordinates": ("touch.x", "touch.y", "touch.z"),
     },
 }
 

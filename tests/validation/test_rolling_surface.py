@@ -40,7 +40,9 @@ def test_a_ball_rolls_down_an_inclined_plane(formulation, plugins):
         "3 * (tan(slope) * x + z)", radius, radius * n, (0, 0, 0), forces=[ForceElement("gravity")],
         parameters=[Parameter("slope", angle, "rad", "slope of the plane")],
     )  # fmt: skip
-    history = simulate(machine, 1.0, formulation=formulation, plugins=plugins, loads="all", step=0.002, output_step=0.1, backend="vm")
+    history = simulate(
+        machine, 1.0, formulation=formulation, plugins=plugins, loads="all", step=0.002, output_step=0.1, backend="vm"
+    )
     run = 5 / 7 * G * np.sin(angle) * history.time[:, None] ** 2 / 2
     # Velocities are in axes that turn with up to 10 rad/s: (0.02)^5 / 120 in each of 500 steps of rk4.
     tolerance = 1e-7
@@ -93,7 +95,11 @@ def test_a_disc_on_a_plane_that_is_a_formula_rolls_as_on_the_plane(plugins):
     )
     options = {"settings": start, "plugins": plugins, "step": 0.002, "output_step": 0.1, "backend": "vm", "loads": "all"}
     one, other = (simulate(machine, 1.5, **options, close_loops=True) for machine in (ours, theirs))
-    names = [*(f"motion.{name}" for name in ("x", "y", "z", "qw", "qx", "qy", "qz", "wx", "wy", "wz")), "rolling.Fx", "rolling.Mz"]
+    names = [
+        *(f"motion.{name}" for name in ("x", "y", "z", "qw", "qx", "qy", "qz", "wx", "wy", "wz")),
+        "rolling.Fx",
+        "rolling.Mz",
+    ]
     for name in names:
         # The same motion in other coordinates; errors of rk4 at 5 rad/s, (0.01)^5 / 120 in each of 750 steps, and projection.
         np.testing.assert_allclose(one[name], other[name], atol=1e-7 * (1 + np.abs(other[name]).max()), err_msg=name)

@@ -10,7 +10,6 @@ from kingpost.base.toml import tomllib
 from kingpost.mechanism.closures import Closure
 from tests.core.mechanism.closed import CONTACT, FREEDOM, floating
 
-
 ROLLS = {
     "kind": "rolling-surface", "parent": "one", "child": "two", "radius": 0.2, "surface": "z - x*y", "coordinates": CONTACT,
 }  # fmt: skip

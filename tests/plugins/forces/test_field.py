@@ -33,7 +33,9 @@ def test_a_charge_in_a_field_that_swings(formulation):
 
 def test_a_field_that_stands_has_a_potential():
     history = run(flying((3.0, 0, -5.0)), 1.0, 0.01)
-    np.testing.assert_allclose(history["energy.potential"], -0.3 * (3 * history["flight.x"] - 5 * history["flight.z"]), atol=1e-12)
+    np.testing.assert_allclose(
+        history["energy.potential"], -0.3 * (3 * history["flight.x"] - 5 * history["flight.z"]), atol=1e-12
+    )
     assert np.ptp(history["energy.total"]) < 1e-12
 
 
