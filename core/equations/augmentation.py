@@ -159,8 +159,8 @@ def check_motions(equations: Equations, augmentation: Augmentation, x: FloatArra
     if rolling:
         raise MechanismError(
             f"closure '{rolling[0].name}' does not hold its point of contact at the start: '{coordinate}' can change while "
-            f"'{rolling[0].child}' stands still. Its radius is that of the surface's own curvature there; make the ball smaller, "
-            "or the surface flatter"
+            f"'{rolling[0].child}' stands still. Its radius is that of the surface's own curvature there; make the ball "
+            "smaller, or the surface flatter"
         )
     raise MechanismError(
         f"nothing resists an acceleration of '{coordinate}' at the start: body '{joint.child}' and what it "

@@ -112,14 +112,14 @@ class Closure:
         used = self.surface.names if isinstance(self.surface, Expression) else frozenset()
         if not used & set(SURFACE_NAMES):
             raise MechanismError(
-                f"{what}: surface = '{self.surface}' does not depend on x, y or z, so nothing lies on it; write a formula that is "
-                "zero on the surface and positive where the ball is, e.g. 'z - y**2 / 2'",
+                f"{what}: surface = '{self.surface}' does not depend on x, y or z, so nothing lies on it; write a formula that "
+                "is zero on the surface and positive where the ball is, e.g. 'z - y**2 / 2'",
                 path=("surface",),
             )
         if len(set(self.coordinates)) < len(self.coordinates):
             raise MechanismError(
-                f"{what}: coordinates names {listed(self.coordinates)}; the point of contact has three different ones, those of a "
-                "'translational' joint",
+                f"{what}: coordinates names {listed(self.coordinates)}; the point of contact has three different ones, those "
+                "of a 'translational' joint",
                 path=("coordinates",),
             )
 

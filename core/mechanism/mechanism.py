@@ -222,8 +222,8 @@ class Mechanism:
             hidden = [parameter.name for parameter in self.parameters if parameter.name in SURFACE_NAMES]
             if closure.surface is not None and hidden:
                 raise MechanismError(
-                    f"closure '{closure.name}': in its surface '{hidden[0]}' is the place of a point, and a parameter has the same "
-                    "name; call the parameter something else",
+                    f"closure '{closure.name}': in its surface '{hidden[0]}' is the place of a point, and a parameter has the "
+                    "same name; call the parameter something else",
                     path=("closures", i, "surface"),
                 )
             for name in closure.coordinates:

@@ -24,7 +24,8 @@ class UniformFieldOptions:
     def __post_init__(self) -> None:
         if all(as_scalar(component) == 0.0 for component in self.field):
             raise MechanismError(
-                f"uniform-field on '{self.body}': field is [0, 0, 0] V/m and never acts; give one that does, or remove the force",
+                f"uniform-field on '{self.body}': field is [0, 0, 0] V/m and never acts; give one that does, or remove "
+                "the force",
                 path=("field",),
             )
         if as_scalar(self.charge) == 0.0:

@@ -29,6 +29,7 @@ from kingpost.plugins.models.rotary_crane_two_winches import RotaryCraneTwoWinch
 from kingpost.plugins.models.satellite import Satellite
 from kingpost.plugins.models.slider_crank import SliderCrank
 from kingpost.plugins.models.slider_pendulum import SliderPendulum
+from kingpost.plugins.models.spatial_slider_crank import SpatialSliderCrank
 from kingpost.plugins.models.squeezer import AndrewsSqueezer
 from kingpost.plugins.models.three_link import ThreeLinkManipulator
 from kingpost.plugins.models.trees import Branched, SixAxisArm, SpacecraftArm
@@ -77,4 +78,5 @@ def kingpost_register_models() -> list[type[Model]]:
         SmallVesselPlain,
         RollingSphere,
         WhippleBicycle,
+        SpatialSliderCrank,
     ]

@@ -92,9 +92,7 @@ def _body(name: str, words: str, mass: float, com: tuple[float, float], inertia:
     return (
         Parameter(f"{name}_mass", mass, "kg", f"mass of {words}"),
         *(
-            Parameter(
-                f"{name}_{axis}", value, "m", f"place of the centre of mass of {words} along {axis} from the rear contact"
-            )
+            Parameter(f"{name}_{axis}", value, "m", f"centre of mass of {words}, along {axis} from the rear contact")
             for axis, value in zip("xz", com, strict=True)
         ),
         *(
