@@ -8,6 +8,7 @@ from kingpost.plugins.models.chain import Chain
 from kingpost.plugins.models.double_pendulum import DoublePendulum
 from kingpost.plugins.models.four_bar import FourBar
 from kingpost.plugins.models.heavy_top import HeavyTop
+from kingpost.plugins.models.knife_edge_disc import KnifeEdgeDisc
 from kingpost.plugins.models.luffing_crane import LuffingCrane
 from kingpost.plugins.models.mass_chain import MassChain
 from kingpost.plugins.models.offshore_crane import (
@@ -30,6 +31,7 @@ from kingpost.plugins.models.satellite import Satellite
 from kingpost.plugins.models.slider_crank import SliderCrank
 from kingpost.plugins.models.slider_pendulum import SliderPendulum
 from kingpost.plugins.models.spatial_slider_crank import SpatialSliderCrank
+from kingpost.plugins.models.spherical_pendulum import SphericalPendulum
 from kingpost.plugins.models.squeezer import AndrewsSqueezer
 from kingpost.plugins.models.three_link import ThreeLinkManipulator
 from kingpost.plugins.models.trees import Branched, SixAxisArm, SpacecraftArm
@@ -79,4 +81,6 @@ def kingpost_register_models() -> list[type[Model]]:
         RollingSphere,
         WhippleBicycle,
         SpatialSliderCrank,
+        SphericalPendulum,
+        KnifeEdgeDisc,
     ]
