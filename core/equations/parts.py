@@ -11,6 +11,7 @@ import casadi as ca
 from kingpost.base.channels import Channel, Quantity
 from kingpost.equations.augmentation import Augmentation
 from kingpost.equations.discrete_null_space import DiscreteNullSpace
+from kingpost.equations.formalism import Road
 from kingpost.symbols.externals import External
 from kingpost.symbols.types import Symbolic
 
@@ -106,6 +107,8 @@ class Structure:
     discrete: DiscreteNullSpace | None = None
     #: How to solve with a mass matrix that is singular, where constraints make up for it.
     augmentation: Augmentation | None = None
+    #: How accelerations and multipliers are found, where a formalism does it its own way.
+    road: Road | None = None
     #: Rows in q, and in v, of joint coordinates that are coordinates without mass, each tied to the others by a constraint. Its
     #: discrete derivative, where it is not quadratic, is mended along them alone, which keeps all momenta.
     scalars: tuple[int, ...] = ()
