@@ -81,7 +81,7 @@ def hamel_forces(machine: Machine, Y: ca.SX, y: ca.SX, mu: ca.SX, middle: ca.SX)
     slope = machine.now(ca.gradient(T, q)) - ca.gradient(ca.dot(mu, Y @ v + y), q)
     J = machine.left_inverse
     twice = rate(J.T @ (Y.T @ middle)) - ca.gradient(ca.dot(middle, Y @ (J @ qdot) + y), q)
-    twice = ca.substitute(twice, qdot, along)
+    twice = ca.substitute(twice, qdot, ca.densify(along))
     Q = machine.generalized(machine.loads)
     return Q - machine.added[1] - moved + rate(Y.T @ mu) - N.T @ (twice - slope)
 
@@ -100,4 +100,4 @@ class BoltzmannHamel(Formalism):
         momenta = machine.now(ca.gradient(machine.kinetic, machine.v))
         mu = ca.SX.sym("mu", n)
         f = hamel_forces(machine, ca.SX.eye(n), ca.SX(n, 1), mu, mu)
-        return HamelRoad(M + machine.added[0], ca.substitute(f, mu, momenta) if n else f, machine, self.full)
+        return HamelRoad(M + machine.added[0], ca.substitute(f, mu, ca.densify(momenta)) if n else f, machine, self.full)

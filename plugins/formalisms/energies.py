@@ -34,7 +34,7 @@ def hamilton_matrices(machine: Machine) -> tuple[ca.SX, ca.SX]:
     # The Legendre transformation: the rates are those that have the momenta p.
     rates = solve_symmetric(M, p - start)
     hamiltonian = ca.dot(p - start, rates) / 2 - left + potential
-    slope = ca.substitute(-ca.gradient(hamiltonian, chart.c), p, momenta)
+    slope = ca.substitute(-ca.gradient(hamiltonian, chart.c), p, ca.densify(momenta))
     # What the momenta change by while the speeds stay.
     moved = ca.jtimes(momenta, chart.c, v) + ca.jtimes(momenta, machine.tau, ca.SX(1))
     return _equations(machine, momenta, slope - moved)
