@@ -88,6 +88,12 @@ room(
     "core/multibody and below",
     "core/kernel",
 )
+room(
+    "core/modular",
+    "systems assembled from subsystems: labelled matrices, orthogonal complements, Theorem 2.10, Table 4.1, direct "
+    "linearisation",
+    "core/equations and below",
+)
 room("core/loads", "the loads in joints, and ports where machines are coupled", "core/equations and below")
 room("core/statics", "equilibria and small motions", "core/equations and below")
 room("core/results", "histories and their files", "core/base", "core/registry", "core/mechanism")
