@@ -34,6 +34,7 @@ from kingpost.mechanism.elements import (
 )
 from kingpost.mechanism.measures import Measure, check_measures, known_units, measure_units
 from kingpost.mechanism.shapes import Shape
+from kingpost.mechanism.subsystems import Group, check_groups
 from kingpost.mechanism.trajectories import Trajectory
 from kingpost.symbols.closure_kinds import SURFACE_NAMES
 from kingpost.symbols.joints import JOINT_KINDS
@@ -56,6 +57,8 @@ class Mechanism:
     ports: Sequence[Port] = ()
     description: str = ""
     measures: Sequence[Measure] = ()
+    #: Groups of bodies in which the machine is put together; none is one level, with every body on its own.
+    subsystems: Sequence[Group] = ()
     _tree: tuple[Joint, ...] = field(init=False, repr=False, compare=False, default=())
 
     def __post_init__(self) -> None:
@@ -152,6 +155,7 @@ class Mechanism:
             ("forces",),
             ("outputs", "ports", "measures"),
             ("parameters", "inputs"),
+            ("subsystems",),
         ):
             seen: set[str] = set()
             for kind in group:
@@ -202,6 +206,7 @@ class Mechanism:
                     f"Bodies: {listed(sorted(known))}.",
                     path=("outputs", i, "body"),
                 )
+        check_groups(self.subsystems, known)
         check_measures(self)
         _ = self.measure_units  # refuses combinations of what does not fit together
 
@@ -307,6 +312,7 @@ _ENTRIES: dict[str, type] = {
     "outputs": Output,
     "measures": Measure,
     "ports": Port,
+    "subsystems": Group,
 }
 
 

@@ -48,7 +48,7 @@ def test_upright_it_is_stable_above_a_speed(spin):
 
 
 def test_the_centre_moves_as_document_002_says():
-    """Eq. (5.9): the velocity of the centre by the rates of theta, phi and psi; its z is down, so psi and theta change signs."""
+    """Eq. (5.9): the velocity of the centre by the rates of theta, phi, psi; its z is down, so psi and theta change signs."""
     mechanism = disc()
     equations = derive(mechanism, "kane")
     p = [parameter.default for parameter in mechanism.parameters]
