@@ -5,6 +5,7 @@ from __future__ import annotations
 from kingpost.mechanism.model import Model
 from kingpost.plugins.models.cablev import Cablev
 from kingpost.plugins.models.chain import Chain
+from kingpost.plugins.models.delta import Delta
 from kingpost.plugins.models.double_pendulum import DoublePendulum
 from kingpost.plugins.models.four_bar import FourBar
 from kingpost.plugins.models.heavy_top import HeavyTop
@@ -37,6 +38,7 @@ from kingpost.plugins.models.spherical_pendulum import SphericalPendulum
 from kingpost.plugins.models.squeezer import AndrewsSqueezer
 from kingpost.plugins.models.three_link import ThreeLinkManipulator
 from kingpost.plugins.models.trees import Branched, SixAxisArm, SpacecraftArm
+from kingpost.plugins.models.two_rod_slider import TwoRodSlider
 from kingpost.plugins.models.us_navy_crane import USNavyCrane2D, USNavyCrane3D
 from kingpost.plugins.models.vessel_crane import VesselCrane
 from kingpost.plugins.models.whipple_bicycle import WhippleBicycle
@@ -89,4 +91,6 @@ def kingpost_register_models() -> list[type[Model]]:
         SpatialSliderCrank,
         SphericalPendulum,
         KnifeEdgeDisc,
+        TwoRodSlider,
+        Delta,
     ]
