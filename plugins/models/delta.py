@@ -33,7 +33,14 @@ class DeltaOptions:
 
 
 def arm_angle(
-    x: float, y: float, z: float, number: int, base: float = BASE, platform: float = PLATFORM, arm: float = ARM, rod: float = ROD
+    x: float,
+    y: float,
+    z: float,
+    number: int,
+    base: float = BASE,
+    platform: float = PLATFORM,
+    arm: float = ARM,
+    rod: float = ROD,
 ) -> float:
     """Return the angle of arm 1, 2 or 3 below the horizontal for a platform at (x, y, z), its elbow outwards.
 

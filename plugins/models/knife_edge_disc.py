@@ -39,8 +39,10 @@ class KnifeEdgeDisc(Model):
     def build(self) -> Mechanism:
         r = Parameter("radius", 0.5, "m", "radius of the disc", minimum=0.0)
         mass = Parameter("mass", 2.0, "kg", "mass of the disc", minimum=0.0)
-        across = Parameter("inertia_across", 0.125, "kg.m2", "moment of inertia about a diameter")
-        about = Parameter("inertia_about", 0.25, "kg.m2", "moment of inertia about the axle")
+        share = Parameter("share", 0.5, "1", "moment of inertia about the axle over mass radius^2: 1/2 of a disc, 1 of a ring")
+        # Of what is thin, half as much about a diameter.
+        about = share * mass * r**2
+        across = about / 2
         gravity = Parameter("gravity", 9.81, "m/s2", "acceleration of free fall")
         lean = Parameter("lean", 0.35, "rad", "lean at the start, to the right")
         turn = Parameter("turn_rate", -1.5, "rad/s", "rate about the vertical at the start; negative to the right")
@@ -49,15 +51,12 @@ class KnifeEdgeDisc(Model):
         slope = Parameter("slope", 0.0, "1", "by how much the plane rises along x")
         # Newton and Euler in a steady circle, for the rate w = spin + W sin(lean) of the disc about its axle:
         # (C + m r^2) w W cos(lean) = sin(lean) (A W^2 cos(lean) - m g r).
-        steady = (
-            "tan(lean) * (inertia_across * turn_rate**2 * cos(lean) - mass * gravity * radius)"
-            " / (turn_rate * (inertia_about + mass * radius**2))"
-        )
+        steady = "tan(lean) * (share * radius * turn_rate**2 * cos(lean) / 2 - gravity) / (turn_rate * radius * (share + 1))"
         spin, forward = f"{steady} - turn_rate * sin(lean) + extra_spin", f"radius * ({steady} + extra_spin)"
         return Mechanism(
             name=self.name,
             description=(self.__doc__ or "").strip().split("\n")[0],
-            parameters=(r, mass, across, about, gravity, lean, turn, extra, *((slope,) if surface else ())),
+            parameters=(r, mass, share, gravity, lean, turn, extra, *((slope,) if surface else ())),
             bodies=(
                 Body("carriage", mass=0.0),
                 Body(

@@ -35,9 +35,9 @@ def towards(x: float, y: float, z: float) -> tuple[float, float]:
 class TwoRodSlider(Model):
     """Two slender rods in a row, on ball joints, lead a slider along a line parallel to the x axis.
 
-    Document 002, examples 2.2 (the line is the x axis) and 2.3 (``line`` = 1 m). Its balls between the rods are universal joints
-    here: slender rods have no inertia about themselves, so that it makes no difference. Their angles are singular where a rod is
-    along x or both are in line, which is where the machine is. Two degrees of freedom are left. Masses are our own.
+    Document 002, examples 2.2 (the line is the x axis) and 2.3 (``line`` = 1 m). Its ball joints at the first rod are universal
+    joints here: slender rods have no inertia about themselves, so that it makes no difference. Their angles are singular where
+    the first rod is along x, or both are in line. Two degrees of freedom are left. Masses are our own.
     """
 
     name = "two-rod-slider"
