@@ -187,7 +187,7 @@ def _best_difference(at: Callable[[float], FloatArray], base: float, size: float
     found, least = np.zeros_like(noise), np.full_like(noise, np.inf)
     for width in widths:
         narrow, wide = _difference(at, base, width), _difference(at, base, 2 * width)
-        # The error of a central difference grows with the square of its width: the two differ by 3 times that of the narrow one.
+        # The error of a central difference grows with the square of its width: they differ by 3 times that of the narrow one.
         error = np.abs(wide - narrow) + 4 * noise / width
         better = error < least
         found, least = np.where(better, narrow, found), np.where(better, error, least)
