@@ -37,7 +37,7 @@ class Closure:
     coordinates
         The two joint coordinates that a gear ties; the one that a rope's winch turns with, and for the part of a rope beyond a
         sheave also the one by which the part before it grows. Of rolling wheels, if wanted, the turns of child and parent; of
-        a slot, if wanted, the one that is the place of the pin along it; of what rolls on a surface, the place of its contact.
+        a slot, if wanted, the one that is the place of the pin along it; on a surface, the place of the point of contact.
     ratio, offset
         Of a gear: first coordinate = ratio * second + offset. Of rolling wheels with coordinates: the direction (rad) of the
         child's centre from ``axis2`` where it is not turned against the parent.
@@ -111,9 +111,9 @@ class Closure:
             value = getattr(self, name)
             if value is not None and all(component == 0.0 for component in value):
                 raise MechanismError(f"{what}: {name} is [0, 0, 0]; give a direction, e.g. [0, 0, 1]", path=(name,))
-        self._check_surface(what)
         if self.kind == "rolling-wheels":
             _check_phase(what, self)
+        self._check_surface(what)
 
     def _check_surface(self, what: str) -> None:
         if self.surface is None:
@@ -159,6 +159,6 @@ _EXAMPLES = {
     "coordinates": '["crank.angle", "wheel.angle"]',
     "ratio": "2.0",
     "radius": "0.3",
-    "surface": '"z - y**2 / 2"',
     "child_radius": "0.2",
+    "surface": '"z - y**2 / 2"',
 }

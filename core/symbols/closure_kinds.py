@@ -27,14 +27,16 @@ class ClosureFields(Protocol):
     def radius(self) -> Scalar | None: ...
 
     @property
-    def surface(self) -> Scalar | None: ...
-
-    @property
-    def axis(self) -> Vector3 | None: ...
     def child_radius(self) -> Scalar | None: ...
 
     @property
     def coordinates(self) -> tuple[str, ...]: ...
+
+    @property
+    def surface(self) -> Scalar | None: ...
+
+    @property
+    def axis(self) -> Vector3 | None: ...
 
 
 class Place(Protocol):
@@ -323,7 +325,7 @@ class RollingWheels(ClosureKind):
         R1, R2 = _radii(place)
         d = perpendicular(place.axis) @ _sideways(place)
         along = ca.cross(place.axis, d) / ca.fabs(R1 + R2)
-        return ca.dot(along, _slipping(place, -R2 / (R1 + R2) * d))
+        return ca.dot(along, _velocity(place, -R2 / (R1 + R2) * d))
 
     def _turn(self, place: Place) -> ca.SX:
         """Return the turn of M against F about the axis: what the pose says of it, and full turns as the coordinates count.
@@ -363,6 +365,18 @@ class Slot(ClosureKind):
         return ca.vertcat(beside, ca.dot(place.axis, place.X_FM.p) - place.coordinate(0))
 
 
+def _velocity(place: Place, arm: ca.SX) -> ca.SX:
+    """Return the velocity against F of the material point at ``arm`` from the origin of M, both in F."""
+    R = place.X_FM.R
+    w, v = R @ place.t_FM[:3], R @ place.t_FM[3:]
+    return v + ca.cross(w, arm)
+
+
+def _slip(place: Place, arm: ca.SX) -> ca.SX:
+    """Return the velocity along the plane z = 0 of the material point at ``arm`` from the origin of M, both in F."""
+    return _velocity(place, arm)[:2]
+
+
 class RollingSurface(ClosureKind):
     """A ball, or a thin disc with its axle along ``axis``, with its centre at the origin of M rolls on a surface of F.
 
@@ -400,18 +414,7 @@ class RollingSurface(ClosureKind):
 
     def speeds(self, place: Place) -> ca.SX:
         _, normal, arm = self._contact(place)
-        return perpendicular(normal).T @ _slipping(place, arm)
-
-
-def _slip(place: Place, arm: ca.SX) -> ca.SX:
-    """Return the velocity along the plane of the material point at ``arm`` from the origin of M, both in F."""
-    return _slipping(place, arm)[:2]
-
-
-def _slipping(place: Place, arm: ca.SX) -> ca.SX:
-    R = place.X_FM.R
-    w, v = R @ place.t_FM[:3], R @ place.t_FM[3:]
-    return v + ca.cross(w, arm)
+        return perpendicular(normal).T @ _velocity(place, arm)
 
 
 _KINDS: tuple[ClosureKind, ...] = (
@@ -430,8 +433,8 @@ _KINDS: tuple[ClosureKind, ...] = (
     Gear(),
     Rolling(),
     RollingDisc(),
-    RollingSurface(),
     RollingWheels(),
     Slot(),
+    RollingSurface(),
 )
 CLOSURE_KINDS: dict[str, ClosureKind] = {item.kind: item for item in _KINDS}

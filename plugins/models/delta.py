@@ -32,24 +32,15 @@ class DeltaOptions:
     platform: Literal["free", "level"] = "free"
 
 
-def arm_angle(
-    x: float,
-    y: float,
-    z: float,
-    number: int,
-    base: float = BASE,
-    platform: float = PLATFORM,
-    arm: float = ARM,
-    rod: float = ROD,
-) -> float:
+def arm_angle(x: float, y: float, z: float, number: int) -> float:
     """Return the angle of arm 1, 2 or 3 below the horizontal for a platform at (x, y, z), its elbow outwards.
 
     In the plane of the arm, with (u, v, z) from its axle to the axle on the platform,
     u^2 + v^2 + z^2 + arm^2 - rod^2 = 2 arm (u cos - z sin).
     """
     turn = 2 * pi * (number - 1) / 3
-    u, v = cos(turn) * x + sin(turn) * y + platform - base, -sin(turn) * x + cos(turn) * y
-    along = (u * u + v * v + z * z + arm**2 - rod**2) / (2 * arm)
+    u, v = cos(turn) * x + sin(turn) * y + PLATFORM - BASE, -sin(turn) * x + cos(turn) * y
+    along = (u * u + v * v + z * z + ARM**2 - ROD**2) / (2 * ARM)
     return atan2(-z, u) - acos(along / hypot(u, z))
 
 
