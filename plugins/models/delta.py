@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import acos, atan2, cos, hypot, pi, sin
 from typing import Literal
 
+from kingpost.base.formulas import Vector3
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter
 from kingpost.mechanism.mechanism import Mechanism
@@ -116,10 +117,12 @@ class Delta(Model):
         closures = []
         for side, sign in (("left", 1.0), ("right", -1.0)):
             name, beside = f"rod{number}-{side}", sign * half
-            ends = {"position": (arm, beside, 0)}
+            elbow: Vector3 = (arm, beside, 0)
             on_platform = (c * platform - s * beside, s * platform + c * beside, 0)
             if self.options.rods == "massless":
-                tie = Closure(name, "distance", f"arm{number}", "platform", length=rod, child_position=on_platform, **ends)
+                tie = Closure(
+                    name, "distance", f"arm{number}", "platform", length=rod, position=elbow, child_position=on_platform
+                )
                 closures.append(tie)
                 continue
             across = rod_mass * rod**2 / 12
@@ -130,7 +133,7 @@ class Delta(Model):
             joints.append(
                 Joint(
                     f"elbow{number}-{side}", "universal", f"arm{number}", name, axis=(0, 1, 0), axis2=(0, 0, 1),
-                    start=(down, 0.0), **ends,
+                    start=(down, 0.0), position=elbow,
                 )
             )  # fmt: skip
             closures.append(

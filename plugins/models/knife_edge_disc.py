@@ -61,7 +61,7 @@ class KnifeEdgeDisc(Model):
                 Body("carriage", mass=0.0),
                 Body(
                     "disc", mass=mass, inertia=(across, about, across),
-                    shape=Shape("cylinder", radius=r, length=0.02, rotation=(pi / 2, 0, 0)),
+                    shape=(Shape("cylinder", radius=r, length=0.02, rotation=(pi / 2, 0, 0)),),
                 ),
                 *((Body("contact", mass=0.0),) if surface else ()),
             ),

@@ -82,4 +82,4 @@ class TwoRodSlider(Model):
 def _slender(name: str, mass: Parameter, length: Parameter) -> Body:
     moment = mass * length**2 / 12
     shape = Shape("cylinder", radius=0.02, length=length, at=(length / 2, 0, 0), rotation=(0, pi / 2, 0))
-    return Body(name, mass=mass, com=(length / 2, 0, 0), inertia=(0.0, moment, moment), shape=shape)
+    return Body(name, mass=mass, com=(length / 2, 0, 0), inertia=(0.0, moment, moment), shape=(shape,))
