@@ -3,6 +3,7 @@
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 from kingpost import simulate
 from kingpost.equations.consistency import consistent_start
@@ -204,11 +205,9 @@ def test_structure_of_document_002():
 
 @pytest.mark.slow
 def test_small_disturbances_move_it_as_the_linear_system_and_keep_its_energy(machine, canonical):
-    """At 3.6 m/s, leaning with 0.01 rad/s: nonlinear terms are of third order, 1e-4 of the motion."""
-    from scipy.linalg import expm
-
+    """At 3.6 m/s, leaning with 0.001 rad/s: with a plate on one side alone, errors are of second order, 1e-3 of the motion."""
     history = simulate(
-        machine[0], 1.0, settings={"speed": 3.6, "lean_rate": 0.01}, step=0.002, output_step=0.05, plugins=PLUGINS,
+        machine[0], 1.0, settings={"speed": 3.6, "lean_rate": 0.001}, step=0.002, output_step=0.05, plugins=PLUGINS,
         backend="vm", monitors=True,
     )  # fmt: skip
     M, C, K = canonical[1.0]
@@ -218,9 +217,10 @@ def test_small_disturbances_move_it_as_the_linear_system_and_keep_its_energy(mac
     exact = np.array([expm(A * t) @ start for t in history.time])
     size = np.abs(exact[:, :2]).max()
     for column, name in enumerate(("steer.angle", "attitude.lean")):
-        np.testing.assert_allclose(history[name], exact[:, column], atol=1e-3 * size)
+        np.testing.assert_allclose(history[name], exact[:, column], atol=2e-3 * size)
     assert np.ptp(history["energy.total"]) < 1e-6 * history["energy.total"][0]
-    assert np.abs(history["play.displacement"]).max() < size**2
+    # The clearances move to second order alone.
+    assert np.abs(history["play.displacement"]).max() < size**2 and np.abs(history["scrub.displacement"]).max() < 10 * size**2
 
 
 def test_a_leaned_start_is_closed(machine):
