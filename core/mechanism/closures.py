@@ -116,7 +116,9 @@ def _check_phase(what: str, closure: Closure) -> None:
             path=(given,),
         )
     if not closure.coordinates and closure.offset != 0.0:
-        raise MechanismError(f"{what} has no phase without 'coordinates', so 'offset' means nothing; remove it", path=("offset",))
+        raise MechanismError(
+            f"{what} has no phase without 'coordinates', so 'offset' means nothing; remove it", path=("offset",)
+        )
 
 
 _EXAMPLES = {

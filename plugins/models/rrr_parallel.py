@@ -62,9 +62,7 @@ class RRRParallel(Model):
                     child_position=(fore, 0, 0),
                 )
             )  # fmt: skip
-            forces.append(
-                ForceElement("joint-effort", name=f"drive{i}", coordinate=f"base{i}.angle", effort=torques[i - 1])
-            )
+            forces.append(ForceElement("joint-effort", name=f"drive{i}", coordinate=f"base{i}.angle", effort=torques[i - 1]))
         return Mechanism(
             name=self.name,
             description=(self.__doc__ or "").strip(),
