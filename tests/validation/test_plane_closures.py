@@ -50,7 +50,7 @@ def test_wheels_that_roll_by_arcs_are_closed_and_do_not_slip(R1, R2, fields):
     for t in (-2.0, 0.0, 0.7, 4.0):  # some of them full turns away
         h = 1e-5
         q = rolled(R1, R2, t)
-        # Central differences of polynomials and sines of rates up to 60: h^2 / 6 of their third derivatives, 60^3, for a radius.
+        # Central differences of motions with rates up to 60: h^2 / 6 of their third derivatives, 60^3, times a radius.
         v = (rolled(R1, R2, t + h) - rolled(R1, R2, t - h)) / (2 * h)
         phi, rate = (np.asarray(part).ravel() for part in function(q, v))
         assert np.abs(phi).max() < 1e-13 * 100
@@ -142,7 +142,7 @@ def test_a_disc_in_a_ring_swings_like_a_pendulum(formulation, phased, plugins):
 
 
 def test_a_disc_runs_off_the_top_of_a_wheel(plugins):
-    """3/2 (R + r) a'' = g sin(a), so a'^2 = 4 g (cos(a0) - cos(a)) / (3 (R + r)); it turns by R / r more than it moves round."""
+    """3/2 (R + r) a'' = g sin(a), so a'^2 = 4 g (cos(a0) - cos(a)) / (3 (R + r)); it turns by R / r more than it goes round."""
     R, r = 0.8, 0.2
     history = simulate(in_a_ring(R, r), 0.6, step=0.001, output_step=0.05, backend="vm", plugins=plugins)
     a = np.arctan2(history["disc.x"], history["disc.y"])

@@ -9,7 +9,11 @@ from kingpost import MechanismError, Parameter
 from kingpost.base.toml import tomllib
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.values import resolve_values
-from tests.core.mechanism.closed import FREEDOM, floating
+from tests.core.mechanism.closed import CONTACT, FREEDOM, floating
+
+ROLLS = {
+    "kind": "rolling-surface", "parent": "one", "child": "two", "radius": 0.2, "surface": "z - x*y", "coordinates": CONTACT,
+}  # fmt: skip
 
 WHEELS = {
     "kind": "rolling-wheels", "parent": "one", "child": "two", "axis": (0, 0, 1), "radius": 0.5, "child_radius": 0.2,
@@ -37,6 +41,14 @@ WHEELS = {
             {**WHEELS, "axis2": (1, 0, 0), "coordinates": ("a.angle", "b.angle", "c.angle")},
             "a rolling-wheels closure ties 1 or 2 coordinate(s), got a.angle, b.angle, c.angle",
         ),
+        ({**ROLLS, "surface": None}, "is rolling-surface and lacks 'surface', e.g. \"z - y**2 / 2\""),
+        ({**ROLLS, "surface": "2 * depth"}, "surface = '2 * depth' does not depend on x, y or z, so nothing lies on it"),
+        ({**ROLLS, "surface": 3.0}, "surface = '3.0' does not depend on x, y or z"),
+        ({**ROLLS, "radius": -1.0}, "radius is -1 m; it must be positive"),
+        ({**ROLLS, "coordinates": CONTACT[:2]}, "a rolling-surface closure ties 3 coordinate(s), got touch.x, touch.y"),
+        ({**ROLLS, "coordinates": ("touch.x", "touch.y", "touch.x")}, "the point of contact has three different ones"),
+        ({**ROLLS, "length": 1.0}, "is rolling-surface and has no 'length'; remove it"),
+        ({"kind": "weld", "parent": "one", "child": "two", "surface": "z"}, "is weld and has no 'surface'; remove it"),
     ],
 )
 def test_wrong_fields_are_refused(fields, message):
@@ -56,6 +68,8 @@ def test_wrong_fields_are_refused(fields, message):
         ),
         (Closure("free1", "weld", "one", "two"), "two joints or closures are called 'free1'"),
         (Closure("tie", "distance", "one", "two", length="2 * lenght"), "uses 'lenght', which is not declared"),
+        (Closure("tie", "distance", "one", "two", length="2 * x"), "uses 'x', which is not declared"),
+        (Closure("tie", **{**ROLLS, "surface": "z - depht"}), "uses 'depht', which is not declared. Known here: x, y, z."),
     ],
 )
 def test_wrong_references_are_refused(closure, message):
@@ -76,7 +90,8 @@ def test_wrong_references_are_refused(closure, message):
 )
 def test_wheels_that_cannot_touch_are_refused(radii, message):
     wheels = Closure("tie", **(WHEELS | {"radius": radii[0], "child_radius": radii[1]}))
-    machine = replace(floating(wheels), parameters=(Parameter("size", 0.4, "m"),))
+    sized = replace(floating(Closure("tie", **WHEELS)), parameters=(Parameter("size", 0.4, "m"),))
+    machine = replace(sized, closures=(wheels,))
     with pytest.raises(MechanismError) as error:
         resolve_values(machine, {})
     assert message in str(error.value)
@@ -87,6 +102,12 @@ def test_a_slot_that_is_not_across_its_pin_is_refused():
     slot = Closure("tie", "slot", "one", "two", axis=(1, 0, 0), axis2=(1, 0, 1))
     with pytest.raises(MechanismError, match="closure 'tie': axis2 is 45 degrees from 'axis'; it must be 90"):
         resolve_values(floating(slot), {})
+
+
+def test_a_parameter_must_not_have_the_name_of_a_place_on_a_surface():
+    machine = floating(Closure("tie", **ROLLS))
+    with pytest.raises(MechanismError, match="in its surface 'x' is the place of a point, and a parameter has the same name"):
+        replace(machine, parameters=[Parameter("x", 1.0, "m", "something else")])
 
 
 def test_the_closures_of_the_docs(root):
