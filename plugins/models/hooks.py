@@ -6,6 +6,7 @@ from kingpost.mechanism.model import Model
 from kingpost.plugins.models.cablev import Cablev
 from kingpost.plugins.models.chain import Chain
 from kingpost.plugins.models.double_pendulum import DoublePendulum
+from kingpost.plugins.models.five_bar import FiveBar
 from kingpost.plugins.models.four_bar import FourBar
 from kingpost.plugins.models.heavy_top import HeavyTop
 from kingpost.plugins.models.luffing_crane import LuffingCrane
@@ -53,6 +54,7 @@ def kingpost_register_models() -> list[type[Model]]:
         Branched,
         SpacecraftArm,
         FourBar,
+        FiveBar,
         SliderCrank,
         AndrewsSqueezer,
         RingAndDisc,
