@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import casadi as ca
 
+from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel, Quantity
 from kingpost.equations.augmentation import Augmentation
 from kingpost.equations.discrete_null_space import DiscreteNullSpace
@@ -16,6 +17,7 @@ from kingpost.symbols.types import Symbolic
 
 if TYPE_CHECKING:
     from kingpost.equations.equations import Equations
+    from kingpost.multibody.opened import OpenedAssembly
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +113,21 @@ class Structure:
     scalars: tuple[int, ...] = ()
     #: Rows in q, and in v, at which unit quaternions begin that are coordinates with rates of their own.
     unit_quaternions: tuple[int, ...] = ()
+
+
+class LoadDependence(Protocol):
+    """How efforts that depend on joint loads were found (:mod:`kingpost.loads.load_dependent`)."""
+
+    @property
+    def opened(self) -> Equations:
+        """The equations in which they are unknowns behind inputs and states."""
+
+    @property
+    def assembly(self) -> OpenedAssembly:
+        """What those are derived from."""
+
+    def explain(self, t: float, q: FloatArray, v: FloatArray, u: FloatArray, p: FloatArray) -> str:
+        """Return why there is no unique solution at a state, or nothing if there is one; ``u`` holds inputs, then states."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,6 +32,7 @@ class Recursive(Formulation):
 
     name = "recursive"
     Options = LoopOptions
+    load_dependent = True
 
     def derive(self, assembly: Assembly) -> Equations:
         tree = _Tree(assembly)
