@@ -116,19 +116,33 @@ def linearize_along(
 
     They are in the same coordinates, or refused where that cannot be.
     """
-    refuse_other_coordinates(equations, "a linear system")
+    linear = Linearizer(equations)
     found: list[Linearisation] = []
-    with python_forces_named(equations.all_externals):
-        independent = without_redundant_rows(equations, float(times[0]), x[0], p)
-        derivatives = _derivatives(independent)
-        for t, state, acting in zip(times, x, u, strict=True):
-            found.append(_linearised(independent, float(t), state, acting, p, derivatives))
-            if found[-1].states != found[0].states:
-                raise SolverError(
-                    f"'{equations.mechanism.name}' cannot be linearised along a motion in one set of coordinates: at {t:g} s "
-                    f"{', '.join(found[-1].states)} describe it, and {', '.join(found[0].states)} at t = {times[0]:g} s"
-                )
+    for t, state, acting in zip(times, x, u, strict=True):
+        found.append(linear(float(t), state, acting, p))
+        if found[-1].states != found[0].states:
+            raise SolverError(
+                f"'{equations.mechanism.name}' cannot be linearised along a motion in one set of coordinates: at {t:g} s "
+                f"{', '.join(found[-1].states)} describe it, and {', '.join(found[0].states)} at t = {times[0]:g} s"
+            )
     return found
+
+
+class Linearizer:
+    """Linear systems of some equations around many states: derived once, at the first of which redundant rows are found."""
+
+    def __init__(self, equations: Equations) -> None:
+        refuse_other_coordinates(equations, "a linear system")
+        self.equations = equations
+        self._derived: tuple[Equations, ca.Function] | None = None
+
+    def __call__(self, t: float, x: FloatArray, u: FloatArray, p: FloatArray) -> Linearisation:
+        """Return the linear system around a state."""
+        with python_forces_named(self.equations.all_externals):
+            if self._derived is None:
+                independent = without_redundant_rows(self.equations, t, x, p)
+                self._derived = independent, _derivatives(independent)
+            return _linearised(self._derived[0], t, x, u, p, self._derived[1])
 
 
 def _linearised(
