@@ -113,7 +113,9 @@ def swept(place: Situation, sweep: Sweep) -> Loci:
             left_out[value] = str(error)
     if all(item is None for item in spectra):
         why = next(iter(left_out.values()))
-        raise SolverError(f"sweep of '{sweep.name}': none of the {sweep.count} values can be linearised. At the first one: {why}")
+        raise SolverError(
+            f"sweep of '{sweep.name}': none of the {sweep.count} values can be linearised. At the first one: {why}"
+        )
     eigenvalues, shapes, zeros = followed(spectra)
     return Loci(
         model=place.equations.mechanism.name,
@@ -141,7 +143,9 @@ class _Line:
         self._rests: dict[float, FloatArray] = {}
         self.shape_names = tuple(speed.name.removesuffix(".rate") for speed in mechanism.speeds)
         # An unknown name is refused here, not value by value.
-        known = {item.name: item.unit for item in (*mechanism.parameters, *mechanism.inputs, *equations.state_quantities)}
+        known = {parameter.name: parameter.unit for parameter in mechanism.parameters}
+        known |= {signal.name: signal.unit for signal in mechanism.inputs}
+        known |= {quantity.name: quantity.unit for quantity in equations.state_quantities}
         if name not in known:
             resolve_values(mechanism, {name: 0.0}, self._further)
         self.unit = known.get(name, "")
@@ -150,10 +154,7 @@ class _Line:
         """Return the eigenvalues at a value."""
         place = self._at(value)
         problem = place.problem
-        if problem.how.start == "equilibrium":
-            x = self._rest(place, value)
-        else:
-            x = place.closed().x
+        x = self._rest(place, value) if problem.how.start == "equilibrium" else place.closed().x
         system = self._linear(place.t, x, place.u, place.p)
         if not np.isfinite(system.A).all():
             raise SolverError(f"'{problem.mechanism.name}' has no finite linear system at {self.name} = {value:g}")

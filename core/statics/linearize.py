@@ -104,9 +104,7 @@ def linearize(equations: Equations, t: float, x: FloatArray, u: FloatArray, p: F
     independent, so A is that of the equations of motion in these coordinates; around an equilibrium its eigenvalues are the
     same for any choice of them.
     """
-    refuse_other_coordinates(equations, "a linear system")
-    with python_forces_named(equations.all_externals):
-        return _linearised(without_redundant_rows(equations, t, x, p), t, x, u, p)
+    return Linearizer(equations)(t, x, u, p)
 
 
 def linearize_along(
@@ -134,24 +132,43 @@ class Linearizer:
     def __init__(self, equations: Equations) -> None:
         refuse_other_coordinates(equations, "a linear system")
         self.equations = equations
-        self._derived: tuple[Equations, ca.Function] | None = None
+        self._derived: _Derived | None = None
 
     def __call__(self, t: float, x: FloatArray, u: FloatArray, p: FloatArray) -> Linearisation:
         """Return the linear system around a state."""
         with python_forces_named(self.equations.all_externals):
             if self._derived is None:
-                independent = without_redundant_rows(self.equations, t, x, p)
-                self._derived = independent, _derivatives(independent)
-            return _linearised(self._derived[0], t, x, u, p, self._derived[1])
+                self._derived = _derived(without_redundant_rows(self.equations, t, x, p))
+            return _linearised(self._derived, t, x, u, p)
 
 
-def _linearised(
-    equations: Equations, t: float, x: FloatArray, u: FloatArray, p: FloatArray, function: ca.Function | None = None
-) -> Linearisation:
+@dataclass(frozen=True, eq=False)
+class _Derived:
+    """Equations without redundant rows, their derivatives, and the function (t, q, v, p) -> A, d(A v + b)/dq, M, regular M."""
+
+    equations: Equations
+    derivatives: ca.Function
+    constraints: ca.Function | None
+
+
+def _derived(equations: Equations) -> _Derived:
+    held, constraints = equations.constraints, None
+    if held.count:
+        residual = held.A @ equations.v + held.b
+        constraints = ca.Function(
+            "constraints",
+            [equations.t, equations.q, equations.v, equations.p],
+            [ca.densify(item) for item in (held.A, ca.jacobian(residual, equations.q), equations.M, equations.regular_mass)],
+        )
+    return _Derived(equations, _derivatives(equations), constraints)
+
+
+def _linearised(derived: _Derived, t: float, x: FloatArray, u: FloatArray, p: FloatArray) -> Linearisation:
     """Return the linear system of equations without redundant rows."""
+    equations = derived.equations
     _refuse_open_state(equations, t, x, p)
     q, v = equations.split(x)
-    derivatives = (function or _derivatives(equations))(t, q, v, equations.acting(u, x), p)
+    derivatives = derived.derivatives(t, q, v, equations.acting(u, x), p)
     parts = {name: _matrix(result) for name, result in zip(_PARTS, derivatives, strict=True)}
     n, nu = equations.nv, equations.nu
     N = parts["N"]
@@ -160,7 +177,7 @@ def _linearised(
     states = [i - nu for i in led]
     # q moves by N theta, so N theta' = N dv + (d(N v)/dq N - Ndot) theta; the bracket vanishes where N is constant.
     turning = np.linalg.pinv(N) @ (parts["qdot_q"] @ N - parts["Ndot"]) if n else np.zeros((0, 0))
-    free = _free_motions(equations, t, q, v, p, N)
+    free = _free_motions(derived, t, q, v, p, N)
     theta, follow, across = free.displacements, free.following_speeds, free.speeds
     top = np.hstack([turning @ theta + follow, across])[free.positions, :]
     bottom, beyond, outputs = (
@@ -222,19 +239,12 @@ class _FreeMotions:
     speeds: FloatArray
 
 
-def _free_motions(equations: Equations, t: float, q: FloatArray, v: FloatArray, p: FloatArray, N: FloatArray) -> _FreeMotions:
-    n = equations.nv
-    if not equations.constraints.count:
+def _free_motions(derived: _Derived, t: float, q: FloatArray, v: FloatArray, p: FloatArray, N: FloatArray) -> _FreeMotions:
+    n, held = derived.equations.nv, derived.equations.constraints
+    if derived.constraints is None:
         everything = list(range(n))
         return _FreeMotions(everything, everything, np.eye(n), np.zeros((n, n)), np.eye(n))
-    held = equations.constraints
-    residual = held.A @ equations.v + held.b
-    function = ca.Function(
-        "constraints",
-        [equations.t, equations.q, equations.v, equations.p],
-        [ca.densify(item) for item in (held.A, ca.jacobian(residual, equations.q), equations.M, equations.regular_mass)],
-    )
-    A, changing, M, regular = (_matrix(item) for item in function(t, q, v, p))
+    A, changing, M, regular = (_matrix(item) for item in derived.constraints(t, q, v, p))
     positions, theta = independent_motions(A[: held.holonomic], M, regular)
     rates, across = independent_motions(A, M, regular)
     # 0 = A dv + d(A v + b)/dq N theta, with the independent speeds held: what a displacement asks of the others.

@@ -1,8 +1,9 @@
 """Eigenvalues along a parameter: branches followed from value to value, and the values at which they change their nature.
 
 Eigenvalues are joined to branches by their vectors: what is left of the identity when the vectors at one value are written in
-those at the one before. So branches that cross go through each other. Displacements that nothing depends on, such as the place of
-a vehicle on its road, have eigenvalues zero and no vectors of their own; they are taken out before, and counted.
+those at the one before. So branches that cross go through each other. Displacements that nothing depends on, such as the place
+of a vehicle on its road, and speeds that nothing changes have eigenvalues zero, often without enough vectors; they are taken
+out before, and counted.
 """
 
 from __future__ import annotations
@@ -24,17 +25,23 @@ ComplexArray: TypeAlias = NDArray[np.complex128]
 GROWING = 1e-7
 #: Of the largest eigenvalue: an imaginary part beyond this makes a pair.
 PAIRED = 1e-6
+#: Of the largest eigenvalue: round-off of a simple one.
+ROUNDING = 1e-11
 #: Of the largest entry of A: a column below it is zero, and nothing depends on that displacement.
 IGNORABLE = 1e-12
-#: How often an interval is halved for a critical value: down to 1e-12 of it.
-HALVINGS = 40
+#: Of the largest singular value of A: one below it is zero, and some sum of states never changes.
+CONSTANT = 1e-13
+#: How often an interval is halved for a critical value: down to 1e-6 of it. Secants find the rest.
+HALVINGS = 20
+#: Of a value, how far the ends of these secants are from it, one after the other: each squares the error of the one before.
+REACHES = (1e-4, 1e-5, 1e-6)
 #: Critical values that are nearer to each other than this part of the range are one.
 SAME = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """The eigenvalues of a linear system, without those of displacements that nothing depends on."""
+    """The eigenvalues of a linear system, without those of displacements that nothing depends on and of constant speeds."""
 
     values: ComplexArray
     #: Shapes as columns: displacements along the speeds of all joints, the largest being 1.
@@ -78,7 +85,9 @@ class Critical:
         """What happens, in words."""
         before, after = self.growing
         if self.kind == "pair":
-            return "two real eigenvalues become a pair" if self.pairs[1] > self.pairs[0] else "a pair becomes two real eigenvalues"
+            return (
+                "two real eigenvalues become a pair" if self.pairs[1] > self.pairs[0] else "a pair becomes two real eigenvalues"
+            )
         what = "a pair" if self.kind == "flutter" else "an eigenvalue"
         if before == 0 or after == 0:
             return f"{'stable' if after == 0 else 'unstable'} from here on: {what} {'stops growing' if after == 0 else 'grows'}"
@@ -125,22 +134,19 @@ def spectrum(system: Linearisation) -> Spectrum:
     """Return the eigenvalues of a linear system and their shapes."""
     A = system.A
     kept = _kept(A)
-    dropped = [i for i in range(len(A)) if i not in kept]
-    values, inner = np.linalg.eig(A[np.ix_(kept, kept)]) if kept else (np.zeros(0), np.zeros((0, 0)))
-    moving = np.zeros((len(A), len(kept)), complex)
-    moving[kept] = inner
-    whole = moving.copy()
-    for k, value in enumerate(values if dropped else ()):
-        if abs(value) > GROWING * np.abs(values).max():
-            left = value * np.eye(len(dropped)) - A[np.ix_(dropped, dropped)]
-            whole[dropped, k] = np.linalg.solve(left, A[np.ix_(dropped, kept)] @ inner[:, k])
+    Q = _changing(A[np.ix_(kept, kept)])
+    values, inner = np.linalg.eig(Q.T @ A[np.ix_(kept, kept)] @ Q) if Q.shape[1] else (np.zeros(0), np.zeros((0, 0)))
+    moving = np.zeros((len(A), len(values)), complex)
+    moving[kept] = Q @ inner
     n, m = system.displacement_map.shape[1], system.speed_map.shape[1]
-    vectors = np.vstack([system.displacement_map @ moving[:n], system.speed_map @ moving[n : n + m], moving[n + m :]])
+    parts = [system.displacement_map @ moving[:n], system.speed_map @ moving[n : n + m], moving[n + m :]]
+    vectors: ComplexArray = np.vstack(parts)
     length = np.linalg.norm(vectors, axis=0)
-    shapes = np.column_stack(
-        [_shape(system, column[:n], column[n : n + m]) for column in whole.T] or [np.zeros((len(system.shape_names), 0))]
-    )
-    return Spectrum(np.asarray(values, complex), shapes, vectors / np.where(length > 0, length, 1), len(dropped))
+    vectors = vectors / np.where(length > 0, length, 1)
+    shapes = np.zeros((len(system.shape_names), len(values)), complex)
+    for k, column in enumerate(moving.T):
+        shapes[:, k] = _shape(system, column[:n], column[n : n + m])
+    return Spectrum(np.asarray(values, complex), shapes, vectors, len(A) - len(values))
 
 
 def _shape(system: Linearisation, displacements: ComplexArray, speeds: ComplexArray) -> ComplexArray:
@@ -160,6 +166,17 @@ def _kept(A: FloatArray) -> list[int]:
         if not unused:
             return left
         left = [j for j in left if j not in unused]
+
+
+def _changing(A: FloatArray) -> FloatArray:
+    """Return an orthonormal basis of the states but for sums of states that never change: rows w with w A = 0.
+
+    They have eigenvalues zero, and all other vectors are in the basis.
+    """
+    if not len(A):
+        return A
+    U, sizes, _ = np.linalg.svd(A)
+    return np.asarray(U[:, sizes > CONSTANT * sizes[0]])
 
 
 def followed(spectra: Sequence[Spectrum | None]) -> tuple[ComplexArray, ComplexArray, int]:
@@ -186,8 +203,8 @@ def _padded(item: Spectrum, count: int) -> Spectrum:
     more = count - len(item.values)
     if not more:
         return item
-    wider = [np.hstack([part, np.zeros((part.shape[0], more))]) for part in (item.shapes, item.vectors)]
-    return Spectrum(np.append(item.values, np.zeros(more)), *wider, item.zeros - more)
+    shapes, vectors = (np.hstack([part, np.zeros((len(part), more))]) for part in (item.shapes, item.vectors))
+    return Spectrum(np.append(item.values, np.zeros(more)), shapes, vectors, item.zeros - more)
 
 
 def _first_order(item: Spectrum) -> list[int]:
@@ -264,28 +281,43 @@ def _critical(what: str, before: Place, after: Place, spectrum_at: Callable[[flo
         paired = there if there.pairs > before[1].pairs else before[1]
         upper = np.flatnonzero(paired.values.imag > 0)
         k = int(upper[np.argmin(paired.values.imag[upper])])
-        return Critical(value, "pair", complex(paired.values[k].real), *counts, paired.shapes[:, k])
+        at = complex(paired.values[k].real)
+        return Critical(_polished(value, at, spectrum_at, False), "pair", at, *counts, paired.shapes[:, k])
     more, fewer = (there, before[1]) if there.growing > before[1].growing else (before[1], there)
     size = max(more.size, fewer.size)
-    k = int(np.argmin(np.abs(more.values.real) + np.where(more.values.imag < -PAIRED * size, size, 0)))
+    grows = np.flatnonzero((more.values.real > GROWING * more.size) & (more.values.imag > -PAIRED * size))
+    k = int(grows[np.argmin(more.values.real[grows])])
     eigenvalue = complex(more.values[k])
     kind = "flutter" if eigenvalue.imag > math.sqrt(GROWING) * size else "divergence"
-    value = _polished(value, eigenvalue, spectrum_at)
+    value = _polished(value, eigenvalue, spectrum_at, True)
     return Critical(value, kind, complex(0.0, eigenvalue.imag if kind == "flutter" else 0.0), *counts, more.shapes[:, k])
 
 
-def _polished(value: float, eigenvalue: complex, spectrum_at: Callable[[float], Spectrum]) -> float:
-    """Return where the real part of an eigenvalue that passes the axis vanishes; where it only leaves it, the value itself."""
-    from scipy.optimize import brentq  # slow to import
+def _polished(value: float, eigenvalue: complex, spectrum_at: Callable[[float], Spectrum], passes: bool) -> float:
+    """Return where an eigenvalue that passes the axis has no real part; else, or where it only leaves it, where two meet.
 
-    def real_part(at: float) -> float:
-        values = spectrum_at(at).values
-        return float(values[np.argmin(np.abs(values - eigenvalue))].real)
+    The real part, and the squared difference of two that meet, are smooth there, so a secant finds their zeros.
+    """
 
-    reach = 1e-5 * max(abs(value), 1e-3)
-    try:
-        if real_part(value - reach) * real_part(value + reach) < 0:
-            return float(brentq(real_part, value - reach, value + reach, xtol=1e-13 * max(abs(value), 1e-3)))
-    except SolverError:
-        pass
+    def real_part(there: Spectrum) -> float:
+        real = float(there.values[np.argmin(np.abs(there.values - eigenvalue))].real)
+        return real if abs(real) > ROUNDING * there.size else 0.0
+
+    def squared_difference(there: Spectrum) -> float:
+        one, other = there.values[np.argsort(np.abs(there.values - eigenvalue))[:2]]
+        return float(((one - other) ** 2).real)
+
+    for measure in (real_part, squared_difference) if passes else (squared_difference,):
+        found = value
+        for reach in REACHES:
+            low, high = (found + side * reach * max(abs(value), 1e-3) for side in (-1, 1))
+            try:
+                below, above = (measure(spectrum_at(at)) for at in (low, high))
+            except (SolverError, ValueError):  # nothing there, or a single eigenvalue
+                break
+            if not below * above < 0:
+                break
+            found = low - (high - low) * below / (above - below)
+        if found != value:
+            return found
     return value
