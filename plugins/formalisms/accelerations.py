@@ -1,4 +1,4 @@
-"""Formalisms that differentiate functions of accelerations: Gauss's compulsion, Gibbs and Appell's function (sec. 3.2.2, 3.3.1)."""
+"""Formalisms that differentiate functions of accelerations: Gauss's compulsion, Gibbs's function (sec. 3.2.2, 3.3.1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import casadi as ca
 
 from kingpost.base.errors import MechanismError
 from kingpost.equations.formalism import Formalism, Road
-from kingpost.equations.machine import Machine
+from kingpost.equations.machine import Machine, once
 from kingpost.plugins.formalisms.treatments import Treated, least_compulsion, projected, udwadia_schutte
 
 
@@ -54,6 +54,7 @@ def gibbs_function(machine: Machine) -> ca.SX:
     return machine.now(ca.SX(total))
 
 
+@once
 def gibbs_matrices(machine: Machine) -> tuple[ca.SX, ca.SX]:
     """Return M = d2S/dvdot2, eq. (A.14), and f = Q - dS/dvdot at vdot = 0, eq. (3.113)."""
     M, slope = _quadratic(machine, gibbs_function(machine))

@@ -9,7 +9,7 @@ import casadi as ca
 
 from kingpost.equations.equations import Equations
 from kingpost.equations.formalism import Formalism, Road, system_parts
-from kingpost.equations.machine import Machine
+from kingpost.equations.machine import Machine, once
 from kingpost.mechanism.elements import WORLD
 from kingpost.multibody.constraints import Constraints, efforts_of
 from kingpost.multibody.tree import TreeBody
@@ -55,7 +55,7 @@ class FreeBodies:
         return link.bias_B - (ca.SX(6, 1) if parent == WORLD else link.V_BP @ self.links[parent].bias_B)
 
     def spread(self, body: str, columns: ca.SX) -> ca.SX:
-        """Return loads on a body, about its origin in its axes, with their reactions on the parent, as columns for all bodies."""
+        """Return loads on a body, about its origin in its axes, with their reactions on the parent, for all bodies."""
         link = self.links[body]
         total = ca.SX(self.size, columns.shape[1])
         total[self.rows(body), :] = columns
@@ -151,6 +151,7 @@ def _scales(K: ca.SX, size: int) -> ca.SX:
     return ca.vertcat(bodies, 1 / ca.sqrt(ca.if_else(lengths > 0, lengths, 1)))
 
 
+@once
 def recursive_matrices(machine: Machine) -> tuple[ca.SX, ca.SX]:
     """Return M and f by recursion: accelerations outwards, the wrenches that joints must transmit inwards (sec. 3.1.4)."""
     bodies = FreeBodies(machine)
