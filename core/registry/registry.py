@@ -59,7 +59,8 @@ class Registry(Generic[P]):
         """Return a class as one of this kind, where it is of a kind whose classes can be selected here; else as it is."""
         for other, become in self._adopted:
             if isinstance(cls, type) and issubclass(cls, other.base):
-                return become(cls) or self.get(cls.name)
+                adopted: Any = cls
+                return become(adopted) or self.get(adopted.name)
         return cls
 
     def add(self, cls: Any, source: Origin) -> None:

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, cast
 
 import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError
+from kingpost.base.formulas import evaluate
 from kingpost.equations.equations import Equations
 from kingpost.equations.formalism import Formalism
-from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.mechanism import Mechanism, quaternion_rows
 from kingpost.mechanism.values import resolve_values
 from kingpost.multibody.assembly import assemble
 from kingpost.multibody.constraints import tree_constraints
 from kingpost.multibody.tree import TreeKinematics
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import select
-from kingpost.simulation.problem import derive, parameter_row, start_state
+from kingpost.simulation.problem import derive, parameter_row
 from kingpost.simulation.simulate import simulate
 from kingpost.testing.formulations import from_positions
 from kingpost.testing.problems import (
@@ -114,8 +116,13 @@ class Subject:
         speed = held.A @ tree.v + held.b
         rate = ca.jtimes(speed, tree.q, tree.velocity_map() @ tree.v)
         parts = ca.Function("parts", [tree.q, tree.v, assembly.p], [ca.densify(held.A), rate, speed])
-        start = start_state(assembly, self.derive(mechanism), values)
-        q, v = start[: tree.q.numel()], start[tree.q.numel() :]
+        declared = [joint.start_values for joint in mechanism.joints]
+        counts = [len(joint.positions) for joint in mechanism.joints]
+        pairs = list(zip(declared, counts, strict=True))
+        q = np.array([float(evaluate(value, values.parameters)) for own, n in pairs for value in own[:n]])
+        v = np.array([float(evaluate(value, values.parameters)) for own, n in pairs for value in own[n:]])
+        for first in quaternion_rows(mechanism):
+            q[first : first + 4] /= np.linalg.norm(q[first : first + 4])
         A, _, off = (np.asarray(part) for part in parts(q, v, p))
         v = v - np.linalg.pinv(A) @ off.ravel()
         A, drift, _ = (np.asarray(part) for part in parts(q, v, p))
@@ -148,7 +155,7 @@ def check_accelerations(subject: Subject) -> None:
 def check_multipliers(subject: Subject) -> None:
     """M vdot = f - A' lam holds with its own M, f and lam, which are those from positions alone."""
     for exact, equations in subject.machines:
-        state = (0, exact.q, exact.v, [], [1.0])
+        state: tuple[Any, ...] = (0, exact.q, exact.v, [], [1.0])
         M, f, vdot = (np.asarray(part) for part in equations.descriptor(*state))
         lam = np.asarray(equations.multipliers(*state)).ravel()
         scale = float(np.abs(exact.M).max()) * exact.size
@@ -174,7 +181,8 @@ def check_parameters(subject: Subject) -> None:
 def check_motion(subject: Subject) -> None:
     """A four-bar linkage swings by its closed form, but for the error that the formalism says it leaves."""
     mechanism = parallelogram("point-on-line")
-    history = simulate(mechanism, 0.5, formulation=subject.cls, step=0.005, backend="vm", plugins=subject.plugins)
+    way = select(subject.plugins.formulations, cast(Any, subject.cls))
+    history = simulate(mechanism, 0.5, formulation=way, step=0.005, backend="vm", plugins=subject.plugins)
     off = float(np.abs(history["a.angle"] - parallelogram_solution(history.time)[:, 0]).max())
     # rk4 has errors of some (h w)^4 = 1e-8 here, w = 2 rad/s; errors of accelerations of some 10 rad/s2 act for half a second.
     allowed = 1e-7 + 10 * subject.way.miss()

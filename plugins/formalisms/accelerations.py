@@ -45,7 +45,7 @@ def gibbs_function(machine: Machine) -> ca.SX:
     total = machine.vdot.T @ machine.rotor_matrix @ machine.vdot / 2 if machine.n else ca.SX(0)
     for body in machine.bodies:
         a = machine.rate(machine.rate(body.com_position), machine.vdot)
-        R = ca.densify(body.pose.R)
+        R = ca.densify(ca.SX(body.pose.R))
         turning = R.T @ ca.reshape(machine.rate(ca.vec(R)), 3, 3)
         w = ca.vertcat(turning[2, 1], turning[0, 2], turning[1, 0])
         wdot = machine.rate(w, machine.vdot)
