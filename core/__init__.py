@@ -34,6 +34,7 @@ PLACES = {
     "mechanism.model": ("Model",),
     "mechanism.sections": ("cut",),
     "mechanism.shapes": ("Shape",),
+    "mechanism.subsystems": ("Group",),
     "mechanism.tasks": ("ServoTask",),
     "modelfiles.opened": ("OpenedModel", "open_model"),
     "modelfiles.task_file": ("read_task",),

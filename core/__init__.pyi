@@ -58,6 +58,7 @@ from kingpost.mechanism.mechanism import Mechanism as Mechanism
 from kingpost.mechanism.model import Model as Model
 from kingpost.mechanism.sections import cut as cut
 from kingpost.mechanism.shapes import Shape as Shape
+from kingpost.mechanism.subsystems import Group as Group
 from kingpost.mechanism.tasks import ServoTask as ServoTask
 from kingpost.modelfiles.opened import OpenedModel as OpenedModel
 from kingpost.modelfiles.opened import open_model as open_model

@@ -160,6 +160,8 @@ class Equations:
             return ca.Function("kp_accelerations", symbols, [self.plain.accelerations(t, *inner, u, p)])
         if self.structure.road is not None:
             return first_of(self.structure.road.solved(self, "kp_accelerations", rate), 0)
+        if self.structure.closing is not None and self.constraints.count:
+            return self.structure.closing.accelerations(self, rate)
         if self.structure.augmentation is not None:
             return first_of(self._augmented("kp_accelerations", rate), 0)
         if self.constraints.count:
