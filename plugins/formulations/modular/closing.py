@@ -44,9 +44,9 @@ class StraightClosing:
             rank = int((margins > DEPENDENT).sum())
             return (
                 f"the closures {listed(dict.fromkeys(held.owners))} hold {rank} motions near t = {t:.6g} s, but {len(A)} at "
-                f"the start: a row of '{held.owners[worst]}' follows from those before it there (margin {margins[worst]:.1e}, 1 "
-                f"at its best, {DEPENDENT:.0e} is the least). The machine is at a dead centre, where its accelerations are not "
-                "determined"
+                f"the start: a row of '{held.owners[worst]}' follows from those before it there (margin "
+                f"{margins[worst]:.1e}, 1 at its best, {DEPENDENT:.0e} is the least). The machine is at a dead centre, where "
+                "its accelerations are not determined"
             )
         return ""
 
