@@ -21,6 +21,7 @@ PLACES = {
     "control.servo.stepping": ("ServoStepper",),
     "control.servo.system": ("DirectInverse", "InverseDynamics", "ServoPoint", "ServoSystem", "SteppedInverse"),
     "control.servo.taut": ("keep_taut",),
+    "equations.formalism": ("Formalism", "Road"),
     "equations.formulation": ("Formulation",),
     "equations.integrator": ("InitialValueProblem", "Integrator", "Solver", "StepMap"),
     "loads.method": ("JointLoads",),

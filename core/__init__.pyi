@@ -34,6 +34,8 @@ from kingpost.control.servo.system import ServoPoint as ServoPoint
 from kingpost.control.servo.system import ServoSystem as ServoSystem
 from kingpost.control.servo.system import SteppedInverse as SteppedInverse
 from kingpost.control.servo.taut import keep_taut as keep_taut
+from kingpost.equations.formalism import Formalism as Formalism
+from kingpost.equations.formalism import Road as Road
 from kingpost.equations.formulation import Formulation as Formulation
 from kingpost.equations.integrator import InitialValueProblem as InitialValueProblem
 from kingpost.equations.integrator import Integrator as Integrator

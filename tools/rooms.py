@@ -88,6 +88,12 @@ room(
     "core/multibody and below",
     "core/kernel",
 )
+room(
+    "core/modular",
+    "systems assembled from subsystems: labelled matrices, orthogonal complements, Theorem 2.10, Table 4.1, direct "
+    "linearisation",
+    "core/equations and below",
+)
 room("core/loads", "the loads in joints, and ports where machines are coupled", "core/equations and below")
 room("core/statics", "equilibria and small motions", "core/equations and below")
 room("core/results", "histories and their files", "core/base", "core/registry", "core/mechanism")
@@ -110,6 +116,12 @@ room("core/testing", "the conformance kit for plugins, and fixtures for their te
 
 room("plugins/forces", "what acts on bodies and joints", "core/multibody and below")
 room("plugins/formulations", "equations of motion", "core/equations and below")
+room(
+    "plugins/formalisms",
+    "principles of mechanics, each with a road of its own to the accelerations of a machine",
+    "core/equations and below",
+    "plugins/formulations",
+)
 room(
     "plugins/integrators",
     "step maps and solvers, of which one is for quaternions alone",

@@ -158,6 +158,8 @@ class Equations:
             t, q, v, u, p = symbols = self._arguments()
             inner = self.split(self.projected(t, ca.vertcat(q, v, ca.MX(self.nz, 1)), p))
             return ca.Function("kp_accelerations", symbols, [self.plain.accelerations(t, *inner, u, p)])
+        if self.structure.road is not None:
+            return first_of(self.structure.road.solved(self, "kp_accelerations", rate), 0)
         if self.structure.closing is not None and self.constraints.count:
             return self.structure.closing.accelerations(self, rate)
         if self.structure.augmentation is not None:
@@ -172,6 +174,8 @@ class Equations:
     @cached_property
     def multipliers(self) -> ca.Function:
         """The function (t, q, v, u, p) -> lam, from the accelerations that keep the constraints, without stabilisation."""
+        if self.structure.road is not None:
+            return first_of(self.structure.road.solved(self, "kp_multipliers", 0.0), 1)
         if self.structure.augmentation is not None:
             return first_of(self._augmented("kp_multipliers", 0.0), 1)
         lam = self._with_multipliers(0.0)[1] if self.constraints.count else type(self.q)(0, 1)

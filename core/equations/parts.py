@@ -12,6 +12,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel, Quantity
 from kingpost.equations.augmentation import Augmentation
 from kingpost.equations.discrete_null_space import DiscreteNullSpace
+from kingpost.equations.formalism import Road
 from kingpost.symbols.externals import External
 from kingpost.symbols.types import Symbolic
 
@@ -117,6 +118,8 @@ class Structure:
     discrete: DiscreteNullSpace | None = None
     #: How to solve with a mass matrix that is singular, where constraints make up for it.
     augmentation: Augmentation | None = None
+    #: How accelerations and multipliers are found, where a formalism does it its own way.
+    road: Road | None = None
     #: How accelerations are found in closed loops, where it is not by multipliers.
     closing: Closing | None = None
     #: Rows in q, and in v, of joint coordinates that are coordinates without mass, each tied to the others by a constraint. Its

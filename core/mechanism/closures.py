@@ -26,18 +26,22 @@ class Closure:
     parent, child
         The bodies; either may be the world. Kinds that tie coordinates have none.
     axis, axis2
-        Directions as in a joint: ``axis`` in F and M, the second one of a universal closure in M.
+        Directions as in a joint: ``axis`` in F and M, the second one of a universal closure in M. Of a slot the direction of
+        it, and the normal of the plane; of rolling wheels the normal, and in F the direction from which ``offset`` counts.
     position, rotation, child_position, child_rotation
         Places of F on the parent and of M on the child, as in a joint.
     length
         Distance in m; of a rope, its free length when the winch is at zero.
     coordinates
         The two joint coordinates that a gear ties; the one that a rope's winch turns with, and for the part of a rope beyond a
-        sheave also the one by which the part before it grows.
+        sheave also the one by which the part before it grows. Of rolling wheels, if wanted, the turns of child and parent; of
+        a slot, if wanted, the one that is the place of the pin along it.
     ratio, offset
-        Of a gear: first coordinate = ratio * second + offset.
-    radius
-        In m: of a wheel, ball or disc that rolls; of a winch, whose rope grows by radius times its angle.
+        Of a gear: first coordinate = ratio * second + offset. Of rolling wheels with coordinates: the direction (rad) of the
+        child's centre from ``axis2`` where it is not turned against the parent.
+    radius, child_radius
+        In m: of a wheel, ball or disc that rolls; of a winch, whose rope grows by radius times its angle. Of rolling wheels
+        that of the parent, and that of the child; the one of a ring that is touched from within is negative.
     stiffness
         As of a joint, for loads that rigid bodies alone leave open.
 
@@ -58,6 +62,7 @@ class Closure:
     ratio: Scalar | None = None
     offset: Scalar = 0.0
     radius: Scalar | None = None
+    child_radius: Scalar | None = None
     stiffness: tuple[Scalar, ...] = ()
 
     def __post_init__(self) -> None:
@@ -78,13 +83,15 @@ class Closure:
         check_stiffness(what, self.stiffness)
         for name, example in _EXAMPLES.items():
             given = getattr(self, name) not in (None, "", ())
-            if given and name not in kind.needs:
+            if given and name not in (*kind.needs, *kind.takes):
                 raise MechanismError(f"{what} is {self.kind} and has no '{name}'; remove it", path=(name,))
             if not given and name in kind.needs:
                 raise MechanismError(f"{what} is {self.kind} and lacks '{name}', e.g. {example}")
-        if self.coordinates and len(self.coordinates) != kind.coordinates:
+        fewest = 1 if "coordinates" in kind.takes else kind.coordinates
+        if self.coordinates and not fewest <= len(self.coordinates) <= kind.coordinates:
+            several = kind.coordinates if fewest == kind.coordinates else f"{fewest} or {kind.coordinates}"
             raise MechanismError(
-                f"{what}: a {self.kind} closure ties {kind.coordinates} coordinate(s), got {listed(self.coordinates)}",
+                f"{what}: a {self.kind} closure ties {several} coordinate(s), got {listed(self.coordinates)}",
                 path=("coordinates",),
             )
         for name in ("length", *(("radius",) if self.kind in ("rolling", "rolling-disc") else ())):
@@ -95,6 +102,21 @@ class Closure:
             value = getattr(self, name)
             if value is not None and all(component == 0.0 for component in value):
                 raise MechanismError(f"{what}: {name} is [0, 0, 0]; give a direction, e.g. [0, 0, 1]", path=(name,))
+        if self.kind == "rolling-wheels":
+            _check_phase(what, self)
+
+
+def _check_phase(what: str, closure: Closure) -> None:
+    """Refuse turns of wheels without the direction from which they count, or the other way round."""
+    if bool(closure.coordinates) != (closure.axis2 is not None):
+        lacking, given = ("axis2", "coordinates") if closure.coordinates else ("coordinates", "axis2")
+        raise MechanismError(
+            f"{what} has '{given}' and lacks '{lacking}', e.g. {_EXAMPLES[lacking]}; rolling that is held in its phase needs "
+            "coordinates that count turns, and the direction of the child's centre where they are zero",
+            path=(given,),
+        )
+    if not closure.coordinates and closure.offset != 0.0:
+        raise MechanismError(f"{what} has no phase without 'coordinates', so 'offset' means nothing; remove it", path=("offset",))
 
 
 _EXAMPLES = {
@@ -106,4 +128,5 @@ _EXAMPLES = {
     "coordinates": '["crank.angle", "wheel.angle"]',
     "ratio": "2.0",
     "radius": "0.3",
+    "child_radius": "0.2",
 }

@@ -25,6 +25,12 @@ class ClosureFields(Protocol):
     @property
     def radius(self) -> Scalar | None: ...
 
+    @property
+    def child_radius(self) -> Scalar | None: ...
+
+    @property
+    def coordinates(self) -> tuple[str, ...]: ...
+
 
 class Place(Protocol):
     """What a closure kind sees: the pose of M in F, and its own fields as symbols."""
@@ -51,8 +57,12 @@ class ClosureKind:
 
     kind: ClassVar[str]
     needs: ClassVar[tuple[str, ...]]
-    #: How many joint coordinates it names.
+    #: Fields that it takes and can do without.
+    takes: ClassVar[tuple[str, ...]] = ()
+    #: How many joint coordinates it names, at most; fewer only where it takes them without needing them.
     coordinates: ClassVar[int] = 0
+    #: Whether its two directions are perpendicular to each other.
+    right_angle: ClassVar[bool] = False
     #: Whether it is a line that pulls, and so has a tension.
     pulls: ClassVar[bool] = False
 
@@ -269,11 +279,89 @@ class RollingDisc(ClosureKind):
         return _slip(place, place.value(place.closure.radius or 0.0) * down / ca.sqrt(1 - axle[2] ** 2))
 
 
+class RollingWheels(ClosureKind):
+    """A wheel with its centre at M rolls on, or in, one with its centre at F, in the plane with the normal ``axis``.
+
+    Radii have signs: that of a ring, which is touched from within, is negative. The vector d between the centres is as long as
+    the sum of both, and the point of contact is at d R1 / (R1 + R2) from F and at -d R2 / (R1 + R2) from M, on or in alike.
+
+    Wheels that do not slip cannot slip back either: the direction of d turns by R2 / (R1 + R2) of the turn of the child against
+    the parent. Poses know turns only up to full ones, so this needs ``coordinates`` that count them: the turn of the child, and
+    that of the parent unless it stands still. With them both rows are on positions: d points along ``axis2``, turned by
+    ``offset``, where the child is not turned. Without them the second row is on speeds.
+    """
+
+    kind = "rolling-wheels"
+    needs = (*PAIR, "axis", "radius", "child_radius")
+    takes = ("coordinates", "axis2")
+    coordinates = 2
+    right_angle = True
+
+    def positions(self, place: Place) -> ca.SX:
+        R1, R2 = _radii(place)
+        across = _sideways(place)
+        if not place.closure.coordinates:
+            return (ca.sumsqr(across) - (R1 + R2) ** 2) / (2 * ca.fabs(R1 + R2))
+        direction = place.value(place.closure.offset) + R2 / (R1 + R2) * self._turn(place)
+        zero = perpendicular(place.axis).T @ place.axis2
+        side = ca.vertcat(-zero[1], zero[0])
+        return across - ca.fabs(R1 + R2) * (ca.cos(direction) * zero + ca.sin(direction) * side)
+
+    def speeds(self, place: Place) -> ca.SX:
+        if place.closure.coordinates:
+            return ca.SX(0, 1)
+        R1, R2 = _radii(place)
+        d = perpendicular(place.axis) @ _sideways(place)
+        along = ca.cross(place.axis, d) / ca.fabs(R1 + R2)
+        return ca.dot(along, _slipping(place, -R2 / (R1 + R2) * d))
+
+    def _turn(self, place: Place) -> ca.SX:
+        """Return the turn of M against F about the axis: what the pose says of it, and full turns as the coordinates count.
+
+        So what the closure does is felt by the bodies where they touch, and not along the coordinates.
+        """
+        columns = perpendicular(place.axis)
+        turned = columns.T @ (place.X_FM.R @ columns[:, 0])
+        pose = ca.atan2(turned[1], turned[0])
+        count = [place.coordinate(i) for i in range(len(place.closure.coordinates))]
+        counted = count[0] - count[1] if len(count) > 1 else count[0]
+        return pose + 2 * ca.pi * ca.floor((counted - pose) / (2 * ca.pi) + 0.5)
+
+
+def _radii(place: Place) -> tuple[ca.SX, ca.SX]:
+    closure = place.closure
+    return place.value(closure.radius or 0.0), place.value(closure.child_radius or 0.0)
+
+
+class Slot(ClosureKind):
+    """A pin at the origin of M slides in a slot through the origin of F along ``axis``, in the plane with the normal ``axis2``.
+
+    The tree keeps both in that plane. With ``coordinates`` one is how far the pin is along the slot, so that springs, friction
+    and drives along it act between pin and slot: that of a joint which moves nothing, so that nothing else has a part in it.
+    """
+
+    kind = "slot"
+    needs = (*PAIR, "axis", "axis2")
+    takes = ("coordinates",)
+    coordinates = 1
+    right_angle = True
+
+    def positions(self, place: Place) -> ca.SX:
+        beside = ca.dot(ca.cross(place.axis2, place.axis), place.X_FM.p)
+        if not place.closure.coordinates:
+            return beside
+        return ca.vertcat(beside, ca.dot(place.axis, place.X_FM.p) - place.coordinate(0))
+
+
 def _slip(place: Place, arm: ca.SX) -> ca.SX:
     """Return the velocity along the plane of the material point at ``arm`` from the origin of M, both in F."""
+    return _slipping(place, arm)[:2]
+
+
+def _slipping(place: Place, arm: ca.SX) -> ca.SX:
     R = place.X_FM.R
     w, v = R @ place.t_FM[:3], R @ place.t_FM[3:]
-    return (v + ca.cross(w, arm))[:2]
+    return v + ca.cross(w, arm)
 
 
 _KINDS: tuple[ClosureKind, ...] = (
@@ -292,5 +380,7 @@ _KINDS: tuple[ClosureKind, ...] = (
     Gear(),
     Rolling(),
     RollingDisc(),
+    RollingWheels(),
+    Slot(),
 )
 CLOSURE_KINDS: dict[str, ClosureKind] = {item.kind: item for item in _KINDS}

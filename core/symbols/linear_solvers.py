@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import Any
+
 import casadi as ca
+
+from kingpost.base.errors import SolverError
 
 
 def householder(size: int, columns: int) -> ca.Function:
@@ -27,3 +32,30 @@ def householder(size: int, columns: int) -> ca.Function:
     for k in reversed(range(size)):
         X[k, :] = (both[k, size:] - both[k, k + 1 : size] @ X[k + 1 :, :]) / both[k, k]
     return ca.Function("kp_householder", [A, B], [X, sign])
+
+
+def solve_blocks(matrix: Any, right: Any) -> Any:
+    """Return matrix^-1 right: the blocks of a block-triangular form one after the other, each by Householder's method.
+
+    So sparse systems, which are mostly triangular after a permutation, are solved by few operations.
+    """
+    n, columns = matrix.shape[0], right.shape[1]
+    if n == 0 or columns == 0:
+        return type(matrix)(n, columns)
+    rank = ca.sprank(matrix.sparsity())
+    if rank < n:
+        raise SolverError(f"{n} linear equations are singular whatever their entries are: their rank is {rank} at most")
+    _, rows, order, row_blocks, _, _, _ = matrix.sparsity().btf()
+    # Lower block-triangular: the first block stands alone.
+    solved: list[Any] = [None] * n
+    for first, last in pairwise(row_blocks):
+        here, unknown = list(rows[first:last]), list(order[first:last])
+        known = list(order[:first])
+        rest = right[here, :]
+        if known:
+            rest = rest - matrix[here, known] @ ca.vertcat(*(solved[j] for j in known))
+        block = matrix[here, unknown]
+        found = rest / block if len(here) == 1 else householder(len(here), columns)(block, rest)[0]
+        for place, j in enumerate(unknown):
+            solved[j] = found[place, :]
+    return ca.vertcat(*solved)

@@ -12,9 +12,10 @@ PLUGINS = PluginSet(entry_points=False)
 FREEDOM = {
     "weld": 0, "revolute": 1, "prismatic": 1, "cylindrical": 2, "universal": 2, "planar": 3, "spherical": 3, "rolling": 3,
     "rolling-disc": 3, "point-on-line": 4, "point-on-plane": 5, "distance": 5, "rope": 5, "sheave": 5, "gear": 5,
+    "rolling-wheels": 4, "slot": 5,
 }  # fmt: skip
 FIELDS = {
-    "axis": (0.3, -0.5, 0.8), "axis2": (0.8, 0.48, 0.0), "length": 0.7, "radius": 0.25, "ratio": -1.7,
+    "axis": (0.3, -0.5, 0.8), "axis2": (0.8, 0.48, 0.0), "length": 0.7, "radius": 0.25, "ratio": -1.7, "child_radius": 0.4,
 }  # fmt: skip
 PLACES = {
     "position": (0.2, -0.1, 0.3), "rotation": (0.3, -0.4, 0.9), "child_position": (-0.2, 0.15, 0.1),
