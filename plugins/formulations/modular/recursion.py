@@ -21,8 +21,8 @@ from kingpost.symbols.projection import solve_on_complement
 
 #: Loops of up to this many speeds become straight-line code; longer code takes a C compiler too long.
 STRAIGHT = 24
-#: Rows whose margin (see :class:`.OnComplement`) is less than this are taken to depend on each other.
-DEPENDENT = 3e-5
+#: Rows whose ratio of pivots (see :class:`.OnComplement`) is less than this depend on each other: half of all digits are lost.
+DEPENDENT = 1e-8
 
 
 class NodePasses(TreePasses):
