@@ -36,12 +36,13 @@ def test_it_is_the_solution_with_multipliers(kind, size, rows):
 
 def test_inertia_is_needed_only_along_what_is_allowed():
     # M has no inertia along x, but y = (1, z) is held there.
-    y, _ = solver(ca.SX, 2, 1, 1)(np.diag([0.0, 2.0]), [[5.0], [6.0]], [[2.0, 0.0]], [[-2.0]])
+    y, _ = solver(ca.SX, 2, 1, 1)(np.diag([0.0, 2.0]), np.array([[5.0], [6.0]]), np.array([[2.0, 0.0]]), -2.0)
     np.testing.assert_allclose(np.asarray(y).ravel(), [1.0, 3.0], atol=1e-15)
 
 
 def test_the_margin_tells_rows_that_depend_on_each_other():
-    margin = solver(ca.SX, 3, 2, 1)(np.eye(3), np.zeros((3, 1)), [[1.0, 2.0, 0.0], [2.0, 4.0 + 1e-9, 0.0]], np.zeros((2, 1)))[1]
+    rows = np.array([[1.0, 2.0, 0.0], [2.0, 4.0 + 1e-9, 0.0]])
+    margin = solver(ca.SX, 3, 2, 1)(np.eye(3), np.zeros((3, 1)), rows, np.zeros((2, 1)))[1]
     # The second row is 1e-9 / sqrt(5) beyond the first, and sqrt(20) long.
     assert float(margin) == pytest.approx(1e-10, rel=1e-6)
 
