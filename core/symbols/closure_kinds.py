@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Protocol
 
 import casadi as ca
 
-from kingpost.base.formulas import Scalar
+from kingpost.base.formulas import Scalar, Vector3
 from kingpost.symbols.screws import Pose, perpendicular
 
 
@@ -31,6 +32,12 @@ class ClosureFields(Protocol):
     @property
     def coordinates(self) -> tuple[str, ...]: ...
 
+    @property
+    def surface(self) -> Scalar | None: ...
+
+    @property
+    def axis(self) -> Vector3 | None: ...
+
 
 class Place(Protocol):
     """What a closure kind sees: the pose of M in F, and its own fields as symbols."""
@@ -47,6 +54,9 @@ class Place(Protocol):
 
     def value(self, scalar: Scalar) -> ca.SX:
         """Return a field as a symbol."""
+
+    def formula(self, scalar: Scalar, names: Mapping[str, ca.SX]) -> ca.SX:
+        """Return a field that is a formula of ``names`` beside parameters."""
 
     def coordinate(self, i: int) -> ca.SX:
         """Return the i-th of the closure's coordinates."""
@@ -76,6 +86,8 @@ class ClosureKind:
 
 
 PAIR = ("parent", "child")
+#: What the formula of a surface calls the place of a point in F.
+SURFACE_NAMES = ("x", "y", "z")
 
 
 def _sideways(place: Place) -> ca.SX:
@@ -313,7 +325,7 @@ class RollingWheels(ClosureKind):
         R1, R2 = _radii(place)
         d = perpendicular(place.axis) @ _sideways(place)
         along = ca.cross(place.axis, d) / ca.fabs(R1 + R2)
-        return ca.dot(along, _slipping(place, -R2 / (R1 + R2) * d))
+        return ca.dot(along, _velocity(place, -R2 / (R1 + R2) * d))
 
     def _turn(self, place: Place) -> ca.SX:
         """Return the turn of M against F about the axis: what the pose says of it, and full turns as the coordinates count.
@@ -353,15 +365,56 @@ class Slot(ClosureKind):
         return ca.vertcat(beside, ca.dot(place.axis, place.X_FM.p) - place.coordinate(0))
 
 
-def _slip(place: Place, arm: ca.SX) -> ca.SX:
-    """Return the velocity along the plane of the material point at ``arm`` from the origin of M, both in F."""
-    return _slipping(place, arm)[:2]
-
-
-def _slipping(place: Place, arm: ca.SX) -> ca.SX:
+def _velocity(place: Place, arm: ca.SX) -> ca.SX:
+    """Return the velocity against F of the material point at ``arm`` from the origin of M, both in F."""
     R = place.X_FM.R
     w, v = R @ place.t_FM[:3], R @ place.t_FM[3:]
     return v + ca.cross(w, arm)
+
+
+def _slip(place: Place, arm: ca.SX) -> ca.SX:
+    """Return the velocity along the plane z = 0 of the material point at ``arm`` from the origin of M, both in F."""
+    return _velocity(place, arm)[:2]
+
+
+class RollingSurface(ClosureKind):
+    """A ball, or a thin disc with its axle along ``axis``, with its centre at the origin of M rolls on a surface of F.
+
+    The surface is gamma(x, y, z) = 0 in the axes of F, and the ball is where gamma is positive. The coordinates are those of
+    the point of contact in F: of a ``translational`` joint of a body without mass, which the contact alone holds. With them
+    every row is exact and of low order; a contact point that is found from the centre would need Newton's method inside.
+    """
+
+    kind = "rolling-surface"
+    needs = (*PAIR, "radius", "surface", "coordinates")
+    takes = ("axis",)
+    coordinates = 3
+
+    def _contact(self, place: Place) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return the distance of the point of contact from the surface, the unit normal there, and its arm from the centre.
+
+        The distance is gamma over the length of its gradient, which it is to first order.
+        """
+        x = ca.SX.sym("x", 3)
+        gamma = place.formula(place.closure.surface or 0.0, dict(zip(SURFACE_NAMES, ca.vertsplit(x), strict=True)))
+        slope = ca.densify(ca.gradient(gamma, x))
+        steepness = ca.sqrt(ca.dot(slope, slope))
+        at = ca.vertcat(*(place.coordinate(i) for i in range(3)))
+        distance, normal = ca.substitute([gamma / steepness, slope / steepness], [x], [ca.densify(at)])
+        radius = place.value(place.closure.radius or 0.0)
+        if place.closure.axis is None:
+            return distance, normal, -radius * normal
+        axle = place.X_FM.R @ place.axis
+        inward = normal - ca.dot(normal, axle) * axle  # in the plane of the disc, across its edge at the contact
+        return distance, normal, -radius * inward / ca.sqrt(ca.dot(inward, inward))
+
+    def positions(self, place: Place) -> ca.SX:
+        distance, _, arm = self._contact(place)
+        return ca.vertcat(distance, *(place.X_FM.p[i] + arm[i] - place.coordinate(i) for i in range(3)))
+
+    def speeds(self, place: Place) -> ca.SX:
+        _, normal, arm = self._contact(place)
+        return perpendicular(normal).T @ _velocity(place, arm)
 
 
 _KINDS: tuple[ClosureKind, ...] = (
@@ -382,5 +435,6 @@ _KINDS: tuple[ClosureKind, ...] = (
     RollingDisc(),
     RollingWheels(),
     Slot(),
+    RollingSurface(),
 )
 CLOSURE_KINDS: dict[str, ClosureKind] = {item.kind: item for item in _KINDS}

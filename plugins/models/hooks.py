@@ -24,17 +24,20 @@ from kingpost.plugins.models.offshore_vessel import OffshoreVessel, OffshoreVess
 from kingpost.plugins.models.overhead_crane import OverheadCrane
 from kingpost.plugins.models.passive_joint_arm import PassiveJointArm
 from kingpost.plugins.models.ring_and_disc import RingAndDisc
+from kingpost.plugins.models.rolling_sphere import RollingSphere
 from kingpost.plugins.models.rotary_crane import RotaryCrane
 from kingpost.plugins.models.rotary_crane_two_winches import RotaryCraneTwoWinches
 from kingpost.plugins.models.rrr_parallel import RRRParallel
 from kingpost.plugins.models.satellite import Satellite
 from kingpost.plugins.models.slider_crank import SliderCrank
 from kingpost.plugins.models.slider_pendulum import SliderPendulum
+from kingpost.plugins.models.spatial_slider_crank import SpatialSliderCrank
 from kingpost.plugins.models.squeezer import AndrewsSqueezer
 from kingpost.plugins.models.three_link import ThreeLinkManipulator
 from kingpost.plugins.models.trees import Branched, SixAxisArm, SpacecraftArm
 from kingpost.plugins.models.us_navy_crane import USNavyCrane2D, USNavyCrane3D
 from kingpost.plugins.models.vessel_crane import VesselCrane
+from kingpost.plugins.models.whipple_bicycle import WhippleBicycle
 from kingpost.plugins.models.whitworth import Whitworth
 from kingpost.registry.hookspecs import hookimpl
 
@@ -79,4 +82,7 @@ def kingpost_register_models() -> list[type[Model]]:
         SmallCraneParkedOnBase,
         SmallVessel,
         SmallVesselPlain,
+        RollingSphere,
+        WhippleBicycle,
+        SpatialSliderCrank,
     ]
