@@ -81,6 +81,12 @@ class ComputedTorque(DirectInverse):
             stepper = BackwardEuler(ServoStepperOptions(step=float(times[1] - times[0])))
             system = algebraic_system(problem, weights)
             values = march_system(system, stepper, start, times, f"method '{self.name}'", {}, progress).values
+            if len(problem.driven) > problem.outputs:
+                # The start knows of no costs.
+                free = np.full(len(problem.driven), np.inf)
+                found = _allocated(problem, times[0], values[0], weights, -free, free)
+                assert found is not None
+                values[0, -len(found) :] = found
         return times, self.bounded(problem, times, values, weights)
 
     def bounded(self, problem: ServoProblem, times: FloatArray, values: FloatArray, weights: FloatArray) -> FloatArray:
@@ -105,13 +111,8 @@ class ComputedTorque(DirectInverse):
         )
         u = solution.part(problem, "u")
         beyond = np.flatnonzero(((u < lower) | (u > upper)).any(axis=1))
-        e = problem.equations
-        first = solution.values.shape[1] - len(lower) - e.constraints.count
         for i in beyond:
-            row = solution.values[i]
-            B, A, effort = force_parts(problem)(solution.times[i], row, problem.p)
-            forces = np.hstack([np.asarray(B), -np.asarray(A).reshape(-1, e.nv).T])
-            found = allocate(forces, np.asarray(effort).ravel(), weights, lower, upper)
+            found = _allocated(problem, solution.times[i], solution.values[i], weights, lower, upper)
             if found is None:
                 over = [
                     f"{name} = {value:.6g} (bounds {low:g} to {high:g})"
@@ -123,8 +124,18 @@ class ComputedTorque(DirectInverse):
                     f"smallest efforts {listed(over)}, and no others meet the equations of motion there. Move more slowly, or "
                     "widen the bounds"
                 )
-            solution.values[i, first:] = np.concatenate([found[len(lower) :], found[: len(lower)]])
+            solution.values[i, -len(found) :] = found
         return solution.values
+
+
+def _allocated(
+    problem: ServoProblem, t: float, row: FloatArray, weights: FloatArray, lower: FloatArray, upper: FloatArray
+) -> FloatArray | None:
+    """Return multipliers and the cheapest inputs within bounds for the motion in a row of a solution, if there are any."""
+    B, A, effort = force_parts(problem)(t, row, problem.p)
+    forces = np.hstack([np.asarray(B), -np.asarray(A).reshape(-1, problem.equations.nv).T])
+    found = allocate(forces, np.asarray(effort).ravel(), weights, lower, upper)
+    return None if found is None else np.concatenate([found[len(lower) :], found[: len(lower)]])
 
 
 def explicit(problem: ServoProblem) -> list[int] | None:
@@ -190,11 +201,13 @@ def kinematic_rows(problem: ServoProblem) -> tuple[list[ca.SX], list[str]]:
     return rows, labels
 
 
-def kinematic_system(problem: ServoProblem, solution: Mapping[str, ca.SX]) -> ServoSystem:
-    """Return the motion as unknowns of one time, and a solution that follows from it."""
+def kinematic_system(problem: ServoProblem) -> ServoSystem:
+    """Return the motion as unknowns of one time; inputs and multipliers are left at zero."""
     s, names = problem.symbols, problem.row_names
     rows, labels = kinematic_rows(problem)
     unknowns = ca.vertcat(s.q, s.v, s.a)
+    nothing = {name: ca.SX.zeros(symbol.numel()) for name, symbol in (("lam", s.lam), ("u", s.u))}
+    solution = {"q": s.q, "v": s.v, "a": s.a, "z": s.z, **nothing}
     return _instant(problem, unknowns, (*names["q"], *names["v"], *names["v"]), rows, labels, unknowns, solution)
 
 

@@ -6,12 +6,12 @@ import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.base.errors import MechanismError, SolverError, listed
+from kingpost.base.errors import SolverError, listed
 from kingpost.control.servo.marching import march_system
 from kingpost.control.servo.problem import EXPRESSED, ServoProblem
 from kingpost.control.servo.start import ServoStart
 from kingpost.control.servo.stepping import ServoStepperOptions
-from kingpost.control.servo.system import Progress, ServoSystem
+from kingpost.control.servo.system import Progress
 from kingpost.kernel.kernel import Kernel
 from kingpost.plugins.inverse_dynamics.computed_torque import ComputedTorque, explicit, force_parts, kinematic_system
 from kingpost.plugins.inverse_dynamics.steppers import BackwardEuler
@@ -20,6 +20,8 @@ from kingpost.symbols.projection import solve_on_complement
 
 #: Singular values of [A; B'], scaled, below which the variables of the inputs are no independent ones.
 SINGULAR_CHOICE = 1e-10
+#: A start whose measures are off the path by less than this is on it.
+NEAR = 1e-6
 
 
 class Modular(ComputedTorque):
@@ -32,45 +34,60 @@ class Modular(ComputedTorque):
 
     name = "modular"
 
+    def refusal(self, problem: ServoProblem) -> str:
+        refused = super().refusal(problem)
+        if refused:
+            return refused
+        posed, e = problem.posed, problem.equations
+        t, (q, v) = problem.task.t_start, e.split(posed.x0)
+        row = np.concatenate([q, v, np.zeros(e.nv + e.constraints.count + len(problem.driven))])
+        # A start that is not on the path says nothing of it.
+        s = problem.symbols
+        begun = ca.Function("begun", [s.t, s.q, ca.vertcat(*s.signals), s.p], [problem.servo_positions])
+        off = np.asarray(begun(t, q, problem.signals([t], EXPRESSED).ravel(), problem.p))
+        return "" if np.abs(off).max() > NEAR else self._singular(problem, np.array([t]), row[None, :])
+
     def solve(
         self, problem: ServoProblem, start: ServoStart, times: FloatArray, progress: Progress
     ) -> tuple[FloatArray, FloatArray]:
-        weights = self._weights(problem)
-        point = start.point
-        state = np.concatenate([point.q, point.v, point.a, point.z, point.lam, point.u])
-        self._check(problem, np.array([point.t]), state[None, :], MechanismError)
-        rows = explicit(problem)
+        weights, rows = self._weights(problem), explicit(problem)
+        signals = np.ascontiguousarray(problem.signals(times, EXPRESSED).reshape(len(times), -1))
+        backend = problem.posed.how.backend or "auto"
         if rows is not None:
-            signals = np.ascontiguousarray(problem.signals(times, EXPRESSED).reshape(len(times), -1))
-            kernel = Kernel([_explicit_function(problem, rows, weights)], problem.posed.how.backend or "auto")
-            values = kernel.sample(times, np.zeros((len(times), 0)), signals, problem.p)
+            motion = Kernel([_explicit_motion(problem, rows)], backend)
+            values = motion.sample(times, np.zeros((len(times), 0)), signals, problem.p)
         else:
             stepper = BackwardEuler(ServoStepperOptions(step=float(times[1] - times[0])))
-            system = modular_system(problem, weights)
+            system = kinematic_system(problem)
             values = march_system(system, stepper, start, times, f"method '{self.name}'", {}, progress).values
-        self._check(problem, times, values, SolverError)
-        return times, self.bounded(problem, times, values, weights)
+        singular = self._singular(problem, times, values)
+        if singular:
+            raise SolverError(singular)
+        law = Kernel([law_function(problem, weights)], backend)
+        return times, self.bounded(problem, times, law.sample(times, values, signals, problem.p), weights)
 
-    def _check(self, problem: ServoProblem, times: FloatArray, values: FloatArray, error: type[Exception]) -> None:
-        """Refuse inputs whose variables cannot be the independent ones at one of the times."""
+    def _singular(self, problem: ServoProblem, times: FloatArray, values: FloatArray) -> str:
+        """Return where the variables of the inputs cannot be independent, as a sentence without its end, or nothing."""
         margins = choice_margins(problem, times, values)
         worst = int(margins[:, -1].argmin())
-        if margins[worst, -1] < SINGULAR_CHOICE:
-            rank = int((margins[worst] > SINGULAR_CHOICE).sum())
-            raise error(
-                f"method '{self.name}' takes what the inputs {listed(problem.input_names)} work on for the independent "
-                f"variables, and at t = {times[worst]:.6g} s they are none: constraints and inputs have rank {rank} of "
-                f"{margins.shape[1]} there (smallest scaled singular value {margins[worst, -1]:.1e}, {SINGULAR_CHOICE:.0e} is "
-                "the least). Drive the machine elsewhere, or lead it past that place"
-            )
+        if margins[worst, -1] > SINGULAR_CHOICE:
+            return ""
+        rank = int((margins[worst] > SINGULAR_CHOICE).sum())
+        return (
+            f"method '{self.name}' takes what the inputs {listed(problem.input_names)} work on for the independent "
+            f"variables, and at t = {times[worst]:.6g} s they are none: constraints and inputs have rank {rank} of "
+            f"{margins.shape[1]} there (smallest scaled singular value {margins[worst, -1]:.1e}, {SINGULAR_CHOICE:.0e} is the "
+            "least). Drive the machine by other inputs, or lead it elsewhere"
+        )
 
 
 def choice_margins(problem: ServoProblem, times: FloatArray, values: FloatArray) -> FloatArray:
     """Return the singular values of [A; B'], its rows of unit length, at each row of a solution."""
-    n, count = problem.equations.nv, len(times)
+    n, count, inputs = problem.equations.nv, len(times), len(problem.driven)
     B, A, _ = (np.asarray(part.full()) for part in force_parts(problem)(times[None, :], values.T, problem.p))
-    by_time = [part.reshape(part.shape[0], count, -1).transpose(1, 0, 2) for part in (A, B)]
-    choice = np.concatenate([by_time[0], by_time[1].transpose(0, 2, 1)], axis=1)
+    # Columns of one time stand side by side.
+    held = A.reshape(A.shape[0], count, n).transpose(1, 0, 2)
+    choice = np.concatenate([held, B.reshape(n, count, inputs).transpose(1, 2, 0)], axis=1)
     lengths = np.linalg.norm(choice, axis=2, keepdims=True)
     sizes = np.linalg.svd(choice / np.where(lengths > 0, lengths, 1.0), compute_uv=False)
     return np.concatenate([sizes, np.zeros((count, max(0, n - sizes.shape[1])))], axis=1)[:, :n]
@@ -96,18 +113,18 @@ def explicit_law(problem: ServoProblem, weights: FloatArray) -> tuple[ca.SX, ca.
     return ca.densify(u), ca.densify(lam)
 
 
-def _explicit_function(problem: ServoProblem, rows: list[int], weights: FloatArray) -> ca.Function:
-    """Return kp_observe: (t, nothing, signals, p) -> q, v, a, u, for measures that are coordinates."""
+def law_function(problem: ServoProblem, weights: FloatArray) -> ca.Function:
+    """Return kp_observe: (t, row of a solution, signals, p) -> the row with its multipliers and inputs."""
+    s = problem.symbols
+    row = ca.vertcat(s.q, s.v, s.a, s.z, s.lam, s.u)
+    u, lam = explicit_law(problem, weights)
+    results = ca.cse([ca.densify(ca.vertcat(s.q, s.v, s.a, s.z, lam, u))])
+    return ca.Function("kp_observe", [s.t, row, ca.vertcat(*s.signals), s.p], results)
+
+
+def _explicit_motion(problem: ServoProblem, rows: list[int]) -> ca.Function:
+    """Return kp_observe: (t, nothing, signals, p) -> row of a solution without inputs, for measures that are coordinates."""
     s, e = problem.symbols, problem.equations
     order = [rows.index(i) for i in range(e.nq)]
-    q, v, a = (column[order] for column in problem.gamma)
-    moved = ca.substitute([explicit_law(problem, weights)[0]], [s.q, s.v, s.a], [q, v, a])
-    results = ca.cse([ca.densify(ca.vertcat(q, v, a, *moved))])
-    return ca.Function("kp_observe", [s.t, ca.SX(0, 1), ca.vertcat(*s.signals), s.p], results)
-
-
-def modular_system(problem: ServoProblem, weights: FloatArray) -> ServoSystem:
-    """Return the motion as unknowns of one time, and inputs and multipliers as what follows from it."""
-    u, lam = explicit_law(problem, weights)
-    s = problem.symbols
-    return kinematic_system(problem, {"q": s.q, "v": s.v, "a": s.a, "z": s.z, "lam": lam, "u": u})
+    motion = ca.densify(ca.vertcat(*(column[order] for column in problem.gamma[:3]), ca.SX.zeros(len(problem.driven))))
+    return ca.Function("kp_observe", [s.t, ca.SX(0, 1), ca.vertcat(*s.signals), s.p], [motion])
