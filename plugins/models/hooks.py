@@ -7,6 +7,7 @@ from kingpost.plugins.models.cablev import Cablev
 from kingpost.plugins.models.chain import Chain
 from kingpost.plugins.models.delta import Delta
 from kingpost.plugins.models.double_pendulum import DoublePendulum
+from kingpost.plugins.models.five_bar import FiveBar
 from kingpost.plugins.models.four_bar import FourBar
 from kingpost.plugins.models.heavy_top import HeavyTop
 from kingpost.plugins.models.knife_edge_disc import KnifeEdgeDisc
@@ -58,6 +59,7 @@ def kingpost_register_models() -> list[type[Model]]:
         Branched,
         SpacecraftArm,
         FourBar,
+        FiveBar,
         SliderCrank,
         AndrewsSqueezer,
         RingAndDisc,
