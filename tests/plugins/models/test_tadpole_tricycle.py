@@ -210,7 +210,7 @@ def test_small_disturbances_move_it_as_the_linear_system_and_keep_its_energy(mac
         machine[0], 1.0, settings={"speed": 3.6, "lean_rate": 0.001}, step=0.002, output_step=0.05, plugins=PLUGINS,
         backend="vm", monitors=True,
     )  # fmt: skip
-    M, C, K = canonical[1.0]
+    _, C, K = canonical[1.0]
     gK0, inverse = canonical[0.0][2], np.linalg.inv(canonical[1.0][0])
     A = np.block([[np.zeros((2, 2)), np.eye(2)], [-inverse @ (gK0 + 3.6**2 * (K - gK0)), -inverse @ (3.6 * C)]])
     start = [history[name][0] for name in ("steer.angle", "attitude.lean", "steer.angle.rate", "attitude.lean.rate")]
