@@ -10,6 +10,7 @@ from kingpost.plugins.forces.contact import PlaneContact
 from kingpost.plugins.forces.field import UniformField
 from kingpost.plugins.forces.gravity import Gravity
 from kingpost.plugins.forces.joint import JointActuator, JointEffort, JointFriction, JointInertia, JointSpring
+from kingpost.plugins.forces.motor import DCMotor
 from kingpost.plugins.forces.rope import Rope
 from kingpost.plugins.forces.water import AddedMass, BodyDamping
 from kingpost.plugins.forces.waves import WaveExcitation
@@ -26,6 +27,7 @@ def kingpost_register_forces() -> list[type[Force]]:
         JointFriction,
         BearingFriction,
         JointInertia,
+        DCMotor,
         PointSpring,
         BodyWrench,
         UniformField,
