@@ -200,7 +200,7 @@ def _along(piece: Part, times: FloatArray, order: int) -> FloatArray:
     value = piece.value(t, order)
     if not isinstance(value, SYMBOLIC):
         return np.full(len(times), float(value))
-    numbers = np.asarray(ca.Function("along", [t], [value])(times.reshape(1, -1))).ravel()
+    numbers = np.asarray(ca.Function("along", [t], [ca.SX(value)])(times.reshape(1, -1))).ravel()
     for k in np.flatnonzero(~np.isfinite(numbers)).tolist():
         numbers[k] = float(piece.value(float(times[k]), order))  # which says what is wrong there
     return numbers

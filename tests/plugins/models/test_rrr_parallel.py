@@ -141,3 +141,14 @@ def test_inverse_and_back(opened, torques):
     for name, trajectory in task.path.items():
         np.testing.assert_allclose(forward[name], trajectory.jets_at(forward.time, 0)[:, 0], atol=2e-5)
     assert forward["constraints.position"].max() < 1e-11
+
+
+@pytest.mark.slow
+def test_the_method_of_the_document(opened, torques):
+    """Theorem 4.3 (method modular), on a coarse grid."""
+    task = replace(opened.task("002"), t_end=8.0)
+    how = RunSettings(loads=(), backend="vm")
+    stepper = "backward-euler:step=0.1"
+    found = inverse(opened.mechanism, task, method="modular", stepper=stepper, plugins=opened.plugins, how=how)
+    by_hand = np.array([np.asarray(torques(t)).ravel() for t in found.time])
+    np.testing.assert_allclose(found.select(list(TORQUES)), by_hand, atol=1e-9)

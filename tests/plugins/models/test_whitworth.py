@@ -7,7 +7,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kingpost import inverse, simulate
+from kingpost import inverse, read_history, simulate
 from kingpost.modelfiles.opened import open_model
 from kingpost.multibody.assembly import assemble
 from kingpost.simulation.problem import derive
@@ -162,10 +162,14 @@ def test_the_slot_presses_as_the_crank_needs(found):
     np.testing.assert_allclose(moment, -found["torque"], atol=1e-10)
 
 
-def test_the_verb(kingpost_cli, tmp_path):
+def test_the_verb_with_the_method_of_the_document(kingpost_cli, tmp_path, reference):
+    """Theorem 4.3 (method modular) finds the same torques as the fixture above, here from words to files."""
     outcome = kingpost_cli(
-        "inverse", "whitworth", "--task", "002", "--method", "computed-torque", "--loads", "none", "--backend", "vm",
+        "inverse", "whitworth", "--task", "002", "--method", "modular", "--loads", "none", "--backend", "vm",
         "--stepper", "backward-euler:step=0.05", "--out", str(tmp_path), "--write", "npz",
     )  # fmt: skip
     assert outcome.status == 0, outcome.err
     assert "002: torque for crank-pivot.angle" in outcome.out
+    history = read_history(tmp_path / "history.npz")
+    assert history.time[-1] == pytest.approx(16.0)
+    np.testing.assert_allclose(history["torque"], [float(reference[1](t)) for t in history.time], atol=1e-10)
