@@ -1,7 +1,7 @@
 """Whitworth's quick return against document 002, section 5.3.1, and against virtual work written out by hand."""
 
 from dataclasses import replace
-from math import hypot, pi
+from math import pi
 
 import casadi as ca
 import numpy as np
@@ -12,30 +12,11 @@ from kingpost.modelfiles.opened import open_model
 from kingpost.multibody.assembly import assemble
 from kingpost.simulation.problem import derive
 from kingpost.simulation.settings import RunSettings
-from tests.plugins.models.inverse_002 import SPEED, Part, along, kinetic_energy, moments_of, needed
+from tests.plugins.models.inverse_002 import R4, SPEED, along, kinetic_energy, moments_of, needed, quick_return
 
-L2, L3, R4, W = hypot(0.65, 0.2), hypot(0.15, 0.6), hypot(0.1, 0.1), pi / 2
+W = pi / 2
 T = ca.SX.sym("t")
 STEP = 0.002
-
-
-def linkage(crank):
-    """Return the parts, and the coordinates of the model, as functions of the angle of the crank."""
-    pin = ca.vertcat(R4 * ca.cos(crank), 0.3 + R4 * ca.sin(crank))
-    lever = ca.atan2(pin[1], pin[0])
-    out = ca.vertcat(ca.cos(lever), ca.sin(lever))
-    tip = L3 * out
-    rise = 0.8 - tip[1]
-    x = tip[0] + ca.sqrt(L2**2 - rise**2)
-    rod = ca.atan2(rise, x - tip[0])
-    slider = ca.vertcat(x, 0.8)
-    parts = [
-        Part(1.0, 0.0, slider, ca.SX(0)),
-        Part(0.2, 0.2 * 0.1**2 / 12, (tip + slider) / 2, rod),
-        Part(0.4, 0.2 * 0.5**2 / 12, tip / 2, lever),
-        Part(0.2, 0.2 * 0.1**2 / 3, ca.vertcat(0, 0.3), crank),
-    ]
-    return parts, [crank, lever, rod - lever, x]
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +24,10 @@ def reference():
     """Return functions of the time: coordinates with their derivatives, the torque, and the kinetic energy."""
     angle = pi / 4 + W * T
     crank = ca.SX.sym("crank")
-    parts, _ = linkage(crank)
+    parts, _ = quick_return(crank)
     torque = moments_of(parts, crank, [angle], T)
     energy = ca.substitute(kinetic_energy(parts, crank), ca.vertcat(crank, SPEED[0]), ca.vertcat(angle, W))
-    return along(T, linkage(angle)[1]), ca.Function("torque", [T], [torque]), ca.Function("energy", [T], [energy])
+    return along(T, quick_return(angle)[1]), ca.Function("torque", [T], [torque]), ca.Function("energy", [T], [energy])
 
 
 @pytest.fixture(scope="module")
