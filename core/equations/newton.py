@@ -256,7 +256,7 @@ def _mean(vector: ca.MX) -> ca.MX:
 
 def straightened(function: ca.Function, equations: Equations) -> ca.Function:
     """Return a function as straight-line code where that is possible and small enough."""
-    if equations.all_externals or isinstance(equations.q, ca.MX):
+    if equations.all_externals or isinstance(equations.q, ca.MX) or not equations.straight:
         return function
     expanded = function.expand()
     return fused(function) if expanded.n_nodes() <= STRAIGHT else function

@@ -102,6 +102,9 @@ class ReactionRoad(Road):
 
     bodies: FreeBodies
 
+    def straight(self, equations: Equations) -> bool:
+        return False
+
     def solved(self, equations: Equations, name: str, rate: float) -> ca.Function:
         bodies, machine, held = self.bodies, self.bodies.machine, equations.constraints
         names = list(bodies.links)
@@ -127,7 +130,7 @@ class ReactionRoad(Road):
         r = ca.densify(ca.vertcat(*right))
         scale = _scales(K, bodies.size)
         K = ca.SX(ca.sparsify(ca.diag(scale) @ K @ ca.diag(scale)))
-        entries = ca.vertcat(ca.SX(0, 1), *(ca.SX(entry) for entry in K.nonzeros()))
+        entries: ca.SX = K.nz[:]
         found = [entries, scale * r, scale, L, L @ bias]
         parts = system_parts(equations, f"{name}_parts", rate, found)
         arguments = parts.mx_in()
