@@ -300,14 +300,9 @@ class Equations:
         observe = ca.Function("kp_observe", [t, x, u, p], [ca.densify(ca.vertcat(*values))])
         return self._shared(observe) if observers else observe
 
-    @property
-    def straight(self) -> bool:
-        """Whether straight-line code can be made of the accelerations, as far as the way they are solved for goes."""
-        return self.structure.road is None or self.structure.road.straight(self)
-
     def _shared(self, function: ca.Function) -> ca.Function:
         """Return a function in which the parts that several of its results need are found once, where that can be done."""
-        return fused(function) if self.straight and not self.all_externals and self.nv <= FUSED else function
+        return function if self.all_externals or self.nv > FUSED else fused(function)
 
     @cached_property
     def observations(self) -> ca.Function:

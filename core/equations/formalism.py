@@ -39,10 +39,6 @@ class Road:
         """Whether accelerations are found by :meth:`solved`."""
         return type(self).solved is not Road.solved
 
-    def straight(self, equations: Equations) -> bool:
-        """Return whether straight-line code can be made of :meth:`solved`; a sparse solver inside forbids it."""
-        return True
-
     def solved(self, equations: Equations, name: str, rate: float) -> ca.Function:
         """Return the function (t, q, v, u, p) -> vdot, lam for the constraints that ``equations`` have by now.
 

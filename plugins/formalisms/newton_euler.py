@@ -102,9 +102,6 @@ class ReactionRoad(Road):
 
     bodies: FreeBodies
 
-    def straight(self, equations: Equations) -> bool:
-        return False
-
     def solved(self, equations: Equations, name: str, rate: float) -> ca.Function:
         bodies, machine, held = self.bodies, self.bodies.machine, equations.constraints
         names = list(bodies.links)
@@ -166,7 +163,7 @@ def recursive_matrices(machine: Machine) -> tuple[ca.SX, ca.SX]:
         needed[name] = bodies.inertia(name) @ accelerations[name] - bodies.applied(name)
     efforts = machine.rotor_matrix @ machine.vdot - machine.efforts if machine.n else ca.SX(0, 1)
     for name, link in reversed(list(bodies.links.items())):
-        efforts[link.rows] += link.S_B.T @ needed[name]
+        efforts[link.rows, :] += link.S_B.T @ needed[name]
         if link.joint.parent != WORLD:
             needed[link.joint.parent] += link.V_BP.T @ needed[name]
     at_zero = ca.substitute(efforts, machine.vdot, ca.SX.zeros(machine.n)) if machine.n else efforts

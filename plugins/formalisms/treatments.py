@@ -28,9 +28,6 @@ class Treated(Road):
     #: The function of speeds and rows that gives the function (M, f, A, c) -> x, y.
     way: Callable[[int, int], ca.Function]
 
-    def straight(self, equations: Equations) -> bool:
-        return bool(self.way(equations.nv, equations.constraints.count).is_a("SXFunction"))
-
     def solved(self, equations: Equations, name: str, rate: float) -> ca.Function:
         parts = system_parts(equations, f"{name}_parts", rate, [self.M, self.f])
         way = self.way(equations.nv, equations.constraints.count)
