@@ -70,7 +70,8 @@ def test_models(name):
         "rotary-crane",
         "satellite",
     ]
-    + ["six-axis-arm", "slider-pendulum", "spacecraft-arm", "three-link-manipulator", "vessel-crane", "small-crane"],
+    + ["six-axis-arm", "slider-pendulum", "spacecraft-arm", "three-link-manipulator", "vessel-crane", "small-crane"]
+    + ["small-crane-on-base", "ring-and-disc", "rrr-parallel", "whitworth", "spatial-slider-crank", "whipple-bicycle"],
 )
 def test_further_models(name):
     assert_all_agree(place(select(PLUGINS.models, name).build(), shake=0.5))
@@ -207,7 +208,7 @@ def test_singular_mass_matrices():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["rotary-crane-two-winches", "us-navy-crane-2d", "us-navy-crane-3d"])
+@pytest.mark.parametrize("name", ["rotary-crane-two-winches", "us-navy-crane-2d", "us-navy-crane-3d", "rolling-sphere"])
 def test_models_with_singular_mass_matrices(name):
     assert_all_agree(place(select(PLUGINS.models, name).build(), shake=0.2), [name for name in SINGULAR if name in EXACT])
 
