@@ -26,6 +26,7 @@ from kingpost.mechanism.elements import WORLD, Joint
 from kingpost.multibody.tree import TreeBody, TreeKinematics
 from kingpost.plugins.formulations.modular.nodes import Node
 from kingpost.symbols.screws import hat, twist_cross
+from kingpost.symbols.straightline import solve_symmetric
 
 #: A body, with the six rates of its twist, or a joint, with one rate for each speed.
 Name: TypeAlias = tuple[Literal["body", "joint"], str]
@@ -68,6 +69,21 @@ def assembled_part(node: Node, leaves: Mapping[str, Part], kinematics: TreeKinem
         for body in part.S:
             S[body], e[body] = complement.motion(part, body)
     return Part(z, ca.sparsify(M), h, S, e)
+
+
+def hub_projection(part: Part, body: str) -> tuple[ca.SX, ca.SX]:
+    """Return the inertia and the force of a part that its hub feels, with everything else in z solved for.
+
+    This is what is left of Mb and hb along the acceleration of ``body``, which must be one of z: the interface inertia, and the
+    wrench without acceleration, that a port on a joint with a given motion shows (:mod:`kingpost.loads.ports`).
+    """
+    first, kept, others = 0, [], []
+    for name, size in part.z.items():
+        (kept if name == ("body", body) else others).extend(range(first, first + size))
+        first += size
+    yielding = solve_symmetric(part.M[others, others], ca.horzcat(part.M[others, kept], part.h[others, :]))
+    rest = part.M[kept, others] @ yielding
+    return part.M[kept, kept] - rest[:, :-1], part.h[kept, :] - rest[:, -1]
 
 
 def _independent(parts: Sequence[Part], joints: Sequence[Joint]) -> dict[Name, int]:

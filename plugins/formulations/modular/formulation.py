@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -55,8 +56,20 @@ class Modular(Formulation):
         return loop_treatment(self.options, equations)
 
 
-def _written_out(assembly: Assembly) -> Equations:
-    mechanism, kinematics = assembly.mechanism, TreeKinematics(assembly)
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """The bodies of a machine as free bodies, and what acts along its joints or is stored, not on any of them."""
+
+    bodies: Mapping[str, Part]
+    #: Rotors, and efforts along the speeds.
+    M: ca.SX
+    f: ca.SX
+    kinetic: ca.SX
+    potential: ca.SX
+
+
+def leaves_of(kinematics: TreeKinematics) -> Leaves:
+    """Return Newton-Euler equations of every body, with all forces on it."""
     inertias = {name: spatial_inertia(kinematics, name) for name in kinematics.links}
     kinetic, potential = ca.SX(0), ca.SX(0)
     forces = {}
@@ -75,8 +88,14 @@ def _written_out(assembly: Assembly) -> Equations:
         M += kinematics.rotor_matrix(loads.rotors)
         potential += loads.potential
         kinetic += loads.kinetic
-    leaves = {name: body_part(name, inertias[name], forces[name]) for name in kinematics.links}
-    whole = assembled_part(node_tree(mechanism), leaves, kinematics)
+    bodies = {name: body_part(name, inertias[name], forces[name]) for name in kinematics.links}
+    return Leaves(bodies, M, f, kinetic, potential)
+
+
+def _written_out(assembly: Assembly) -> Equations:
+    mechanism, kinematics = assembly.mechanism, TreeKinematics(assembly)
+    leaves = leaves_of(kinematics)
+    whole = assembled_part(node_tree(mechanism), leaves.bodies, kinematics)
     order = _in_order(whole, assembly)
     return Equations(
         mechanism=mechanism,
@@ -87,10 +106,10 @@ def _written_out(assembly: Assembly) -> Equations:
         u=assembly.u,
         p=assembly.p,
         N=kinematics.velocity_map(),
-        M=M + whole.M[order, order],
-        f=f + whole.h[order, :],
-        kinetic=kinetic,
-        potential=potential,
+        M=leaves.M + whole.M[order, order],
+        f=leaves.f + whole.h[order, :],
+        kinetic=leaves.kinetic,
+        potential=leaves.potential,
         externals=tuple(kinematics.externals),
         constraints=tree_constraints(kinematics, mechanism.closures),
         outputs=ca.vertcat(
