@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,14 +15,9 @@ from kingpost.multibody.constraints import tree_constraints
 from kingpost.multibody.measures import outputs_and_measures
 from kingpost.multibody.tree import TreeKinematics
 from kingpost.plugins.formulations.loops import LoopOptions, constraints_in, loop_treatment
-from kingpost.plugins.formulations.modular.assembling import (
-    Part,
-    assembled_part,
-    body_part,
-    gyroscopic_wrench,
-    spatial_inertia,
-)
+from kingpost.plugins.formulations.modular.assembling import Part, assembled_part
 from kingpost.plugins.formulations.modular.closing import RecursiveClosing, StraightClosing, loops_of
+from kingpost.plugins.formulations.modular.leaves import leaves_of
 from kingpost.plugins.formulations.modular.nodes import node_tree
 from kingpost.plugins.formulations.modular.recursion import NodePasses
 from kingpost.plugins.formulations.passes import in_straight_line
@@ -56,46 +50,10 @@ class Modular(Formulation):
         return loop_treatment(self.options, equations)
 
 
-@dataclass(frozen=True, eq=False)
-class Leaves:
-    """The bodies of a machine as free bodies, and what acts along its joints or is stored, not on any of them."""
-
-    bodies: Mapping[str, Part]
-    #: Rotors, and efforts along the speeds.
-    M: ca.SX
-    f: ca.SX
-    kinetic: ca.SX
-    potential: ca.SX
-
-
-def leaves_of(kinematics: TreeKinematics) -> Leaves:
-    """Return Newton-Euler equations of every body, with all forces on it."""
-    inertias = {name: spatial_inertia(kinematics, name) for name in kinematics.links}
-    kinetic, potential = ca.SX(0), ca.SX(0)
-    forces = {}
-    for name, link in kinematics.links.items():
-        forces[name] = -gyroscopic_wrench(inertias[name], link.t_WB_B)
-        kinetic += ca.dot(link.t_WB_B, inertias[name] @ link.t_WB_B) / 2
-    n = kinematics.v.numel()
-    M, f = ca.SX(n, n), ca.SX(n, 1)
-    for loads in kinematics.loads():
-        for name, wrench in loads.wrenches.items():
-            forces[name] += wrench
-        for name, added in loads.inertias.items():
-            inertias[name] += added
-        for coordinate, effort in loads.efforts.items():
-            f[kinematics.effort_row(coordinate)] += effort
-        M += kinematics.rotor_matrix(loads.rotors)
-        potential += loads.potential
-        kinetic += loads.kinetic
-    bodies = {name: body_part(name, inertias[name], forces[name]) for name in kinematics.links}
-    return Leaves(bodies, M, f, kinetic, potential)
-
-
 def _written_out(assembly: Assembly) -> Equations:
     mechanism, kinematics = assembly.mechanism, TreeKinematics(assembly)
     leaves = leaves_of(kinematics)
-    whole = assembled_part(node_tree(mechanism), leaves.bodies, kinematics)
+    whole = assembled_part(node_tree(mechanism), leaves.bodies, kinematics.links)
     order = _in_order(whole, assembly)
     return Equations(
         mechanism=mechanism,

@@ -10,7 +10,7 @@ from kingpost.mechanism.port_names import TRIANGLE
 from kingpost.multibody.assembly import assemble
 from kingpost.multibody.tree import TreeKinematics
 from kingpost.plugins.formulations.modular.assembling import assembled_part, hub_projection
-from kingpost.plugins.formulations.modular.formulation import leaves_of
+from kingpost.plugins.formulations.modular.leaves import leaves_of
 from kingpost.plugins.formulations.modular.nodes import node_tree
 
 PLUGINS = PluginSet(entry_points=False)
@@ -22,7 +22,7 @@ def test_the_hub_projection_of_a_crane_is_the_interface_inertia_of_its_port():
     machine = dataclasses.replace(machine, subsystems=[Group("crane", [body.name for body in machine.bodies])])
     assembly = assemble(machine, PLUGINS)
     kinematics = TreeKinematics(assembly)
-    crane = assembled_part(node_tree(machine).children[0], leaves_of(kinematics).bodies, kinematics)
+    crane = assembled_part(node_tree(machine).children[0], leaves_of(kinematics).bodies, kinematics.links)
     # The load hangs by a rope, which is a force: its acceleration is one of z, too, and yields as the joints do.
     assert [name for kind, name in crane.z if kind == "body"] == [base.child, "load"]
     # Efforts of drives are along speeds, which z has in an order of its own.
