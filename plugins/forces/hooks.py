@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from kingpost.multibody.force import Force
+from kingpost.plugins.forces.bearing import BearingFriction
 from kingpost.plugins.forces.bodies import BodyWrench, Hydrostatic, PointSpring
 from kingpost.plugins.forces.carried import CarriedLoad
 from kingpost.plugins.forces.contact import PlaneContact
 from kingpost.plugins.forces.field import UniformField
 from kingpost.plugins.forces.gravity import Gravity
 from kingpost.plugins.forces.joint import JointActuator, JointEffort, JointFriction, JointInertia, JointSpring
+from kingpost.plugins.forces.motor import DCMotor
 from kingpost.plugins.forces.rope import Rope
 from kingpost.plugins.forces.water import AddedMass, BodyDamping
 from kingpost.plugins.forces.waves import WaveExcitation
@@ -23,7 +25,9 @@ def kingpost_register_forces() -> list[type[Force]]:
         JointEffort,
         JointActuator,
         JointFriction,
+        BearingFriction,
         JointInertia,
+        DCMotor,
         PointSpring,
         BodyWrench,
         UniformField,
