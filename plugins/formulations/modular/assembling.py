@@ -79,7 +79,9 @@ def hub_projection(part: Part, body: str) -> tuple[ca.SX, ca.SX]:
     This is what is left of Mb and hb along the acceleration of ``body``, which must be one of z: the interface inertia, and the
     wrench without acceleration, that a port on a joint with a given motion shows (:mod:`kingpost.loads.ports`).
     """
-    first, kept, others = 0, [], []
+    first = 0
+    kept: list[int] = []
+    others: list[int] = []
     for name, size in part.z.items():
         (kept if name == ("body", body) else others).extend(range(first, first + size))
         first += size
