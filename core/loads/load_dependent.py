@@ -116,7 +116,8 @@ def _solved(assembly: OpenedAssembly, opened: Equations) -> Equations:
     vdot = ca.SX.sym("vdot", opened.nv if system.free else 0)
     symbols = [ca.MX.sym("i", item.numel()) for item in arguments]
     joined = ca.Function("kp_load_dependent", symbols, [ca.densify(ca.vertcat(*solution.call(symbols)))])
-    external = External(assembly.efforts[0].force, ca.vertcat(unknown, vdot), joined, arguments)
+    owner = next(applied.name for applied in assembly.applied if applied.loaded)
+    external = External(owner, ca.vertcat(unknown, vdot), joined, arguments)
     return replace(opened, u=u, vdot=vdot if system.free else None, externals=(external, *opened.externals), loaded=kept)
 
 
@@ -159,7 +160,8 @@ class _System:
         joints = {joint.name: joint for joint in assembly.mechanism.joints}
         loads = ca.vertcat(*(dynamics.constraint_load(joints[name]) for name in assembly.joints))
         self._loads = ca.Function("kp_loads_looked_at", dynamics.symbols, [ca.densify(loads)])
-        laws = dynamics.space.lower("laws", ca.vertcat(*(effort.law for effort in assembly.efforts)), dynamics.space.mx)
+        every = ca.vertcat(ca.SX(0, 1), *(effort.law for effort in assembly.efforts))
+        laws = dynamics.space.lower("laws", every, dynamics.space.mx)
         known = [dynamics.t, dynamics.q, dynamics.v, dynamics.u, dynamics.p]
         self._laws = ca.Function("kp_laws", known, [ca.densify(laws)])
         self._externals = dynamics.externals  # CasADi does not keep them alive
@@ -175,6 +177,8 @@ class _System:
         sizes = (1, self.equations.nq, self.equations.nv, self.inputs, self.equations.np)
         symbols = [ca.MX.sym(name, size) for name, size in zip("tqvup", sizes, strict=True)]
         w0, W, vdot, slopes = self._linear()(*symbols, ca.DM.zeros(self.size))
+        if not self.size:  # loads are looked at, and nothing depends on them
+            return ca.Function("kp_load_dependent", symbols, [ca.vertcat(w0, ca.MX.zeros(1)), vdot])
         step, laws = self._newton_step(), self._law_of_loads()
         e = ca.MX.zeros(self.size)
         for _ in range(STEPS):

@@ -1,5 +1,6 @@
 """Friction by a joint's own load against closed forms, independent solutions and its energy."""
 
+import fmpy
 import numpy as np
 import pytest
 
@@ -12,8 +13,11 @@ from kingpost import (
     KingpostError,
     Mechanism,
     MechanismError,
+    PluginSet,
     RunSettings,
     SolverError,
+    export,
+    linearize,
 )
 from kingpost.simulation.problem import pose
 from tests.plugins.forces.deriving import BUILT_IN, FORMULATIONS, run
@@ -291,6 +295,41 @@ def test_what_friction_takes_is_what_the_energy_loses():
     assert np.abs(work - lost).max() < 1e-6 / 12 * 1e3
     assert (power <= 0).all()
     assert lost[-1] < -0.5
+
+
+def test_small_motions_have_the_slope_of_the_tanh():
+    # At rest, hanging: J a'' = -m g L a - mu r N a' / transition with N = m g.
+    system = linearize(pendulum(start=0.0, start_rate=0.0), plugins=BUILT_IN)
+    np.testing.assert_allclose(
+        system.A, np.array([[0, 1], [-2 * G * 0.5 / 0.6, -0.3 * 0.2 * 2 * G / 0.01 / 0.6]]), rtol=ROUNDING
+    )
+
+
+@pytest.mark.parametrize(
+    ("integrator", "order"),
+    [
+        ("backward-euler", 1),
+        ("euler-symplectic", 1),
+        ("midpoint", 2),
+        ("generalized-alpha", 2),
+        ("bdf2", 2),
+        ("energy-momentum", 2),
+        ("radau2", 3),
+    ],
+)
+def test_every_integrator_goes_the_same_way(integrator, order):
+    # Rates of 5 1/s over 1 s: an error of order p is some (5 h)^p.
+    history, exact = (run(pendulum(transition=0.3), 1.0, 2e-3, integrator=way) for way in (integrator, "rk4"))
+    assert abs(history["pin.angle"][-1] - exact["pin.angle"][-1]) < (5 * 2e-3) ** order
+
+
+@pytest.mark.slow
+def test_an_fmu_of_machine_code_has_the_friction_of_the_run(tmp_path):
+    machine = pendulum(transition=0.3)
+    export(machine, tmp_path / "pendulum.fmu", plugins=PluginSet())
+    found = fmpy.simulate_fmu(str(tmp_path / "pendulum.fmu"), stop_time=1.0, output_interval=0.01)
+    # The same steps of the same method in the same code.
+    assert found["pin.angle"][-1] == pytest.approx(run(machine, 1.0, 1e-3)["pin.angle"][-1], rel=1e-12)
 
 
 #: Slider-crank in space, notes 3.9 (document 002, example 4.5): t, torque, normal forces and friction of the slider.
