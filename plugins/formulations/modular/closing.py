@@ -59,6 +59,9 @@ class RecursiveClosing(StraightClosing):
     root: Node
 
     def accelerations(self, equations: Equations, rate: float) -> ca.Function:
+        if equations.loaded is not None and equations.u.numel() < self.assembly.u.numel():
+            # Efforts that depend on loads are solved for in M and f; the recursion would have them as inputs.
+            return super().accelerations(equations, rate)
         held = equations.constraints
         closing = equations.function("kp_closing", [held.A, ca.densify(equations.drift(rate))])
         passes = NodePasses(self.assembly, self.root, loops_of(self.assembly, held.A), closing)

@@ -41,6 +41,7 @@ class Modular(Formulation):
 
     name = "modular"
     Options = ModularOptions
+    load_dependent = True
 
     def derive(self, assembly: Assembly) -> Equations:
         mode = self.options.mode

@@ -116,6 +116,13 @@ def test_drives_with_rotors_are_solved_in_one_piece_with_what_they_turn():
     assert_same(dataclasses.replace(machine, forces=(*machine.forces, *drives)), (2,))
 
 
+def test_friction_that_depends_on_loads_is_solved_with_the_accelerations():
+    machine = parallelogram("point-on-line")
+    bearing = ForceElement("bearing-friction", joint="a", mu=0.2, radius=0.1)
+    moving = [dataclasses.replace(joint, start_rate=0.5 if joint.name != "b" else -0.5) for joint in machine.joints]
+    assert_same(dataclasses.replace(machine, joints=moving, forces=(*machine.forces, bearing)), (1,))
+
+
 def ring(count):
     """A closed ring of rods in a plane, one of them held: a loop too long for straight-line code."""
     angle = 2 * np.pi / count
