@@ -43,8 +43,8 @@ class StraightClosing:
                 continue
             rank = int((margins > DEPENDENT).sum())
             return (
-                f"the closures {listed(dict.fromkeys(held.owners))} hold {rank} motions near t = {t:.6g} s, but {len(A)} at "
-                f"the start: a row of '{held.owners[worst]}' follows from those before it there (ratio of pivots "
+                f"the closures {listed(dict.fromkeys(held.owners))} hold {rank} motions near t = {t:.6g} s instead of "
+                f"{len(A)}: a row of '{held.owners[worst]}' follows from those before it there (ratio of pivots "
                 f"{margins[worst]:.1e}, {DEPENDENT:.0e} is the least). The machine is at a dead centre, where its "
                 "accelerations are not determined"
             )
