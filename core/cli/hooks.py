@@ -10,6 +10,7 @@ from kingpost.cli.fatigue import Fatigue
 from kingpost.cli.index import Index
 from kingpost.cli.inverse import Inverse
 from kingpost.cli.listings import Models, Plugins
+from kingpost.cli.modular import Modular
 from kingpost.cli.plot import Plot
 from kingpost.cli.report import Report
 from kingpost.cli.run import Run
@@ -24,5 +25,5 @@ if TYPE_CHECKING:
 def kingpost_register_commands() -> list[type[Command]]:
     return [
         *(Run, Inverse, Index, Models, Plugins, Evaluate, FindEquilibrium, Linearize),
-        *(Plot, Fatigue, Report, Doctor),
+        *(Plot, Fatigue, Report, Doctor, Modular),
     ]

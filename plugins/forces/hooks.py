@@ -9,6 +9,7 @@ from kingpost.plugins.forces.contact import PlaneContact
 from kingpost.plugins.forces.gravity import Gravity
 from kingpost.plugins.forces.joint import JointActuator, JointEffort, JointFriction, JointInertia, JointSpring
 from kingpost.plugins.forces.rope import Rope
+from kingpost.plugins.forces.subsystems import Subsystems
 from kingpost.plugins.forces.water import AddedMass, BodyDamping
 from kingpost.plugins.forces.waves import WaveExcitation
 from kingpost.registry.hookspecs import hookimpl
@@ -32,4 +33,5 @@ def kingpost_register_forces() -> list[type[Force]]:
         WaveExcitation,
         Rope,
         PlaneContact,
+        Subsystems,
     ]
