@@ -14,9 +14,9 @@ from kingpost.base.formulas import evaluate
 from kingpost.modular.partitions import margin_of, rank_of
 from kingpost.modular.system import System
 
-#: Newton steps before a system is said not to close, and the largest value of an invariant that counts as closed.
+#: Newton steps before a system is said not to close, and values of invariants from which one more step is enough.
 STEPS = 60
-CLOSED = 1e-10
+CLOSED = 1e-9
 #: Errors of invariants at the start that are taken for the rounding of the values that were given.
 OPEN = 1e-8
 
@@ -77,14 +77,13 @@ def _closed_at(
         "kp_closing", system.arguments, [ca.densify(expressions), ca.densify(ca.jacobian(expressions, free))]
     )
     places = [system.states.index(label) for label in labels]
+    near = False
     for _ in range(STEPS):
         errors, jacobian = (np.asarray(item.full()) for item in function(t, x, u, p))
-        if not np.isfinite(errors).all():
+        # One more step from near the solution, which squares what is left, takes it to rounding.
+        if not np.isfinite(errors).all() or not places or near:
             break
-        if np.abs(errors).max() <= CLOSED * (1 + np.abs(x).max(initial=0.0)):
-            return x
-        if not places:
-            break
+        near = bool(np.abs(errors).max() <= CLOSED * (1 + np.abs(x).max(initial=0.0)))
         step = -np.linalg.lstsq(jacobian, errors.ravel(), rcond=1e-9)[0]
         # Long steps are cut, so that a bad guess does not jump to another way of assembling the machine.
         x[places] += step * min(1.0, (1 + np.abs(x[places]).max(initial=0.0)) / max(np.abs(step).max(), 1e-300))

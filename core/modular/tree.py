@@ -68,7 +68,7 @@ class Tree:
         own = self.system.symbols
         found = accelerations(self.root).part(self.system.q).matrix
         rates = ca.vertcat(*(own.rates[label] for label in self.system.states))
-        return ca.substitute(rates, own.column(self.system.q), found)
+        return ca.substitute(rates, own.column(self.system.q), ca.densify(found))
 
     @cached_property
     def rhs(self) -> ca.Function:
@@ -85,8 +85,8 @@ class Tree:
         """Return the recursion in numbers at a state: with the independent variables of the start, or chosen again."""
         if singular == "keep":
             chosen = {node.path: node.partition for node in everyone(self.start)}
-            return recursion(_evaluated(self.system)(t, x, u, p), lambda given, B: chosen[given.path])
-        return recursion(_evaluated(self.system)(t, x, u, p), lambda given, B: _chosen(given, B, singular))
+            return recursion(given_at(self.system, t, x, u, p), lambda given, B: chosen[given.path])
+        return recursion(given_at(self.system, t, x, u, p), lambda given, B: _chosen(given, B, singular))
 
 
 def assembled(
@@ -106,8 +106,7 @@ def assembled(
     system = build(subsystem, pull)
     x, u, p, held = values_of(system, values)
     x = closed(system, t, x, u, p, held)
-    evaluate = _evaluated(system)
-    start = recursion(evaluate(t, x, u, p), lambda given, B: _chosen(given, B, singular))
+    start = recursion(given_at(system, t, x, u, p), lambda given, B: _chosen(given, B, singular))
     _refuse_incompatible(start)
     if any(node.partition.redundant for node in everyone(start)):
         _refuse_dead_centre(system, start, t, x, u, p)
@@ -140,14 +139,14 @@ class _Evaluated:
         return replace(given, A=own[0], b=own[1], M=own[2], g=own[3], children=children)
 
 
-def _evaluated(system: System) -> _Evaluated:
-    """Return the function of a system in numbers; made once."""
+def given_at(system: System, t: float, x: FloatArray, u: FloatArray, p: FloatArray) -> Given:
+    """Return what all nodes of a system bring, in numbers at a state, whether it is closed or not."""
     found = system.__dict__.get("_numbers")
     if found is None:
         found = _Evaluated(system)
-        object.__setattr__(system, "_numbers", found)
+        object.__setattr__(system, "_numbers", found)  # made once
     assert isinstance(found, _Evaluated)
-    return found
+    return found(t, x, u, p)
 
 
 def _all(given: Given) -> Iterator[Given]:
@@ -193,7 +192,7 @@ def _refuse_dead_centre(system: System, start: Node, t: float, x: FloatArray, u:
             near = closed(system, t, x + NEARBY * rng.standard_normal(x.size), u, p)
         except MechanismError:
             continue
-        there = recursion(_evaluated(system)(t, near, u, p), lambda given, B: choose(B, where=given.path))
+        there = recursion(given_at(system, t, near, u, p), lambda given, B: choose(B, where=given.path))
         for node in everyone(there):
             if node.partition.rank > before[node.path]:
                 margin = _all_rows_margin(start, node.path)

@@ -8,6 +8,7 @@ from kingpost.plugins.forces.carried import CarriedLoad
 from kingpost.plugins.forces.contact import PlaneContact
 from kingpost.plugins.forces.gravity import Gravity
 from kingpost.plugins.forces.joint import JointActuator, JointEffort, JointFriction, JointInertia, JointSpring
+from kingpost.plugins.forces.motor import DCMotor
 from kingpost.plugins.forces.rope import Rope
 from kingpost.plugins.forces.subsystems import Subsystems
 from kingpost.plugins.forces.water import AddedMass, BodyDamping
@@ -34,4 +35,5 @@ def kingpost_register_forces() -> list[type[Force]]:
         Rope,
         PlaneContact,
         Subsystems,
+        DCMotor,
     ]

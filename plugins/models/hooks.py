@@ -6,6 +6,7 @@ from kingpost.mechanism.model import Model
 from kingpost.plugins.models.cablev import Cablev
 from kingpost.plugins.models.chain import Chain
 from kingpost.plugins.models.double_pendulum import DoublePendulum
+from kingpost.plugins.models.five_bar import FiveBar
 from kingpost.plugins.models.four_bar import FourBar
 from kingpost.plugins.models.heavy_top import HeavyTop
 from kingpost.plugins.models.luffing_crane import LuffingCrane
@@ -28,9 +29,11 @@ from kingpost.plugins.models.rotary_crane_two_winches import RotaryCraneTwoWinch
 from kingpost.plugins.models.satellite import Satellite
 from kingpost.plugins.models.slider_crank import SliderCrank
 from kingpost.plugins.models.slider_pendulum import SliderPendulum
+from kingpost.plugins.models.spherical_pendulum import SphericalPendulum
 from kingpost.plugins.models.squeezer import AndrewsSqueezer
 from kingpost.plugins.models.three_link import ThreeLinkManipulator
 from kingpost.plugins.models.trees import Branched, SixAxisArm, SpacecraftArm
+from kingpost.plugins.models.two_rod_slider import TwoRodSlider
 from kingpost.plugins.models.us_navy_crane import USNavyCrane2D, USNavyCrane3D
 from kingpost.plugins.models.vessel_crane import VesselCrane
 from kingpost.registry.hookspecs import hookimpl
@@ -48,6 +51,9 @@ def kingpost_register_models() -> list[type[Model]]:
         SpacecraftArm,
         FourBar,
         SliderCrank,
+        FiveBar,
+        TwoRodSlider,
+        SphericalPendulum,
         AndrewsSqueezer,
         RotaryCrane,
         RotaryCraneTwoWinches,

@@ -12,15 +12,10 @@ from kingpost.modular.recursion import accelerations, everyone
 from kingpost.modular.subsystem import Subsystem
 from kingpost.modular.system import build
 from kingpost.modular.tree import assembled
-from tests.core.modular.document_systems import (
-    linkage,
-    pendulum_in_angles,
-    pendulum_in_place,
-    pendulum_of_a_body,
-    pendulum_with_upsilon,
-    quaternion_body,
-    two_rod_slider,
-)
+from kingpost.plugins.models.five_bar_parts import linkage
+from kingpost.plugins.models.spherical_pendulum import in_angles, in_place, of_a_body, with_speed_square
+from kingpost.plugins.models.two_rod_slider import in_points
+from tests.core.modular.document_systems import quaternion_body, two_node_element
 
 ROUNDING = 1e-11
 
@@ -63,11 +58,11 @@ def found(tree):
 @pytest.mark.parametrize(
     ("make", "order", "freedom"),
     [
-        (pendulum_in_angles, 0, 2),
-        (pendulum_in_place, 1, 2),
-        (pendulum_with_upsilon, 2, 2),
-        (pendulum_of_a_body, 1, 5),
-        (two_rod_slider, 1, 2),
+        (in_angles, 0, 2),
+        (in_place, 1, 2),
+        (with_speed_square, 2, 2),
+        (of_a_body, 1, 5),
+        (in_points, 1, 2),
         (quaternion_body, 1, 6),
         (linkage, 1, 2),
     ],
@@ -79,7 +74,7 @@ def test_constraint_order_and_degrees_of_freedom(make, order, freedom):
     assert {tree.system.symbols.orders[label] for label in tree.system.configuration} == set(range(order))
 
 
-@pytest.mark.parametrize("make", [pendulum_with_upsilon, pendulum_of_a_body, two_rod_slider, linkage])
+@pytest.mark.parametrize("make", [with_speed_square, of_a_body, in_points, linkage, two_node_element])
 def test_the_recursion_in_symbols_is_that_in_numbers(make):
     tree = assembled(make())
     symbols = found(tree)
@@ -89,7 +84,7 @@ def test_the_recursion_in_symbols_is_that_in_numbers(make):
         assert np.allclose(numbers.matrix.ravel(), expected, rtol=0, atol=ROUNDING * (1 + np.abs(expected).max()))
 
 
-@pytest.mark.parametrize("make", [two_rod_slider, linkage])
+@pytest.mark.parametrize("make", [in_points, linkage])
 def test_accelerations_are_those_of_multipliers(make):
     """The augmented form (3.95) of the whole, without any subsystem: least squares where rows are redundant."""
     tree = assembled(make())
@@ -171,14 +166,14 @@ def test_a_part_is_used_many_times_under_other_names():
 
 
 def test_formulas_may_be_functions():
-    text = assembled(pendulum_in_place())
+    text = assembled(in_place())
     function = Subsystem(
         "place",
         variables={0: ("x", "y", "z")},
         invariants={"sphere": lambda s: ca.sumsqr(ca.vertcat(s.x, s.y, s["z"])) - s.r**2},
         forces={"x": lambda s: s.m * (s.g - s.x_ddot), "y": lambda s: -s.m * s.y_ddot, "z": lambda s: -s.m * s.z_ddot},
         parameters={"m": 1.0, "g": 9.81, "r": 1.0},
-        start=pendulum_in_place().start,
+        start=in_place().start,
     )
     assert found(assembled(function)) == pytest.approx(found(text), abs=ROUNDING)
     with pytest.raises(MechanismError, match="invariants of 'sphere' is a function, which cannot be written to a file"):
@@ -232,7 +227,7 @@ def test_an_invariant_of_order_two_is_a_programmed_acceleration():
 
 
 def test_start_values_that_are_not_given_are_fitted():
-    tree = assembled(two_rod_slider())
+    tree = assembled(in_points())
     for order in (0, 1):
         errors = np.array(tree.invariants(order)(tree.t, tree.x, tree.u, tree.p))
         assert np.abs(errors).max() < 1e-9
@@ -244,7 +239,7 @@ def test_start_values_that_are_not_given_are_fitted():
 def test_baumgarte_pulls_errors_back():
     """c'' + 2 a c' + a^2 c = 0 for an invariant of order 0, with its errors as they are in the state."""
     rate = 7.0
-    tree = assembled(pendulum_in_place(), pull=rate)
+    tree = assembled(in_place(), pull=rate)
     x = tree.x + 0.01 * np.arange(1, 7)
     a = np.array(tree.accelerations(0.0, x, tree.u, tree.p)).ravel()
     place, speed = x[:3], x[3:]
@@ -297,7 +292,7 @@ def test_an_over_constrained_system_is_refused():
 
 
 def test_a_dead_centre_is_refused():
-    at_zero = two_rod_slider(1.0, 2.0, start={"x1": 1.0, "x2": 3.0, "theta": 0.0})
+    at_zero = in_points(start={"x1": 1.0, "x2": 3.0, "theta": 0.0}, independent=None)
     with pytest.raises(
         MechanismError, match=r"'P' is at a singular configuration: its 5 invariants have rank 4 there .* and 5"
     ):
@@ -306,9 +301,9 @@ def test_a_dead_centre_is_refused():
 
 def test_a_singular_choice_is_refused_or_changed():
     hanging = {"x": 1.0, "y": 0.0, "z": 0.0}
-    choice = pendulum_with_upsilon(hanging, ("x", "y"))
+    choice = with_speed_square(hanging, ("x", "y"))
     with pytest.raises(
-        SingularChoiceError, match=r"'upsilon': variables x_ddot, y_ddot cannot be the independent ones"
+        SingularChoiceError, match=r"'square': variables x_ddot, y_ddot cannot be the independent ones"
     ) as caught:
         assembled(choice)
     assert caught.value.rank == 1
@@ -362,7 +357,7 @@ def test_formulas_and_numbers_are_read_when_they_are_written():
     with pytest.raises(MechanismError, match=r"'p' has no variables; list some by their order"):
         build(Subsystem("p"))
     with pytest.raises(MechanismError, match="'place' has no state, input or parameter 'w'"):
-        assembled(pendulum_in_place(), {"w": 1.0})
+        assembled(in_place(), {"w": 1.0})
 
 
 def test_nodes_are_found_by_name_and_path():
