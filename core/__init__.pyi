@@ -34,6 +34,8 @@ from kingpost.control.servo.system import ServoPoint as ServoPoint
 from kingpost.control.servo.system import ServoSystem as ServoSystem
 from kingpost.control.servo.system import SteppedInverse as SteppedInverse
 from kingpost.control.servo.taut import keep_taut as keep_taut
+from kingpost.equations.formalism import Formalism as Formalism
+from kingpost.equations.formalism import Road as Road
 from kingpost.equations.formulation import Formulation as Formulation
 from kingpost.equations.integrator import InitialValueProblem as InitialValueProblem
 from kingpost.equations.integrator import Integrator as Integrator
@@ -56,6 +58,7 @@ from kingpost.mechanism.mechanism import Mechanism as Mechanism
 from kingpost.mechanism.model import Model as Model
 from kingpost.mechanism.sections import cut as cut
 from kingpost.mechanism.shapes import Shape as Shape
+from kingpost.mechanism.subsystems import Group as Group
 from kingpost.mechanism.tasks import ServoTask as ServoTask
 from kingpost.modelfiles.opened import OpenedModel as OpenedModel
 from kingpost.modelfiles.opened import open_model as open_model

@@ -117,6 +117,12 @@ room("core/testing", "the conformance kit for plugins, and fixtures for their te
 room("plugins/forces", "what acts on bodies and joints, and what moves beside them", "core/multibody and below", "core/modular")
 room("plugins/formulations", "equations of motion", "core/equations and below")
 room(
+    "plugins/formalisms",
+    "principles of mechanics, each with a road of its own to the accelerations of a machine",
+    "core/equations and below",
+    "plugins/formulations",
+)
+room(
     "plugins/integrators",
     "step maps and solvers, of which one is for quaternions alone",
     "core/equations and below",

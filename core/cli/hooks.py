@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kingpost.cli.compare import Compare
 from kingpost.cli.doctor import Doctor
 from kingpost.cli.evaluate import Evaluate
 from kingpost.cli.fatigue import Fatigue
@@ -24,6 +25,6 @@ if TYPE_CHECKING:
 @hookimpl
 def kingpost_register_commands() -> list[type[Command]]:
     return [
-        *(Run, Inverse, Index, Models, Plugins, Evaluate, FindEquilibrium, Linearize),
-        *(Plot, Fatigue, Report, Doctor, Modular),
+        *(Run, Compare, Inverse, Index, Models, Plugins, Evaluate, FindEquilibrium, Linearize, Modular),
+        *(Plot, Fatigue, Report, Doctor),
     ]

@@ -154,8 +154,16 @@ def check_motions(equations: Equations, augmentation: Augmentation, x: FloatArra
     rates = motion if joint_state is None else np.asarray(joint_state(q, motion, np.zeros(e.nv), p)[1]).ravel()
     name = e.mechanism.speeds[int(np.abs(rates).argmax())].name
     joint = next(joint for joint in e.mechanism.joints if name in [speed.name for speed in joint.speeds])
+    coordinate = name.removesuffix(".rate")
+    rolling = [item for item in e.mechanism.closures if item.surface is not None and coordinate in item.coordinates]
+    if rolling:
+        raise MechanismError(
+            f"closure '{rolling[0].name}' does not hold its point of contact at the start: '{coordinate}' can change while "
+            f"'{rolling[0].child}' stands still. Its radius is that of the surface's own curvature there; make the ball "
+            "smaller, or the surface flatter"
+        )
     raise MechanismError(
-        f"nothing resists an acceleration of '{name.removesuffix('.rate')}' at the start: body '{joint.child}' and what it "
+        f"nothing resists an acceleration of '{coordinate}' at the start: body '{joint.child}' and what it "
         f"carries have no inertia along that motion of joint '{joint.name}'. Give them mass or inertia, or weld the joint"
     )
 

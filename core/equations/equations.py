@@ -158,6 +158,10 @@ class Equations:
             t, q, v, u, p = symbols = self._arguments()
             inner = self.split(self.projected(t, ca.vertcat(q, v, ca.MX(self.nz, 1)), p))
             return ca.Function("kp_accelerations", symbols, [self.plain.accelerations(t, *inner, u, p)])
+        if self.structure.road is not None:
+            return first_of(self.structure.road.solved(self, "kp_accelerations", rate), 0)
+        if self.structure.closing is not None and self.constraints.count:
+            return self.structure.closing.accelerations(self, rate)
         if self.structure.augmentation is not None:
             return first_of(self._augmented("kp_accelerations", rate), 0)
         if self.constraints.count:
@@ -170,6 +174,8 @@ class Equations:
     @cached_property
     def multipliers(self) -> ca.Function:
         """The function (t, q, v, u, p) -> lam, from the accelerations that keep the constraints, without stabilisation."""
+        if self.structure.road is not None:
+            return first_of(self.structure.road.solved(self, "kp_multipliers", 0.0), 1)
         if self.structure.augmentation is not None:
             return first_of(self._augmented("kp_multipliers", 0.0), 1)
         lam = self._with_multipliers(0.0)[1] if self.constraints.count else type(self.q)(0, 1)
@@ -178,7 +184,7 @@ class Equations:
     def _with_multipliers(self, rate: float) -> tuple[Any, Any]:
         """Return vdot and lam from M vdot = f - A' lam and the second derivative of the constraints."""
         A = self.constraints.A
-        drift = self._drift(rate)
+        drift = self.drift(rate)
         solved = solve_symmetric(self.M, ca.horzcat(A.T, self.f))
         M_inverse_A, free = solved[:, :-1], solved[:, -1]
         lam = solve_symmetric(A @ M_inverse_A, A @ free + drift)
@@ -188,10 +194,10 @@ class Equations:
         """Return the function (t, q, v, u, p) -> vdot, lam of equations whose mass matrix is singular."""
         augmentation, held = self.structure.augmentation, self.constraints
         assert augmentation is not None
-        system = augmentation.system(self.M, held.A, held.owners, self.f, -self._drift(rate))
+        system = augmentation.system(self.M, held.A, held.owners, self.f, -self.drift(rate))
         return augmentation.solved(self.function(name, list(system)), self.nv, held.owners)
 
-    def _drift(self, rate: float) -> Any:
+    def drift(self, rate: float) -> Any:
         """Return what the second derivative of the constraints is without accelerations, with Baumgarte's terms."""
         t, q, v, N, held = self.t, self.q, self.v, self.N, self.constraints
         speed = held.A @ v + held.b

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import casadi as ca
 
+from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel, Quantity
 from kingpost.equations.augmentation import Augmentation
 from kingpost.equations.discrete_null_space import DiscreteNullSpace
+from kingpost.equations.formalism import Road
 from kingpost.symbols.externals import External
 from kingpost.symbols.types import Symbolic
 
@@ -95,6 +97,16 @@ class Observed:
         return tuple(observer for observer in (self.loads, self.ports, self.tensions) if observer is not None)
 
 
+class Closing(Protocol):
+    """A way to find accelerations in closed loops without multipliers."""
+
+    def accelerations(self, equations: Equations, rate: float) -> ca.Function:
+        """Return the function (t, q, v, u, p) -> vdot that keeps the constraints, with Baumgarte's terms of this rate."""
+
+    def explain(self, equations: Equations, t: float, states: Sequence[FloatArray], p: FloatArray) -> str:
+        """Return why there are none at one of ``states``, if that is so."""
+
+
 @dataclass(frozen=True, eq=False)
 class Structure:
     """What some integrators can make use of."""
@@ -106,6 +118,10 @@ class Structure:
     discrete: DiscreteNullSpace | None = None
     #: How to solve with a mass matrix that is singular, where constraints make up for it.
     augmentation: Augmentation | None = None
+    #: How accelerations and multipliers are found, where a formalism does it its own way.
+    road: Road | None = None
+    #: How accelerations are found in closed loops, where it is not by multipliers.
+    closing: Closing | None = None
     #: Rows in q, and in v, of joint coordinates that are coordinates without mass, each tied to the others by a constraint. Its
     #: discrete derivative, where it is not quadratic, is mended along them alone, which keeps all momenta.
     scalars: tuple[int, ...] = ()

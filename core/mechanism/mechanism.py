@@ -34,7 +34,9 @@ from kingpost.mechanism.elements import (
 )
 from kingpost.mechanism.measures import Measure, check_measures, known_units, measure_units
 from kingpost.mechanism.shapes import Shape
+from kingpost.mechanism.subsystems import Group, check_groups
 from kingpost.mechanism.trajectories import Trajectory
+from kingpost.symbols.closure_kinds import SURFACE_NAMES
 from kingpost.symbols.joints import JOINT_KINDS
 
 E = TypeVar("E")
@@ -55,6 +57,8 @@ class Mechanism:
     ports: Sequence[Port] = ()
     description: str = ""
     measures: Sequence[Measure] = ()
+    #: Groups of bodies in which the machine is put together; none is one level, with every body on its own.
+    subsystems: Sequence[Group] = ()
     _tree: tuple[Joint, ...] = field(init=False, repr=False, compare=False, default=())
 
     def __post_init__(self) -> None:
@@ -151,6 +155,7 @@ class Mechanism:
             ("forces",),
             ("outputs", "ports", "measures"),
             ("parameters", "inputs"),
+            ("subsystems",),
         ):
             seen: set[str] = set()
             for kind in group:
@@ -201,6 +206,7 @@ class Mechanism:
                     f"Bodies: {listed(sorted(known))}.",
                     path=("outputs", i, "body"),
                 )
+        check_groups(self.subsystems, known)
         check_measures(self)
         _ = self.measure_units  # refuses combinations of what does not fit together
 
@@ -217,6 +223,13 @@ class Mechanism:
             if closure.child and closure.child == closure.parent:
                 raise MechanismError(
                     f"closure '{closure.name}' ties body '{closure.child}' to itself", path=("closures", i, "child")
+                )
+            hidden = [parameter.name for parameter in self.parameters if parameter.name in SURFACE_NAMES]
+            if closure.surface is not None and hidden:
+                raise MechanismError(
+                    f"closure '{closure.name}': in its surface '{hidden[0]}' is the place of a point, and a parameter has the "
+                    "same name; call the parameter something else",
+                    path=("closures", i, "surface"),
                 )
             for name in closure.coordinates:
                 if name not in self.rated_coordinates:
@@ -299,12 +312,15 @@ _ENTRIES: dict[str, type] = {
     "outputs": Output,
     "measures": Measure,
     "ports": Port,
+    "subsystems": Group,
 }
 
 
 def check_formulas(entry: Any, what: str, known: Iterable[str], other_units: Mapping[str, str]) -> None:
     """Refuse a dataclass whose formulas use a name that is not ``known``, or are nothing but one of ``other_units``."""
+    own_names: Mapping[str, tuple[str, ...]] = getattr(type(entry), "OWN_NAMES", {})
     for key, value in vars(entry).items():
+        allowed = {*known, *own_names.get(key, ())}
         for expression in expressions_in(value):
             name = expression.text.removeprefix("-")
             if name in other_units:
@@ -315,10 +331,10 @@ def check_formulas(entry: Any, what: str, known: Iterable[str], other_units: Map
                     f"'{formula}', or give '{name}' in SI units",
                     path=(key,),
                 )
-            for name in sorted(expression.names - set(known)):
+            for name in sorted(expression.names - allowed):
                 raise MechanismError(
-                    f"{what}: {key} = '{expression}' uses '{name}', which is not declared{closest(name, known)} "
-                    f"Known here: {listed(sorted(known))}.",
+                    f"{what}: {key} = '{expression}' uses '{name}', which is not declared{closest(name, allowed)} "
+                    f"Known here: {listed(sorted(allowed))}.",
                     path=(key,),
                 )
 

@@ -87,6 +87,9 @@ def cut(
         outputs=tuple(
             replace(item, body=outer_name) if item.body == body and beyond(item.at) else item for item in mechanism.outputs
         ),
+        subsystems=tuple(
+            replace(item, bodies=(*item.bodies, outer_name)) if body in item.bodies else item for item in mechanism.subsystems
+        ),
     )
 
 

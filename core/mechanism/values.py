@@ -11,9 +11,11 @@ import numpy as np
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.formulas import Expression, Scalar, evaluate
 from kingpost.base.numbers import finite, shown
+from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, Joint
 from kingpost.mechanism.measures import Measure
 from kingpost.mechanism.mechanism import Mechanism
+from kingpost.symbols.closure_kinds import CLOSURE_KINDS
 from kingpost.symbols.joints import JOINT_KINDS
 
 
@@ -79,11 +81,48 @@ def check_values(mechanism: Mechanism, parameters: Mapping[str, float]) -> None:
             _numbers((joint.pitch,), parameters, f"joint '{joint.name}'", ("joints", i, "pitch"))
         if joint.axis is not None and joint.axis2 is not None:
             _check_axes(joint, parameters, ("joints", i, "axis2"))
+    for i, closure in enumerate(mechanism.closures):
+        try:
+            _check_closure(closure, parameters)
+        except MechanismError as error:
+            raise error.within("closures", i) from None
     for i, measure in enumerate(mechanism.measures):
         try:
             _check_measure(measure, parameters)
         except MechanismError as error:
             raise error.within("measures", i) from None
+
+
+def _check_closure(closure: Closure, parameters: Mapping[str, float]) -> None:
+    what = f"closure '{closure.name}'"
+    if CLOSURE_KINDS[closure.kind].right_angle and closure.axis is not None and closure.axis2 is not None:
+        axis, axis2 = (np.array(_numbers(a, parameters, what, ("axis2",))) for a in (closure.axis, closure.axis2))
+        cosine = float(axis @ axis2 / np.linalg.norm(axis) / np.linalg.norm(axis2))
+        if not abs(cosine) <= 1e-9:
+            degrees = math.degrees(math.acos(min(1.0, max(-1.0, cosine))))
+            raise MechanismError(f"{what}: axis2 is {degrees:.6g} degrees from 'axis'; it must be 90", path=("axis2",))
+    if closure.radius is not None and closure.child_radius is not None:
+        _check_radii(what, closure, parameters)
+
+
+def _check_radii(what: str, closure: Closure, parameters: Mapping[str, float]) -> None:
+    """Refuse wheels that cannot touch."""
+    scalars = tuple(scalar for scalar in (closure.radius, closure.child_radius) if scalar is not None)
+    R1, R2 = _numbers(scalars, parameters, what, ("radius",))
+    shown = f"radius = {R1:g} m and child_radius = {R2:g} m{_formulas(scalars, parameters)}"
+    if R1 == 0.0 or R2 == 0.0:
+        raise MechanismError(f"{what}: {shown}; a wheel has a positive one, a ring a negative one", path=("radius",))
+    if R1 < 0.0 and R2 < 0.0:
+        raise MechanismError(
+            f"{what}: {shown} are both those of rings, which cannot touch from within; make that of the inner one positive",
+            path=("radius",),
+        )
+    if R1 + R2 == 0.0:
+        raise MechanismError(
+            f"{what}: {shown}; a wheel that fills its ring cannot roll in it; make one of them smaller", path=("radius",)
+        )
+    if (R1 + R2 > 0.0) != (R1 > 0.0 and R2 > 0.0):
+        raise MechanismError(f"{what}: {shown}; a wheel in a ring is smaller than the ring", path=("radius",))
 
 
 def _check_measure(measure: Measure, parameters: Mapping[str, float]) -> None:

@@ -14,6 +14,7 @@ from kingpost.mechanism.measures import MEASURE_DEFAULTS, MEASURE_KINDS, Measure
 from kingpost.mechanism.orientations import FORMS
 from kingpost.mechanism.paths import Line, Turn
 from kingpost.mechanism.shapes import Shape
+from kingpost.mechanism.subsystems import Group
 from kingpost.mechanism.trajectories import TRAJECTORY_KINDS, Trajectory
 from kingpost.modelfiles.task_file import TaskTable
 from kingpost.modelfiles.toml_model import MOVES
@@ -55,6 +56,7 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
             "outputs": {"type": "array", "items": _table(Output)},
             "measures": {"type": "array", "items": {"oneOf": _measures()}},
             "ports": {"type": "array", "items": _table(Port)},
+            "subsystems": {"type": "array", "items": _table(Group)},
             "model": {"type": "string", "description": "name of a model, or path of a model file"},
             "plugins": {"type": "array", "items": {"type": "string"}},
             "set": {"type": "object", "additionalProperties": {"type": "number"}},

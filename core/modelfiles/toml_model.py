@@ -21,6 +21,7 @@ from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output
 from kingpost.mechanism.measures import Measure
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.shapes import read_shapes
+from kingpost.mechanism.subsystems import Group
 from kingpost.mechanism.trajectories import Sampled, read_trajectory
 from kingpost.mechanism.values import check_values
 from kingpost.modelfiles.task_file import SERVO, TASKS, TaskEntry, located, read_entries
@@ -31,6 +32,7 @@ from kingpost.simulation.signals import Signal, read_signal
 
 MECHANISM_KEYS = (
     *("name", "description", "parameters", "inputs", "bodies", "joints", "closures", "forces", "outputs", "measures", "ports"),
+    "subsystems",
 )
 RUN_KEYS = ("model", "plugins", "set", "run")
 KNOWN_KEYS = (*MECHANISM_KEYS, *RUN_KEYS, SERVO, TASKS)
@@ -112,6 +114,7 @@ def mechanism_from_dict(data: Mapping[str, Any], base: Path = Path()) -> Mechani
         measures=_listed(data, "measures", Measure),
         ports=_listed(data, "ports", Port),
         closures=_listed(data, "closures", Closure),
+        subsystems=_listed(data, "subsystems", Group, "subsystem"),
     )
 
 
@@ -213,10 +216,11 @@ def _tables(data: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     return entries
 
 
-def _listed(data: Mapping[str, Any], key: str, cls: type[Any]) -> tuple[Any, ...]:
+def _listed(data: Mapping[str, Any], key: str, cls: type[Any], word: str = "") -> tuple[Any, ...]:
     entries = []
+    word = word or cls.__name__.lower()
     for i, entry in enumerate(_tables(data, key)):
-        what = f"{cls.__name__.lower()} '{entry['name']}'" if "name" in entry else f"{cls.__name__.lower()} number {i + 1}"
+        what = f"{word} '{entry['name']}'" if "name" in entry else f"{word} number {i + 1}"
         try:
             entries.append(fill(cls, entry, what))
         except MechanismError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
@@ -63,9 +64,14 @@ class Assembly:
         return tuple(self.seen.apply())
 
     @cached_property
+    def parameters(self) -> Mapping[str, ca.SX]:
+        """The symbols of the parameters by name."""
+        return {parameter.name: self.p[i] for i, parameter in enumerate(self.mechanism.parameters)}
+
+    @cached_property
     def scope(self) -> Mapping[str, Any]:
         """The symbols that formulas may use: parameters, inputs and time."""
-        parameters = {parameter.name: self.p[i] for i, parameter in enumerate(self.mechanism.parameters)}
+        parameters = self.parameters
         signals = {signal.name: self.u[i] for i, signal in enumerate(self.mechanism.inputs)}
         plain = {TIME: self.t, **signals, **parameters}
         if self.layout is None:
@@ -76,6 +82,10 @@ class Assembly:
     def value(self, scalar: Scalar) -> ca.SX:
         """Return a number or formula as a CasADi expression."""
         return ca.SX(evaluate(scalar, self.scope))
+
+    def formula(self, scalar: Scalar, names: Mapping[str, ca.SX]) -> ca.SX:
+        """Return a formula that may use ``names`` beside the parameters, as a CasADi expression."""
+        return ca.SX(evaluate(scalar, ChainMap(dict(names), dict(self.parameters))))
 
     def vector(self, vector: tuple[Scalar, ...]) -> ca.SX:
         """Return numbers or formulas as a column; exact zeros become structural ones."""

@@ -82,6 +82,10 @@ class ClosurePlace:
         """Return a field as a symbol."""
         return self.tree.value(scalar)
 
+    def formula(self, scalar: Scalar, names: Mapping[str, ca.SX]) -> ca.SX:
+        """Return a field that is a formula of ``names`` beside parameters."""
+        return self.tree.assembly.formula(scalar, names)
+
     def coordinate(self, i: int) -> ca.SX:
         """Return the i-th of the closure's coordinates."""
         return self.tree.coordinate(self.closure.coordinates[i])

@@ -47,14 +47,10 @@ def pack_symmetric(matrix: Matrix) -> Matrix:
     return ca.vertcat(*(matrix[i, j] for i in range(6) for j in range(i, 6)))
 
 
-def _unpack(entries: ca.SX) -> ca.SX:
-    matrix = ca.SX(6, 6)
-    k = 0
-    for i in range(6):
-        for j in range(i, 6):
-            matrix[i, j] = matrix[j, i] = entries[k]
-            k += 1
-    return matrix
+def unpack_symmetric(entries: Matrix) -> Matrix:
+    """Return the symmetric 6 x 6 matrix with this upper triangle."""
+    place = {pair: k for k, pair in enumerate((i, j) for i in range(6) for j in range(i, 6))}
+    return ca.reshape(entries[[place[min(i, j), max(i, j)] for j in range(6) for i in range(6)]], 6, 6)
 
 
 def _named_entries(X: Pose, q: ca.SX) -> tuple[ca.SX, ca.SX, Pose]:
@@ -114,7 +110,7 @@ def make_link(space: CutKinematics, joint: Joint) -> LinkFunctions:
 
     IA_entries, pA, tau = ca.SX.sym("IA", 21), ca.SX.sym("pA", 6), ca.SX.sym("tau", n)
     U_symbols, Dinv_symbols, u_symbols = ca.SX.sym("U", 6 * n), ca.SX.sym("Dinv", n * n), ca.SX.sym("rest", n)
-    IA = _unpack(IA_entries)
+    IA = unpack_symmetric(IA_entries)
     U = IA @ S
     D = S.T @ U
     Dinv = ca.inv(ca.densify(D)) if n > 1 else 1 / D if n else ca.SX(0, 0)

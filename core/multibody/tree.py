@@ -264,6 +264,8 @@ class TreeBody:
     t_WB_B: ca.SX
     #: The part of the twist's rate that holds no accelerations: Pdot_k u of eq. (36), about the body origin.
     bias_B: ca.SX
+    #: The share of its own joint in that: a_B = V_BP a_P + S_B vdot + own_bias_B.
+    own_bias_B: ca.SX
 
 
 class TreePlaces(JointSpace):
@@ -319,11 +321,13 @@ class TreeKinematics(TreePlaces):
         V_BP = twist_to(motion.X_PB.inverse())
         relative, X_PB = motion.relative, motion.X_PB
         if parent is None:
-            return TreeBody(joint, rows, V_BP, motion.S_B, X_PB, X_PB, relative, motion.relative_rate)
+            rate = motion.relative_rate
+            return TreeBody(joint, rows, V_BP, motion.S_B, X_PB, X_PB, relative, rate, rate)
         t_WB_B = V_BP @ parent.t_WB_B + relative
         # The rate of a twist that is fixed in B while B moves with t is the bracket t x (S v).
-        bias_B = V_BP @ parent.bias_B + twist_cross(t_WB_B) @ relative + motion.relative_rate
-        return TreeBody(joint, rows, V_BP, motion.S_B, X_PB, parent.X_WB @ X_PB, t_WB_B, bias_B)
+        own_bias_B = twist_cross(t_WB_B) @ relative + motion.relative_rate
+        bias_B = V_BP @ parent.bias_B + own_bias_B
+        return TreeBody(joint, rows, V_BP, motion.S_B, X_PB, parent.X_WB @ X_PB, t_WB_B, bias_B, own_bias_B)
 
     def pose_in_parent(self, body: str) -> Pose:
         return self.links[body].X_PB

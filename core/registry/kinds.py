@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kingpost.registry.hookspecs import PREFIX
@@ -27,6 +27,9 @@ class PluginKind:
         What plugins of this kind are, for listings.
     built_in
         Modules with hook implementations that are loaded together with the kind.
+    adopts
+        Pairs of another kind and, as ``"package.module:function"``, what makes a class of this kind of one of that kind, or
+        None: its plugins can then be selected here by the same names, though they are listed there alone.
 
     """
 
@@ -34,6 +37,7 @@ class PluginKind:
     interface: str
     summary: str
     built_in: tuple[str, ...] = ()
+    adopts: tuple[tuple[str, str], ...] = ()
 
     @property
     def hook(self) -> str:
@@ -42,8 +46,13 @@ class PluginKind:
 
     def base(self) -> Any:
         """Load and return the base class."""
-        module, _, name = self.interface.partition(":")
-        return getattr(importlib.import_module(module), name)
+        return named(self.interface)
+
+
+def named(place: str) -> Any:
+    """Load and return what is at ``"package.module:name"``."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 #: The package itself, which has another name inside FMUs.
@@ -57,7 +66,16 @@ def _core(name: str, interface: str, summary: str, *built_in: str) -> PluginKind
 #: Modules of ours that declare further kinds; named, not imported, since nothing here depends on them.
 DECLARING = (f"{HERE}.fmu.hooks",)
 CORE_KINDS = (
-    _core("formulations", "equations.formulation:Formulation", "equations of motion", "plugins.formulations.hooks"),
+    replace(
+        _core("formulations", "equations.formulation:Formulation", "equations of motion", "plugins.formulations.hooks"),
+        adopts=(("formalisms", f"{HERE}.plugins.formalisms.formulation:as_formulation"),),
+    ),
+    _core(
+        "formalisms",
+        "equations.formalism:Formalism",
+        "principles of mechanics, each with a road of its own to the accelerations of a machine",
+        "plugins.formalisms.hooks",
+    ),
     _core("integrators", "equations.integrator:Integrator", "step maps and solvers", "plugins.integrators.hooks"),
     _core("joint_loads", "loads.method:JointLoads", "ways to find the wrench in a joint", "plugins.joint_loads.hooks"),
     _core("forces", "multibody.force:Force", "what acts on bodies and joints", "plugins.forces.hooks"),

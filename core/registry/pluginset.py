@@ -10,6 +10,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,7 +23,7 @@ from kingpost.base.text_files import is_file, resolved
 from kingpost.base.version import __version__
 from kingpost.registry.failures import FILE_MODULE, TRACE
 from kingpost.registry.hookspecs import KINDS_HOOK, NAME, PREFIX, hookspec
-from kingpost.registry.kinds import CORE_KINDS, DECLARING, HERE, PluginKind
+from kingpost.registry.kinds import CORE_KINDS, DECLARING, HERE, PluginKind, named
 from kingpost.registry.registry import Broken, Origin, Registry
 
 #: Everything of ours is one plugin in the provenance of results.
@@ -93,6 +94,8 @@ class PluginSet:
             for name in self.kinds[kind].built_in:
                 self._add(_imported(name), BUILT_IN, name)
             self._registries[kind] = self._collected(self.kinds[kind])
+            for other, become in self.kinds[kind].adopts:
+                self._registries[kind].adopt(self.of(other), partial(_become, become))
         return self._registries[kind]
 
     def __getattr__(self, name: str) -> Registry[Any]:
@@ -282,6 +285,11 @@ def _imported(name: str) -> ModuleType:
         if HERE == NAME or not (error.name and name.startswith(error.name)):
             raise
         return ModuleType(name)
+
+
+def _become(place: str, cls: Any) -> Any:
+    """Return what the function at ``place`` makes of a class of another kind."""
+    return named(place)(cls)
 
 
 def _line_in(error: BaseException, path: Path) -> str:

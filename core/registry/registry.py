@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -48,6 +48,12 @@ class Registry(Generic[P]):
         self.kind = base.kind
         self._broken = broken
         self._classes: dict[str, list[tuple[type[P], Origin]]] = {}
+        #: Registries of other kinds whose classes can be selected here, too, and what makes classes of this kind of them.
+        self._adopted: list[tuple[Registry[Any], Callable[[Any], type[P] | None]]] = []
+
+    def adopt(self, other: Registry[Any], become: Callable[[Any], type[P] | None]) -> None:
+        """Let the classes of another kind be selected here by their names, as ``become`` makes them; None for those it cannot."""
+        self._adopted.append((other, become))
 
     def add(self, cls: Any, source: Origin) -> None:
         """Add a class, or record why it cannot be used."""
@@ -87,7 +93,14 @@ class Registry(Generic[P]):
             return entries[0][0]
         if entries:
             raise PluginError(self.conflicts()[name])
-        message = f"unknown {self.kind} '{name}'{closest(name, self)} Available: {listed(self)}."
+        for other, become in self._adopted:
+            found = become(other.get(name)) if name in other else None
+            if found is not None:
+                return found
+        others = {other.kind: [own for own in other if own not in self] for other, _ in self._adopted}
+        names = [*self, *(own for kind in others.values() for own in kind)]
+        message = f"unknown {self.kind} '{name}'{closest(name, names)} Available: {listed(self)}."
+        message += "".join(f" {kind.capitalize()}s: {listed(own)}." for kind, own in others.items() if own)
         if self._broken:
             message += " Plugins that could not be loaded: " + "; ".join(map(str, self._broken)) + "."
         raise PluginError(message)

@@ -8,9 +8,10 @@ hold.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
 import casadi as ca
 
@@ -72,6 +73,90 @@ def drive_parameters(drive: Drive, bounds: Mapping[str, float]) -> tuple[Paramet
     )  # fmt: skip
 
 
+class Memory(NamedTuple):
+    """What is remembered from sample to sample, in the order of :meth:`Holding.memory`."""
+
+    set_point: ca.MX
+    set_point_rate: ca.MX
+    planned: ca.MX
+    planned_rate: ca.MX
+    #: Where drives were found, and how far their set-points were from there.
+    first: ca.MX
+    found: ca.MX
+    given_way: ca.MX
+    gap: ca.MX
+    integral: ca.MX
+    #: How far the load was from its path at first, and where it was last.
+    offset: ca.MX
+    seen: ca.MX
+    begun: ca.MX
+    begin: ca.MX
+    bound_drives: ca.MX
+    true_at: ca.MX
+
+    @staticmethod
+    def sizes(drives: int) -> list[int]:
+        """Return how many numbers each part has."""
+        return [drives] * 7 + [3] * 4 + [1] * 4
+
+    @staticmethod
+    def split(whole: ca.MX, drives: int) -> Memory:
+        """Return the parts of what is remembered."""
+        ends = [0, *itertools.accumulate(Memory.sizes(drives))]
+        return Memory(*ca.vertsplit(whole, ends))
+
+
+class Limits(NamedTuple):
+    """The bounds and the weight of every drive, in the order of :func:`drive_parameters`."""
+
+    rate: ca.MX
+    acceleration: ca.MX
+    minimum: ca.MX
+    maximum: ca.MX
+    weight: ca.MX
+
+
+class Sample(NamedTuple):
+    """What is known when a sample is taken."""
+
+    t: ca.MX
+    h: ca.MX
+    u: ca.MX
+    machine: ca.MX
+    law: Mapping[str, ca.MX]
+    limits: Limits
+    #: The inputs of the machine that are no set-points; where drives and load are; how fast it is, where that is measured.
+    given: ca.MX
+    angles: ca.MX
+    place: ca.MX
+    velocity: ca.MX | None
+    #: Place, velocity and acceleration on the path at this time.
+    now: Sequence[ca.MX]
+
+
+class Goal(NamedTuple):
+    """Where the load is to be when the set-points act, the acceleration less gravity there, and how far it is off now."""
+
+    ahead: ca.MX
+    place: ca.MX
+    free: ca.MX
+    error: ca.MX
+    #: What is left of the first offset then, and now.
+    fading: ca.MX
+    fading_now: ca.MX
+
+
+class Motion(NamedTuple):
+    """What drives do over a sample: where they are after it and how fast, the gap then, and what they fall short of (m/s)."""
+
+    planned: ca.MX
+    speed: ca.MX
+    gap: ca.MX
+    short: ca.MX
+    #: How many of them a bound holds.
+    held: ca.MX
+
+
 class Holding:
     """The step of the controller: memory, inputs and outputs, and what ties them."""
 
@@ -101,10 +186,6 @@ class Holding:
             State("true_at", "s"),
         )
 
-    @property
-    def _sizes(self) -> list[int]:
-        return [self.n] * 7 + [3] * 4 + [1] * 4
-
     def step(self, inputs: int, parameters: int) -> ca.Function:
         """Return the function (t, memory, inputs, parameters, h) -> memory, outputs.
 
@@ -112,95 +193,120 @@ class Holding:
         what else there is for the path. Outputs: set-points and their rates, when these are true where somebody asks, the gap's
         size, and how many drives a bound holds.
         """
-        n, base = self.n, len(self.suspension.base_inputs)
-        sizes = [1, sum(self._sizes), inputs, parameters, 1]
+        sizes = [1, sum(Memory.sizes(self.n)), inputs, parameters, 1]
         t, memory, u, p, h = symbols = [ca.MX.sym(name, size) for name, size in zip("txuph", sizes, strict=True)]
-        ends = [0]
-        for size in self._sizes:
-            ends.append(ends[-1] + size)
-        out, out_rate, q, v, first, found, given_way, gap, integral, offset, seen, begun, begin, bound, true_at = ca.vertsplit(
-            memory, ends
-        )
-        # Outputs come from the memory alone: no master has a loop to solve, and what a bound allows holds in any of them.
-        missing = ca.norm_2(gap)
-        stamps = [true_at] * len(self.suspension.stamps)
-        shown = [ca.densify(ca.vertcat(*(ca.vertcat(out[k], out_rate[k]) for k in range(n)), *stamps, missing, bound))]
+        old = Memory.split(memory, self.n)
+        shown = self._shown(old)
+        sample = self._sample(t, u, p, h)
+        old = self._taken_over(sample, old)
+        goal = self._goal(sample, old)
+        motion = self._motion(sample, old, goal)
+        new = self._remembered(sample, old, goal, motion)
+        return ca.Function("kp_block_step", symbols, [ca.densify(ca.vertcat(*new)), shown])
 
+    def _shown(self, old: Memory) -> ca.MX:
+        """Return the outputs, from the memory alone: no master has a loop to solve, and bounds hold in any of them."""
+        set_points = (ca.vertcat(old.set_point[k], old.set_point_rate[k]) for k in range(self.n))
+        stamps = [old.true_at] * len(self.suspension.stamps)
+        return ca.densify(ca.vertcat(*set_points, *stamps, ca.norm_2(old.gap), old.bound_drives))
+
+    def _sample(self, t: ca.MX, u: ca.MX, p: ca.MX, h: ca.MX) -> Sample:
+        """Return what is known at a sample: measurements, and the parameters by name."""
+        n, base = self.n, len(self.suspension.base_inputs)
         machine, own = p[: self.machine_parameters, :], p[self.machine_parameters :, :]
-        names = (
-            "correction",
-            "damping",
-            "integral",
-            "integral_limit",
-            "posture",
-            "engage",
-            "lead",
-            "motion_first",
-            "smoothing",
-        )
+        names = [field.name for field in fields(Law)]
         law = dict(zip(names, ca.vertsplit(own[: len(names), :]), strict=True))
         limits = ca.reshape(own[len(names) :, :], 5, n).T
-        rate_limit, acceleration, minimum, maximum, weight = (limits[:, k] for k in range(5))
         given, angles, place = u[:base, :], u[base : base + n, :], u[base + n : base + n + 3, :]
-
-        fresh = begun == 0
-        q, first = ca.if_else(fresh, angles, q), ca.if_else(fresh, angles, first)
-        begin, seen = ca.if_else(fresh, t, begin), ca.if_else(fresh, place, seen)
-        velocity = u[base + n + 3 : base + n + 6, :] if self.measured_velocity else (place - seen) / h
+        velocity = u[base + n + 3 : base + n + 6, :] if self.measured_velocity else None
         now = self.path.call([t, u, machine, ca.MX(0)])
-        offset = ca.if_else(fresh, place - now[0], offset)
+        return Sample(t, h, u, machine, law, Limits(*(limits[:, k] for k in range(5))), given, angles, place, velocity, now)
 
+    def _taken_over(self, sample: Sample, old: Memory) -> Memory:
+        """Return the memory; at the first sample, of where drives and load are found."""
+        fresh = old.begun == 0
+        return old._replace(
+            planned=ca.if_else(fresh, sample.angles, old.planned),
+            first=ca.if_else(fresh, sample.angles, old.first),
+            begin=ca.if_else(fresh, sample.t, old.begin),
+            seen=ca.if_else(fresh, sample.place, old.seen),
+            offset=ca.if_else(fresh, sample.place - sample.now[0], old.offset),
+        )
+
+    def _goal(self, sample: Sample, old: Memory) -> Goal:
+        """Return where the load is to be when the set-points act, and the acceleration that its rope is to give it there."""
+        t, law, machine = sample.t, sample.law, sample.machine
+        now, wanted = sample.now, self.path.call([t, sample.u, machine, law["lead"]])
         ahead = t + law["lead"]
-        wanted = self.path.call([t, u, machine, law["lead"]])
-        fading = self._fading(ahead - begin, law["engage"])
-        faded_now = self._fading(t - begin, law["engage"])
-        y = wanted[0] + fading[0] * offset + integral
-        g = self.suspension.gravity_function(t, given, machine)
+        fading, fading_now = self._fading(ahead - old.begin, law["engage"]), self._fading(t - old.begin, law["engage"])
+        g = self.suspension.gravity_function(t, sample.given, machine)
         down = g / ca.norm_2(g)
-        length = self.suspension.gap_function(t, q, given, machine, place, -g)[2]
+        length = self.suspension.gap_function(t, old.planned, sample.given, machine, sample.place, -g)[2]
         swing = 2 * law["damping"] * ca.sqrt(ca.norm_2(g) / ca.fmax(length, 1e-3))
-        late = now[1] + faded_now[1] * offset - velocity
+        velocity = (sample.place - old.seen) / sample.h if sample.velocity is None else sample.velocity
+        late = now[1] + fading_now[1] * old.offset - velocity
         # Along the rope's direction at rest the rope itself is the spring; only swinging is damped here.
         late = late - down * ca.dot(down, late)
-        free = wanted[2] + fading[2] * offset + swing * late - g
-
-        midway = q + h / 2 * v
-        gap_before, _, _ = self.suspension.gap_function.call([ahead, q, given, machine, y, free])
-        _, J, _ = self.suspension.gap_function.call([ahead, midway, given, machine, y, free])
-        gap = ca.if_else(fresh, gap_before, gap)
-        b = -(gap_before - (1 - ca.fmin(law["correction"] * h, 1)) * gap) / h
-        low, high = self._bounds(q, v, h, rate_limit, acceleration, minimum, maximum)
-        resting = law["posture"] * (first - q)
-        weights = weight * (law["motion_first"] / ca.fmax(rate_limit, 1e-9)) ** 2
-        speed = self.allocate(J, b, resting, weights, low, high)
-        q_next = q + h * speed
-        gap_after, _, _ = self.suspension.gap_function.call([ahead, q_next, given, machine, y, free])
-        short = ca.norm_2(J @ speed - b)
-
-        # The mean rate of the last h is that of its middle: half of it on, at the time the set-points are for.
-        rate = ca.fmin(ca.fmax(speed + (speed - v) / 2, -rate_limit), rate_limit)
-        carrying = self.suspension.setpoint_function(ahead, q_next, rate, (speed - v) / h, given, machine, free)
-        # On a light vessel what drives push against moves the base, which they would answer at once: not faster than this.
-        follow = ca.if_else(fresh, 1, 1 - ca.exp(-h / ca.fmax(law["smoothing"], 1e-9)))
-        given_way = given_way + follow * (carrying - q_next - given_way)
-        found = ca.if_else(fresh, out - q_next - given_way, found)
-        aim = q_next + given_way + fading[0] * found
-        least, most = ca.fmax(out - h * rate_limit, minimum), ca.fmin(out + h * rate_limit, maximum)
-        # A set-point beyond its range comes back at its rate.
-        aim = ca.fmin(ca.fmax(aim, ca.fmin(least, out + h * rate_limit)), ca.fmax(most, out - h * rate_limit))
-        held = ca.logic_or(speed <= low, speed >= high)
-        # What goes on with its rate until the next sample stays in its range, too.
-        sent = ca.fmin(ca.fmax(rate, ca.fmin(minimum - aim, 0) / h), ca.fmax(maximum - aim, 0) / h)
-
-        # What the load does while it is taken over is no error that stays.
-        gain = ca.if_else(short < SHORT, h, 0) * law["integral"] * (1 - faded_now[0])
-        grown = integral + gain * (now[0] + faded_now[0] * offset - place)
-        integral = ca.fmin(ca.fmax(grown, -law["integral_limit"]), law["integral_limit"])
-        after = ca.vertcat(
-            aim, sent, q_next, speed, first, found, given_way, gap_after, integral, offset, place, 1, begin, ca.sum1(held),
+        return Goal(
             ahead,
+            place=wanted[0] + fading[0] * old.offset + old.integral,
+            free=wanted[2] + fading[2] * old.offset + swing * late - g,
+            error=now[0] + fading_now[0] * old.offset - sample.place,
+            fading=fading[0],
+            fading_now=fading_now[0],
+        )
+
+    def _motion(self, sample: Sample, old: Memory, goal: Goal) -> Motion:
+        """Return how drives move over a sample so that the gap closes, within their bounds."""
+        h, law, limits, q = sample.h, sample.law, sample.limits, old.planned
+
+        def gap_at(angles: ca.MX) -> list[ca.MX]:
+            known = [goal.ahead, angles, sample.given, sample.machine, goal.place, goal.free]
+            return list(self.suspension.gap_function.call(known))
+
+        before, J = gap_at(q)[0], gap_at(q + h / 2 * old.planned_rate)[1]
+        gap = ca.if_else(old.begun == 0, before, old.gap)
+        b = -(before - (1 - ca.fmin(law["correction"] * h, 1)) * gap) / h
+        low, high = self._bounds(q, old.planned_rate, h, limits)
+        resting = law["posture"] * (old.first - q)
+        weights = limits.weight * (law["motion_first"] / ca.fmax(limits.rate, 1e-9)) ** 2
+        speed = self.allocate(J, b, resting, weights, low, high)
+        after = q + h * speed
+        held = ca.sum1(ca.logic_or(speed <= low, speed >= high))
+        return Motion(after, speed, gap_at(after)[0], short=ca.norm_2(J @ speed - b), held=held)
+
+    def _set_points(self, sample: Sample, old: Memory, goal: Goal, motion: Motion) -> tuple[ca.MX, ca.MX, ca.MX, ca.MX]:
+        """Return the set-points by which drives do so, their rates, what they give way by, and what was found at the first."""
+        h, limits, out = sample.h, sample.limits, old.set_point
+        fresh, change = old.begun == 0, motion.speed - old.planned_rate
+        # The mean rate of the last h is that of its middle: half of it on, at the time the set-points are for.
+        rate = ca.fmin(ca.fmax(motion.speed + change / 2, -limits.rate), limits.rate)
+        carrying = self.suspension.setpoint_function(
+            goal.ahead, motion.planned, rate, change / h, sample.given, sample.machine, goal.free
+        )
+        # On a light vessel what drives push against moves the base, which they would answer at once: not faster than this.
+        follow = ca.if_else(fresh, 1, 1 - ca.exp(-h / ca.fmax(sample.law["smoothing"], 1e-9)))
+        given_way = old.given_way + follow * (carrying - motion.planned - old.given_way)
+        found = ca.if_else(fresh, out - motion.planned - given_way, old.found)
+        aim = motion.planned + given_way + goal.fading * found
+        least, most = ca.fmax(out - h * limits.rate, limits.minimum), ca.fmin(out + h * limits.rate, limits.maximum)
+        # A set-point beyond its range comes back at its rate.
+        aim = ca.fmin(ca.fmax(aim, ca.fmin(least, out + h * limits.rate)), ca.fmax(most, out - h * limits.rate))
+        # What goes on with its rate until the next sample stays in its range, too.
+        sent = ca.fmin(ca.fmax(rate, ca.fmin(limits.minimum - aim, 0) / h), ca.fmax(limits.maximum - aim, 0) / h)
+        return aim, sent, given_way, found
+
+    def _remembered(self, sample: Sample, old: Memory, goal: Goal, motion: Motion) -> Memory:
+        """Return the memory after a sample."""
+        law = sample.law
+        set_point, rate, given_way, found = self._set_points(sample, old, goal, motion)
+        # What the load does while it is taken over is no error that stays.
+        gain = ca.if_else(motion.short < SHORT, sample.h, 0) * law["integral"] * (1 - goal.fading_now)
+        integral = ca.fmin(ca.fmax(old.integral + gain * goal.error, -law["integral_limit"]), law["integral_limit"])
+        return Memory(
+            set_point, rate, motion.planned, motion.speed, old.first, found, given_way, motion.gap, integral, old.offset,
+            sample.place, ca.MX(1), old.begin, motion.held, goal.ahead,
         )  # fmt: skip
-        return ca.Function("kp_block_step", symbols, [ca.densify(after), *shown])
 
     @staticmethod
     def _fading(since: ca.MX, engage: ca.MX) -> list[ca.MX]:
@@ -219,15 +325,16 @@ class Holding:
         return rows
 
     @staticmethod
-    def _bounds(q: Any, v: Any, h: Any, rate: Any, acceleration: Any, minimum: Any, maximum: Any) -> tuple[Any, Any]:
+    def _bounds(q: ca.MX, v: ca.MX, h: ca.MX, limits: Limits) -> tuple[ca.MX, ca.MX]:
         """Return the least and the largest rate: that of the drive, what it can reach from v, and what it can still brake."""
+        acceleration = limits.acceleration
 
         def brake(room: Any) -> Any:
             # Braking from v after a step of h takes h v + v^2 / (2 a).
             step = acceleration * h
             return ca.fmin(ca.sqrt(step**2 + 2 * acceleration * ca.fmax(room, 0)) - step, ca.fmax(room, 0) / h)
 
-        high = ca.fmin(rate, brake(maximum - q))
-        low = -ca.fmin(rate, brake(q - minimum))
+        high = ca.fmin(limits.rate, brake(limits.maximum - q))
+        low = -ca.fmin(limits.rate, brake(q - limits.minimum))
         # The range of a drive comes before its acceleration.
         return ca.fmax(low, ca.fmin(high, v - acceleration * h)), ca.fmin(high, ca.fmax(low, v + acceleration * h))

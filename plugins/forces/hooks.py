@@ -6,6 +6,7 @@ from kingpost.multibody.force import Force
 from kingpost.plugins.forces.bodies import BodyWrench, Hydrostatic, PointSpring
 from kingpost.plugins.forces.carried import CarriedLoad
 from kingpost.plugins.forces.contact import PlaneContact
+from kingpost.plugins.forces.field import UniformField
 from kingpost.plugins.forces.gravity import Gravity
 from kingpost.plugins.forces.joint import JointActuator, JointEffort, JointFriction, JointInertia, JointSpring
 from kingpost.plugins.forces.motor import DCMotor
@@ -27,6 +28,7 @@ def kingpost_register_forces() -> list[type[Force]]:
         JointInertia,
         PointSpring,
         BodyWrench,
+        UniformField,
         CarriedLoad,
         Hydrostatic,
         AddedMass,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import casadi as ca
@@ -10,6 +11,7 @@ from kingpost.equations.equations import Equations, output_channels
 from kingpost.equations.formulation import Formulation
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.constraints import tree_constraints
+from kingpost.multibody.force import Loads
 from kingpost.multibody.measures import outputs_and_measures
 from kingpost.multibody.tree import TreeKinematics
 from kingpost.plugins.formulations.loops import LoopOptions, loop_treatment
@@ -24,45 +26,7 @@ class Kane(Formulation):
 
     def derive(self, assembly: Assembly) -> Equations:
         kinematics = TreeKinematics(assembly)
-        n = kinematics.v.numel()
-        wrenches: dict[str, ca.SX] = {name: ca.SX(6, 1) for name in kinematics.links}
-        inertias: dict[str, ca.SX] = {}
-        M, f = ca.SX(n, n), ca.SX(n, 1)
-        kinetic, potential = ca.SX(0), ca.SX(0)
-        for loads in kinematics.loads():
-            for name, wrench in loads.wrenches.items():
-                wrenches[name] += wrench
-            for coordinate, effort in loads.efforts.items():
-                f[kinematics.effort_row(coordinate)] += effort
-            for name, added in loads.inertias.items():
-                inertias[name] = inertias.get(name, 0) + added
-            M += kinematics.rotor_matrix(loads.rotors)
-            potential += loads.potential
-            kinetic += loads.kinetic
-
-        projections: dict[str, ca.SX] = {}
-        for name, link in kinematics.links.items():
-            # Twist of the body origin as a linear map of the generalized speeds: eqs. (28)-(30) about the origin.
-            P_B = ca.SX(6, n) if link.joint.parent not in projections else link.V_BP @ projections[link.joint.parent]
-            P_B[:, link.rows] += link.S_B
-            projections[name] = P_B = ca.sparsify(P_B)
-            body = assembly.mechanism.body(name)
-            com = assembly.vector(body.com)
-            U = shift_twist(com)
-            P, t, bias = U @ P_B, U @ link.t_WB_B, U @ link.bias_B
-            mass = assembly.value(body.mass)
-            D = ca.diagcat(kinematics.inertia(name), mass * ca.SX.eye(3))  # eq. (35)
-            M += _symmetric_product(P, D @ P)  # eq. (38)
-            momentum = D @ t
-            kinetic += ca.dot(t, momentum) / 2
-            # D tdot + W D t without its accelerations, eqs. (34)-(36), with Pdot u found by recursion.
-            inertial = D @ bias + ca.vertcat(ca.cross(t[:3], momentum[:3]), ca.cross(t[:3], momentum[3:]))
-            # Applied less inertial wrench, both about the body origin, projected: eqs. (32), (37).
-            f += P_B.T @ (wrenches[name] - shift_wrench(com) @ inertial)
-            if name in inertias:
-                M += _symmetric_product(P_B, inertias[name] @ P_B)
-                f -= P_B.T @ (inertias[name] @ link.bias_B)
-
+        M, f, kinetic, potential = kane_equations(kinematics, kinematics.loads())
         equations = Equations(
             mechanism=assembly.mechanism,
             formulation=self.name,
@@ -86,6 +50,49 @@ class Kane(Formulation):
             output_channels=output_channels(assembly.mechanism, kinematics.signals),
         )
         return loop_treatment(self.options, equations)
+
+
+def kane_equations(kinematics: TreeKinematics, applied: Iterable[Loads]) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+    """Return M and f of a tree without closures, and its kinetic and potential energy."""
+    assembly, n = kinematics.assembly, kinematics.v.numel()
+    wrenches: dict[str, ca.SX] = {name: ca.SX(6, 1) for name in kinematics.links}
+    inertias: dict[str, ca.SX] = {}
+    M, f = ca.SX(n, n), ca.SX(n, 1)
+    kinetic, potential = ca.SX(0), ca.SX(0)
+    for loads in applied:
+        for name, wrench in loads.wrenches.items():
+            wrenches[name] += wrench
+        for coordinate, effort in loads.efforts.items():
+            f[kinematics.effort_row(coordinate)] += effort
+        for name, added in loads.inertias.items():
+            inertias[name] = inertias.get(name, 0) + added
+        M += kinematics.rotor_matrix(loads.rotors)
+        potential += loads.potential
+        kinetic += loads.kinetic
+
+    projections: dict[str, ca.SX] = {}
+    for name, link in kinematics.links.items():
+        # Twist of the body origin as a linear map of the generalized speeds: eqs. (28)-(30) about the origin.
+        P_B = ca.SX(6, n) if link.joint.parent not in projections else link.V_BP @ projections[link.joint.parent]
+        P_B[:, link.rows] += link.S_B
+        projections[name] = P_B = ca.sparsify(P_B)
+        body = assembly.mechanism.body(name)
+        com = assembly.vector(body.com)
+        U = shift_twist(com)
+        P, t, bias = U @ P_B, U @ link.t_WB_B, U @ link.bias_B
+        mass = assembly.value(body.mass)
+        D = ca.diagcat(kinematics.inertia(name), mass * ca.SX.eye(3))  # eq. (35)
+        M += _symmetric_product(P, D @ P)  # eq. (38)
+        momentum = D @ t
+        kinetic += ca.dot(t, momentum) / 2
+        # D tdot + W D t without its accelerations, eqs. (34)-(36), with Pdot u found by recursion.
+        inertial = D @ bias + ca.vertcat(ca.cross(t[:3], momentum[:3]), ca.cross(t[:3], momentum[3:]))
+        # Applied less inertial wrench, both about the body origin, projected: eqs. (32), (37).
+        f += P_B.T @ (wrenches[name] - shift_wrench(com) @ inertial)
+        if name in inertias:
+            M += _symmetric_product(P_B, inertias[name] @ P_B)
+            f -= P_B.T @ (inertias[name] @ link.bias_B)
+    return M, f, kinetic, potential
 
 
 def _symmetric_product(A: ca.SX, B: ca.SX) -> ca.SX:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -12,6 +14,9 @@ from kingpost.equations.augmentation import Augmentation
 from kingpost.equations.equations import Equations
 from kingpost.equations.partition import AUTO, Partition, wanted_names
 from kingpost.equations.treatment import Drift, Treatment
+from kingpost.multibody.assembly import Assembly
+from kingpost.multibody.constraints import Constraints, tree_constraints
+from kingpost.multibody.tree import TreeKinematics
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,18 @@ def _augmentation(equations: Equations) -> Augmentation | None:
     # What has none counts as the mean: weights that are small against the inertias of the others cost digits.
     scales = np.where(sizes > 0.0, sizes, float(sizes.mean()) or 1.0)
     return Augmentation(scales, tuple(sorted(bare)), (tuple(range(equations.nv)),), {})
+
+
+def constraints_in(assembly: Assembly, symbols: Mapping[str, Any]) -> Constraints:
+    """Return the equations of closures in the given symbols."""
+    tree = TreeKinematics(assembly)
+    closures = tree_constraints(tree, assembly.mechanism.closures)
+    lam = type(symbols["q"]).sym("lam", closures.lam.numel())
+    equations = ca.Function("closures", [tree.t, tree.q, assembly.p], [closures.phi, closures.A, closures.b])
+    reactions = ca.Function("reactions", [tree.t, tree.q, tree.v, closures.lam, assembly.p], list(closures.reactions.values()))
+    phi, A, b = equations(symbols["t"], symbols["q"], symbols["p"])
+    values = reactions.call([symbols["t"], symbols["q"], symbols["v"], lam, symbols["p"]])
+    return Constraints(phi, A, b, lam, closures.owners, dict(zip(closures.reactions, values, strict=True)))
 
 
 def loop_treatment(options: LoopOptions, equations: Equations) -> Equations:

@@ -1,29 +1,14 @@
-"""Recursive equations of motion of trees: the articulated-body algorithm and recursive Newton-Euler, both O(n).
-
-Featherstone, Rigid Body Dynamics Algorithms (2008), tables 5.1 and 7.1, with twists and wrenches in the order of this package.
-Each link is a few small functions that call no other link's, and links that are alike share theirs, so generated code and build
-time grow no faster than the number of links.
-"""
+"""Recursive equations of motion of trees: the articulated-body algorithm and recursive Newton-Euler, both O(n)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
-
-import casadi as ca
+from typing import Any
 
 from kingpost.equations.equations import Equations, output_channels
 from kingpost.equations.formulation import Formulation
-from kingpost.mechanism.elements import WORLD
 from kingpost.multibody.assembly import Assembly
-from kingpost.multibody.constraints import Constraints, tree_constraints
-from kingpost.multibody.cut import CutKinematics
-from kingpost.multibody.force import Rotor
-from kingpost.multibody.links import LinkFunctions, make_link, pack_symmetric
-from kingpost.multibody.measures import outputs_and_measures
-from kingpost.multibody.tree import TreeKinematics
-from kingpost.plugins.formulations.loops import LoopOptions, loop_treatment
-from kingpost.symbols.screws import Pose, pack_pose
+from kingpost.plugins.formulations.loops import LoopOptions, constraints_in, loop_treatment
+from kingpost.plugins.formulations.passes import TreePasses, in_straight_line
 from kingpost.symbols.straightline import FUSED
 
 
@@ -34,20 +19,9 @@ class Recursive(Formulation):
     Options = LoopOptions
 
     def derive(self, assembly: Assembly) -> Equations:
-        tree = _Tree(assembly)
+        tree = TreePasses(assembly)
         space = tree.space
-        parts: dict[str, Any] = {
-            "N": space.lower("velocity_map", space.velocity_map(), space.mx),
-            "M": tree.mass_matrix(),
-            "f": -tree.inverse_dynamics(),
-            "kinetic": tree.kinetic_energy(),
-            "potential": space.lower("potential", tree.potential, space.mx),
-            "outputs": ca.vertcat(
-                ca.MX(0, 1),
-                *(space.lower("output", value, space.mx) for value in outputs_and_measures(space)),
-                *(space.lower("signal", value, space.mx) for value, _ in space.signals.values()),
-            ),
-        }
+        parts = tree.descriptor_parts()
         symbols: dict[str, Any] = dict(space.symbols)
         closed: dict[str, Any] = {}
         if not assembly.mechanism.closures and tree.rotors is None:
@@ -55,12 +29,9 @@ class Recursive(Formulation):
         else:
             # Rotors that turn with several coordinates couple joints that are no neighbours: their matrix is factorised.
             if not space.traced and len(assembly.mechanism.speeds) <= FUSED:
-                # Small systems of equations are solved in straight-line code, which has to be made of SX.
-                functions = ca.Function("parts", list(symbols.values()), list(parts.values())).expand()
-                symbols = {name: ca.SX.sym(name, symbol.numel()) for name, symbol in symbols.items()}
-                parts = dict(zip(parts, functions.call(list(symbols.values())), strict=True))
+                symbols, parts = in_straight_line(symbols, parts)
             if assembly.mechanism.closures:
-                closed = {"constraints": _constraints(assembly, symbols)}
+                closed = {"constraints": constraints_in(assembly, symbols)}
         equations = Equations(
             mechanism=assembly.mechanism,
             formulation=self.name,
@@ -71,293 +42,3 @@ class Recursive(Formulation):
             traced=space.traced,
         )
         return loop_treatment(self.options, equations)
-
-
-def _constraints(assembly: Assembly, symbols: Mapping[str, Any]) -> Constraints:
-    """Return the equations of closures in the given symbols."""
-    tree = TreeKinematics(assembly)
-    closures = tree_constraints(tree, assembly.mechanism.closures)
-    lam = type(symbols["q"]).sym("lam", closures.lam.numel())
-    equations = ca.Function("closures", [tree.t, tree.q, assembly.p], [closures.phi, closures.A, closures.b])
-    reactions = ca.Function("reactions", [tree.t, tree.q, tree.v, closures.lam, assembly.p], list(closures.reactions.values()))
-    phi, A, b = equations(symbols["t"], symbols["q"], symbols["p"])
-    values = reactions.call([symbols["t"], symbols["q"], symbols["v"], lam, symbols["p"]])
-    return Constraints(phi, A, b, lam, closures.owners, dict(zip(closures.reactions, values, strict=True)))
-
-
-#: Links that are put into one function: longer ones save copying, but a C compiler's time grows faster than their length.
-BLOCK = 4
-Vectors: TypeAlias = dict[str, ca.MX]
-
-
-class _Block:
-    """A few successive links, and where their parts are in vectors."""
-
-    def __init__(self, space: CutKinematics, links: Sequence[LinkFunctions]) -> None:
-        self.links = {link.joint.child: link for link in links}
-        self.q_rows, self.v_rows = ([row for link in links for row in _range(space.rows(link.joint)[k])] for k in (0, 1))
-        parents = dict.fromkeys(link.joint.parent for link in links)
-        #: Parents that are neither in the block nor the world.
-        self.outside = [parent for parent in parents if parent != WORLD and parent not in self.links]
-
-    def per_link(self, vector: ca.MX, size: Callable[[LinkFunctions], int]) -> Vectors:
-        """Split a vector that holds ``size(link)`` numbers for each link."""
-        parts, row = {}, 0
-        for body, link in self.links.items():
-            parts[body] = vector[row : row + size(link), :]
-            row += size(link)
-        return parts
-
-
-def _range(rows: slice) -> range:
-    return range(rows.start, rows.stop)
-
-
-def _taken(vector: ca.MX, rows: list[int]) -> ca.MX:
-    if not rows:
-        return ca.MX(0, 1)
-    in_a_row = rows[-1] - rows[0] + 1 == len(rows) and rows == sorted(rows)
-    return vector[rows[0] : rows[-1] + 1, :] if in_a_row else vector[rows, :]
-
-
-def _freedom(link: LinkFunctions) -> int:
-    return len(link.joint.speeds)
-
-
-def _motion_size(link: LinkFunctions) -> int:
-    """Numbers of a link that the first pass leaves for the others: x, c and the bias wrench."""
-    return int(link.move.numel_out(0)) + 12
-
-
-def _gathered_size(link: LinkFunctions) -> int:
-    """Numbers of a link that the second pass leaves for the third: U, the inverse of D, and u."""
-    n = _freedom(link)
-    return 6 * n + n * n + n
-
-
-class _Tree:
-    """The links of a mechanism, from base to tips, and the passes over them, block by block."""
-
-    def __init__(self, assembly: Assembly) -> None:
-        self.space = space = CutKinematics(assembly)
-        self.links = {joint.child: make_link(space, joint) for joint in assembly.mechanism.tree}
-        links = list(self.links.values())
-        self.blocks = [_Block(space, links[i : i + BLOCK]) for i in range(0, len(links), BLOCK)]
-        self._shared: dict[str, ca.Function] = {}
-        self.potential = ca.SX(0)
-        wrenches: dict[str, ca.SX] = {}
-        inertias: dict[str, ca.SX] = {}
-        rotors: list[Rotor] = []
-        self.kinetic = ca.SX(0)
-        efforts = ca.SX(space.v.numel(), 1)
-        for loads in space.loads():
-            for body, wrench in loads.wrenches.items():
-                wrenches[body] = wrenches.get(body, 0) + wrench
-            for name, effort in loads.efforts.items():
-                efforts[space.effort_row(name)] += effort
-            for body, added in loads.inertias.items():
-                inertias[body] = inertias.get(body, 0) + added
-            rotors += loads.rotors
-            self.potential += loads.potential
-            self.kinetic += loads.kinetic
-        #: x, c and bias wrench (inertial less applied, at zero acceleration) of the links of each block, packed.
-        self.motion: list[ca.MX] = [self._move(block, wrenches) for block in self.blocks]
-        space.resolve_externals()
-        #: Wrenches that depend on more than the block of their body shows.
-        self.wrenches = {body: space.lower("wrench", wrench, space.mx) for body, wrench in wrenches.items()}
-        self.efforts = space.lower("efforts", ca.densify(efforts), space.mx)
-        #: What rotors add to the mass matrix, if there are any.
-        self.rotors = space.lower("rotors", ca.densify(space.rotor_matrix(rotors)), space.mx) if rotors else None
-        #: Inertias that forces add to bodies.
-        self.added = {body: space.lower("added", ca.densify(added), space.mx) for body, added in inertias.items()}
-
-    @property
-    def _p(self) -> ca.MX:
-        return self.space.mx["p"]
-
-    def _q(self, body: str, q: ca.MX) -> ca.MX:
-        return q[self.space.rows(self.links[body].joint)[0], :]
-
-    def _outlined(self, name: str, inputs: Sequence[ca.MX], build: Callable[[list[ca.MX]], list[ca.MX]]) -> list[ca.MX]:
-        """Return the results of ``build`` for ``inputs``, computed in a straight-line function that like blocks share."""
-        symbols = [ca.MX.sym(f"i{k}", *item.shape) for k, item in enumerate(inputs)]
-        function = ca.Function(name, symbols, build(symbols)).expand()
-        function = self._shared.setdefault(function.serialize(), function)
-        return list(function.call(list(inputs)))
-
-    def _move(self, block: _Block, wrenches: dict[str, ca.SX]) -> ca.MX:
-        """Find poses, twists and bias wrenches of a block; take those applied wrenches out of ``wrenches`` that it can find."""
-        space = self.space
-        known = {"t", "u", "p", *(f"{quantity} {body}" for body in block.links for quantity in ("pose", "twist"))}
-        applied = {
-            body: wrenches.pop(body)
-            for body in block.links
-            if body in wrenches and known.issuperset(space.groups(wrenches[body]))
-        }
-
-        def build(inputs: list[ca.MX]) -> list[ca.MX]:
-            mx = dict(zip(("t", "u", "p"), inputs, strict=False))
-            q = block.per_link(inputs[3], lambda link: len(link.joint.positions))
-            v = block.per_link(inputs[4], _freedom)
-            for k, parent in enumerate(block.outside):
-                mx[f"pose {parent}"], mx[f"twist {parent}"] = inputs[5 + 2 * k : 7 + 2 * k]
-            mx[f"pose {WORLD}"], mx[f"twist {WORLD}"] = ca.MX(ca.DM(pack_pose(Pose.identity()))), ca.MX.zeros(6)
-            left: list[list[ca.MX]] = []
-            for body, link in block.links.items():
-                parent = link.joint.parent
-                x, mx[f"twist {body}"], c, bias = link.move(q[body], v[body], mx["p"], mx[f"twist {parent}"])
-                mx[f"pose {body}"] = link.place(mx[f"pose {parent}"], x, mx["p"])
-                left.append([x, c, bias])
-            for body, parts in zip(block.links, left, strict=True):
-                if body in applied:
-                    parts[2] = parts[2] - space.lower("wrench", applied[body], mx)
-            poses, twists = ([mx[f"{quantity} {body}"] for body in block.links] for quantity in ("pose", "twist"))
-            return [ca.vertcat(*(item for parts in left for item in parts)), ca.vertcat(*poses), ca.vertcat(*twists)]
-
-        shared = [space.mx[name] for name in ("t", "u", "p")]
-        own = [_taken(space.mx["q"], block.q_rows), _taken(space.mx["v"], block.v_rows)]
-        parents = [space.mx[f"{quantity} {parent}"] for parent in block.outside for quantity in ("pose", "twist")]
-        motion, poses, twists = self._outlined("move", [*shared, *own, *parents], build)
-        for k, body in enumerate(block.links):
-            space.place(body, poses[12 * k : 12 * k + 12], twists[6 * k : 6 * k + 6])
-        return motion
-
-    def accelerations(self) -> ca.MX:
-        """Articulated-body algorithm."""
-        further: Vectors = {}
-        gathered = [self._gather(block, motion, further) for block, motion in self._backwards()][::-1]
-        a: Vectors = {}
-        vdot: Vectors = {}
-        for block, motion, rest in zip(self.blocks, self.motion, gathered, strict=True):
-            self._accelerate(block, motion, rest, a, vdot)
-        return self._in_order(vdot)
-
-    def _backwards(self) -> list[tuple[_Block, ca.MX]]:
-        return list(zip(self.blocks, self.motion, strict=True))[::-1]
-
-    def _gather(self, block: _Block, motion: ca.MX, further: Vectors) -> ca.MX:
-        """Pass articulated inertias and wrenches of a block on to its parents; ``further`` holds what came from further out."""
-        from_further = [body for body in block.links if body in further]
-        extra = [body for body in block.links if body in self.wrenches]
-        heavier = [body for body in block.links if body in self.added]
-
-        def build(inputs: list[ca.MX]) -> list[ca.MX]:
-            p, q_block, motions, efforts = inputs[:4]
-            q = block.per_link(q_block, lambda link: len(link.joint.positions))
-            tau, own = block.per_link(efforts, _freedom), block.per_link(motions, _motion_size)
-            wrench = {body: own[body][-6:, :] for body in block.links}
-            inertia = {body: link.inertia(p) for body, link in block.links.items()}
-            for body, sums in zip(from_further, inputs[4:], strict=False):
-                inertia[body] = inertia[body] + sums[:21]
-                wrench[body] = wrench[body] + sums[21:]
-            others = inputs[4 + len(from_further) :]
-            for body, applied in zip(extra, others, strict=False):
-                wrench[body] = wrench[body] - applied
-            for body, added in zip(heavier, others[len(extra) :], strict=True):
-                inertia[body] = inertia[body] + pack_symmetric(added)
-            left: dict[str, ca.MX] = {}
-            onward: dict[str, ca.MX] = {}
-            for body, link in reversed(block.links.items()):
-                x, c = own[body][:-12, :], own[body][-12:-6, :]
-                up_IA, up_pA, *rest = link.gather(x, q[body], p, c, inertia[body], wrench[body], tau[body])
-                left[body] = ca.vertcat(*rest)
-                parent = link.joint.parent
-                if parent in wrench:
-                    inertia[parent], wrench[parent] = inertia[parent] + up_IA, wrench[parent] + up_pA
-                elif parent != WORLD:
-                    onward[parent] = onward.get(parent, 0) + ca.vertcat(up_IA, up_pA)
-            return [ca.vertcat(*(left[body] for body in block.links)), *(onward[parent] for parent in block.outside)]
-
-        own = [self._p, _taken(self.space.mx["q"], block.q_rows), motion, _taken(self.efforts, block.v_rows)]
-        others = [*(further[body] for body in from_further), *(self.wrenches[body] for body in extra)]
-        others += [self.added[body] for body in heavier]
-        gathered, *onward = self._outlined("gather", [*own, *others], build)
-        for parent, sums in zip(block.outside, onward, strict=True):
-            further[parent] = further[parent] + sums if parent in further else sums
-        return gathered
-
-    def _accelerate(self, block: _Block, motion: ca.MX, gathered: ca.MX, a: Vectors, vdot: Vectors) -> None:
-        """Find the accelerations of a block from those of its parents."""
-
-        def build(inputs: list[ca.MX]) -> list[ca.MX]:
-            p, q_block, motions, rests = inputs[:4]
-            q = block.per_link(q_block, lambda link: len(link.joint.positions))
-            own, kept = block.per_link(motions, _motion_size), block.per_link(rests, _gathered_size)
-            local: Vectors = {WORLD: ca.MX.zeros(6), **dict(zip(block.outside, inputs[4:], strict=True))}
-            rates = []
-            for body, link in block.links.items():
-                n = _freedom(link)
-                x, c = own[body][:-12, :], own[body][-12:-6, :]
-                U, Dinv, u = (kept[body][a:b, :] for a, b in ((0, 6 * n), (6 * n, 6 * n + n * n), (6 * n + n * n, None)))
-                rate, local[body] = link.accelerate(x, q[body], p, c, local[link.joint.parent], U, Dinv, u)
-                rates.append(rate)
-            return [ca.vertcat(*rates), ca.vertcat(*(local[body] for body in block.links))]
-
-        own = [self._p, _taken(self.space.mx["q"], block.q_rows), motion, gathered]
-        rates, accelerations = self._outlined("accelerate", [*own, *(a[parent] for parent in block.outside)], build)
-        vdot |= block.per_link(rates, _freedom)
-        a |= block.per_link(accelerations, lambda link: 6)
-
-    def _motions(self) -> dict[str, tuple[ca.MX, ca.MX, ca.MX]]:
-        """Return x, c and bias wrench of each body, link by link."""
-        parts = {}
-        for block, motion in zip(self.blocks, self.motion, strict=True):
-            for body, own in block.per_link(motion, _motion_size).items():
-                bias = own[-6:, :] - self.wrenches[body] if body in self.wrenches else own[-6:, :]
-                parts[body] = own[:-12, :], own[-12:-6, :], bias
-        return parts
-
-    def inverse_dynamics(self) -> ca.MX:
-        """Recursive Newton-Euler at zero accelerations: the effort that would be needed, less the applied one."""
-        q, p = self.space.mx["q"], self._p
-        motions = self._motions()
-        accelerations = {WORLD: ca.MX.zeros(6)}
-        wrenches: Vectors = {}
-        for body, link in self.links.items():
-            x, c, bias = motions[body]
-            carried = link.carry(x, self._q(body, q), p, accelerations[link.joint.parent], ca.MX.zeros(_freedom(link)))
-            accelerations[body] = carried + c
-            wrenches[body] = bias + link.resist(accelerations[body], p)
-            if body in self.added:
-                wrenches[body] = wrenches[body] + self.added[body] @ accelerations[body]
-        return self._passed_on(wrenches, {body: x for body, (x, _, _) in motions.items()}, q, p) - self.efforts
-
-    def mass_matrix(self) -> ca.MX:
-        """Recursive Newton-Euler for one unit acceleration after the other, at rest and without loads."""
-        n = self.space.v.numel()
-        if n == 0:
-            return ca.MX(0, 0)
-        q, p, vdot = ca.MX.sym("q", self.space.q.numel()), ca.MX.sym("p", self._p.numel()), ca.MX.sym("vdot", n)
-        added = {body: ca.MX.sym("added", 6, 6) for body in self.added}
-        x: Vectors = {}
-        accelerations, wrenches = {WORLD: ca.MX.zeros(6)}, {}
-        for body, link in self.links.items():
-            own_q, still = self._q(body, q), ca.MX.zeros(len(link.joint.speeds))
-            x[body] = link.move(own_q, still, p, ca.MX.zeros(6))[0]
-            accelerations[body] = link.carry(x[body], own_q, p, accelerations[link.joint.parent], vdot[link.rows, :])
-            wrenches[body] = link.resist(accelerations[body], p)
-            if body in added:
-                wrenches[body] = wrenches[body] + added[body] @ accelerations[body]
-        column = ca.Function("mass_times", [q, p, vdot, *added.values()], [self._passed_on(wrenches, x, q, p)])
-        # One loop over the columns in generated code, not n copies of it.
-        same = [ca.repmat(item, 1, n) for item in self.added.values()]
-        M = column.map(n)(ca.repmat(self.space.mx["q"], 1, n), ca.repmat(self._p, 1, n), ca.DM.eye(n), *same)
-        return ca.MX(M if self.rotors is None else M + self.rotors)
-
-    def _passed_on(self, wrenches: Vectors, x: Vectors, q: ca.MX, p: ca.MX) -> ca.MX:
-        """Return the efforts along the joints of wrenches that are passed on from the tips to the base."""
-        efforts: Vectors = {}
-        for body, link in reversed(self.links.items()):
-            efforts[body], passed = link.pass_on(x[body], self._q(body, q), p, wrenches[body])
-            if link.joint.parent != WORLD:
-                wrenches[link.joint.parent] = wrenches[link.joint.parent] + passed
-        return self._in_order(efforts)
-
-    def _in_order(self, results: Vectors) -> ca.MX:
-        """Return the parts of a vector like v, found link by link, in the order of the joints."""
-        return ca.vertcat(ca.MX(0, 1), *(results[joint.child] for joint in self.space.mechanism.joints))
-
-    def kinetic_energy(self) -> ca.MX:
-        """Sum over the bodies."""
-        energies = [link.energy(self.space.mx[f"twist {body}"], self._p) for body, link in self.links.items()]
-        return ca.sum1(ca.vertcat(*energies)) + self.space.lower("kinetic", self.kinetic, self.space.mx)

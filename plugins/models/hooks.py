@@ -24,11 +24,15 @@ from kingpost.plugins.models.offshore_crane import (
 from kingpost.plugins.models.offshore_vessel import OffshoreVessel, OffshoreVesselPlain, SmallVessel, SmallVesselPlain
 from kingpost.plugins.models.overhead_crane import OverheadCrane
 from kingpost.plugins.models.passive_joint_arm import PassiveJointArm
+from kingpost.plugins.models.ring_and_disc import RingAndDisc
+from kingpost.plugins.models.rolling_sphere import RollingSphere
 from kingpost.plugins.models.rotary_crane import RotaryCrane
 from kingpost.plugins.models.rotary_crane_two_winches import RotaryCraneTwoWinches
+from kingpost.plugins.models.rrr_parallel import RRRParallel
 from kingpost.plugins.models.satellite import Satellite
 from kingpost.plugins.models.slider_crank import SliderCrank
 from kingpost.plugins.models.slider_pendulum import SliderPendulum
+from kingpost.plugins.models.spatial_slider_crank import SpatialSliderCrank
 from kingpost.plugins.models.spherical_pendulum import SphericalPendulum
 from kingpost.plugins.models.squeezer import AndrewsSqueezer
 from kingpost.plugins.models.three_link import ThreeLinkManipulator
@@ -36,6 +40,8 @@ from kingpost.plugins.models.trees import Branched, SixAxisArm, SpacecraftArm
 from kingpost.plugins.models.two_rod_slider import TwoRodSlider
 from kingpost.plugins.models.us_navy_crane import USNavyCrane2D, USNavyCrane3D
 from kingpost.plugins.models.vessel_crane import VesselCrane
+from kingpost.plugins.models.whipple_bicycle import WhippleBicycle
+from kingpost.plugins.models.whitworth import Whitworth
 from kingpost.registry.hookspecs import hookimpl
 
 
@@ -55,6 +61,9 @@ def kingpost_register_models() -> list[type[Model]]:
         TwoRodSlider,
         SphericalPendulum,
         AndrewsSqueezer,
+        RingAndDisc,
+        Whitworth,
+        RRRParallel,
         RotaryCrane,
         RotaryCraneTwoWinches,
         OverheadCrane,
@@ -79,4 +88,7 @@ def kingpost_register_models() -> list[type[Model]]:
         SmallCraneParkedOnBase,
         SmallVessel,
         SmallVesselPlain,
+        RollingSphere,
+        WhippleBicycle,
+        SpatialSliderCrank,
     ]

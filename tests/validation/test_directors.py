@@ -166,6 +166,11 @@ CLOSURES = {
     "gear": {"coordinates": ("turn.angle", "other.angle"), "ratio": -1.5, "offset": 0.2},
     "rolling": {"radius": 0.5},
     "rolling-disc": {"radius": 0.5, "axis": (0, 1, 0)},
+    "rolling-surface": {
+        "radius": 0.2,
+        "surface": "z + 0.2 * x**2 - 0.1 * x * y",
+        "coordinates": ("touch.x", "touch.y", "touch.z"),
+    },
 }
 
 
@@ -174,24 +179,27 @@ def closed(kind):
     needs = CLOSURE_KINDS[kind].needs
     fields = {"axis": (0, 0.6, 0.8), "axis2": (1, 0, 0)} | CLOSURES.get(kind, {})
     bodies = {"parent": "arm", "child": "block"} if "parent" in needs else {}
+    touching, places = kind == "rolling-surface", {"position": (1, 0, 0), "rotation": (0.1, 0.2, 0)}
     return Mechanism(
         f"closed-{kind}",
         bodies=(
             Body("arm", mass=2.0, com=(0.5, 0.1, 0), inertia=(0.5, 0.6, 0.7, 0.1, 0, 0)),
             Body("block", mass=1.0, com=(0.1, 0, 0.2), inertia=(0.4, 0.3, 0.35, 0, 0.05, 0)),
             Body("wheel", mass=1.5, com=(0, 0.1, 0), inertia=(0.1, 0.2, 0.15)),
+            *((Body("contact", mass=0.0),) if touching else ()),
         ),
         joints=(
             Joint("turn", "revolute", "world", "arm", axis=(0.2, 1, 0.1)),
             Joint("float", "free", "world", "block"),
             Joint("other", "revolute", "arm", "wheel", axis=(1, 0, 0)),
+            *((Joint("touch", "translational", "arm", "contact", **places),) if touching else ()),
         ),
         closures=(
             Closure(
                 "tie",
                 kind,
                 **bodies,
-                **({"position": (1, 0, 0), "rotation": (0.1, 0.2, 0), "child_position": (0, 0, -0.1)} if bodies else {}),
+                **({**places, "child_position": (0, 0, -0.1)} if bodies else {}),
                 **{name: fields[name] for name in needs if name in fields},
             ),
         ),
@@ -213,7 +221,7 @@ def test_closures_move_and_react_as_in_joint_coordinates(kind, formulation):
         x[[1, 3, 4]] = 1.0, 0.5, 1.0
         x[:9] += 0.2 * rng.normal(size=9)
         x[4:8] /= np.linalg.norm(x[4:8])
-        x[9:] = rng.normal(size=kane.nv)
+        x[kane.nq :] = rng.normal(size=kane.nv)
         x = consistent_start(kane, 0.0, x, [], far=True).x
         x[4:8] /= np.linalg.norm(x[4:8])
         q, v = kane.split(x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -43,6 +43,10 @@ class DirectorClosure:
     def value(self, scalar: Scalar) -> ca.SX:
         """Return a field as a symbol."""
         return self.space.value(scalar)
+
+    def formula(self, scalar: Scalar, names: Mapping[str, ca.SX]) -> ca.SX:
+        """Return a field that is a formula of ``names`` beside parameters."""
+        return self.space.assembly.formula(scalar, names)
 
     def coordinate(self, i: int) -> ca.SX:
         """Return the i-th of the closure's coordinates."""

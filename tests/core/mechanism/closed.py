@@ -12,14 +12,20 @@ PLUGINS = PluginSet(entry_points=False)
 FREEDOM = {
     "weld": 0, "revolute": 1, "prismatic": 1, "cylindrical": 2, "universal": 2, "planar": 3, "spherical": 3, "rolling": 3,
     "rolling-disc": 3, "point-on-line": 4, "point-on-plane": 5, "distance": 5, "rope": 5, "sheave": 5, "gear": 5,
+    "rolling-wheels": 4, "slot": 5,
+    "rolling-surface": 0,  # and three for the point of contact, whose coordinates are its own
 }  # fmt: skip
 FIELDS = {
-    "axis": (0.3, -0.5, 0.8), "axis2": (0.8, 0.48, 0.0), "length": 0.7, "radius": 0.25, "ratio": -1.7,
+    "axis": (0.3, -0.5, 0.8), "axis2": (0.8, 0.48, 0.0), "length": 0.7, "radius": 0.25, "ratio": -1.7, "child_radius": 0.4,
+    "surface": "z - 0.3 * y**2 + 0.2 * x * y - 0.1",
 }  # fmt: skip
 PLACES = {
     "position": (0.2, -0.1, 0.3), "rotation": (0.3, -0.4, 0.9), "child_position": (-0.2, 0.15, 0.1),
     "child_rotation": (-0.7, 0.2, 0.4),
 }  # fmt: skip
+_F = {name: PLACES[name] for name in ("position", "rotation")}
+#: Coordinates of a point of contact.
+CONTACT = ("touch.x", "touch.y", "touch.z")
 #: Kinds that are both: a joint of the tree can be cut and closed again.
 SHARED = [kind for kind in CLOSURE_KINDS if kind in JOINT_KINDS]
 
@@ -32,21 +38,27 @@ def closure_of(kind, **changes):
     if "parent" in needs:
         fields |= {"parent": "one", "child": "two", **PLACES}
     if "coordinates" in needs:
-        fields["coordinates"] = ("spin1.angle", "spin2.angle")[: CLOSURE_KINDS[kind].coordinates]
+        three = CLOSURE_KINDS[kind].coordinates == 3
+        fields["coordinates"] = CONTACT if three else ("spin1.angle", "spin2.angle")[: CLOSURE_KINDS[kind].coordinates]
     return Closure("tie", kind, **(fields | changes))
 
 
 def floating(closure):
-    """Return two bodies that float, two that spin, and a closure."""
+    """Return two bodies that float, two that spin, a closure, and the point of contact that it may need."""
+    touching = closure.coordinates == CONTACT
     inertia = (0.4, 0.5, 0.6, 0.02, -0.03, 0.05)
     return Mechanism(
         "floating",
-        bodies=[Body(name, mass=2.0, com=(0.1, 0.05, -0.2), inertia=inertia) for name in ("one", "two", "wheel1", "wheel2")],
+        bodies=[
+            *(Body(name, mass=2.0, com=(0.1, 0.05, -0.2), inertia=inertia) for name in ("one", "two", "wheel1", "wheel2")),
+            *([Body("contact", mass=0.0)] if touching else []),
+        ],
         joints=[
             Joint("free1", "free", "world", "one"),
             Joint("free2", "free", "world", "two"),
             Joint("spin1", "revolute", "one", "wheel1", axis=(0, 1, 0)),
             Joint("spin2", "revolute", "world", "wheel2", axis=(0, 0, 1)),
+            *([Joint("touch", "translational", "one", "contact", **_F)] if touching else []),
         ],
         forces=[ForceElement("gravity")],
         closures=[closure],

@@ -1,13 +1,18 @@
 """What closures refuse, and what their documentation says."""
 
+import dataclasses
 import re
 
 import pytest
 
-from kingpost import MechanismError
+from kingpost import MechanismError, Parameter
 from kingpost.base.toml import tomllib
 from kingpost.mechanism.closures import Closure
-from tests.core.mechanism.closed import FREEDOM, floating
+from tests.core.mechanism.closed import CONTACT, FREEDOM, floating
+
+ROLLS = {
+    "kind": "rolling-surface", "parent": "one", "child": "two", "radius": 0.2, "surface": "z - x*y", "coordinates": CONTACT,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -24,6 +29,14 @@ from tests.core.mechanism.closed import FREEDOM, floating
             {"kind": "gear", "coordinates": ("spin1.angle",), "ratio": 2.0},
             "a gear closure ties 2 coordinate(s), got spin1.angle",
         ),
+        ({**ROLLS, "surface": None}, "is rolling-surface and lacks 'surface', e.g. \"z - y**2 / 2\""),
+        ({**ROLLS, "surface": "2 * depth"}, "surface = '2 * depth' does not depend on x, y or z, so nothing lies on it"),
+        ({**ROLLS, "surface": 3.0}, "surface = '3.0' does not depend on x, y or z"),
+        ({**ROLLS, "radius": -1.0}, "radius is -1 m; it must be positive"),
+        ({**ROLLS, "coordinates": CONTACT[:2]}, "a rolling-surface closure ties 3 coordinate(s), got touch.x, touch.y"),
+        ({**ROLLS, "coordinates": ("touch.x", "touch.y", "touch.x")}, "the point of contact has three different ones"),
+        ({**ROLLS, "length": 1.0}, "is rolling-surface and has no 'length'; remove it"),
+        ({"kind": "weld", "parent": "one", "child": "two", "surface": "z"}, "is weld and has no 'surface'; remove it"),
     ],
 )
 def test_wrong_fields_are_refused(fields, message):
@@ -43,12 +56,20 @@ def test_wrong_fields_are_refused(fields, message):
         ),
         (Closure("free1", "weld", "one", "two"), "two joints or closures are called 'free1'"),
         (Closure("tie", "distance", "one", "two", length="2 * lenght"), "uses 'lenght', which is not declared"),
+        (Closure("tie", "distance", "one", "two", length="2 * x"), "uses 'x', which is not declared"),
+        (Closure("tie", **{**ROLLS, "surface": "z - depht"}), "uses 'depht', which is not declared. Known here: x, y, z."),
     ],
 )
 def test_wrong_references_are_refused(closure, message):
     with pytest.raises(MechanismError) as error:
         floating(closure)
     assert message in str(error.value)
+
+
+def test_a_parameter_must_not_have_the_name_of_a_place_on_a_surface():
+    machine = floating(Closure("tie", **ROLLS))
+    with pytest.raises(MechanismError, match="in its surface 'x' is the place of a point, and a parameter has the same name"):
+        dataclasses.replace(machine, parameters=[Parameter("x", 1.0, "m", "something else")])
 
 
 def test_the_closures_of_the_docs(root):

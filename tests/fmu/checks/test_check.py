@@ -145,6 +145,15 @@ def test_derivatives_that_are_rough_weigh_less(folder, check):
 
 
 @needs_compiler
+def test_derivatives_of_coarsely_rounded_values_are_right(folder, check):
+    """The value is near zero and a multiple of 1.2e-10, so that differences over 6e-6 N are off by 1e-5: more than they are."""
+    assert (
+        "is said to be" in check(oscillator(folder, "CANCELLATION", "WRONG_DERIVATIVE"), "derivatives")["derivatives"].summary
+    )
+    assert check(oscillator(folder, "CANCELLATION"), "derivatives")["derivatives"].outcome == "pass"
+
+
+@needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_a_defect_is_found_by_its_own_checks_only(folder, check, defect):

@@ -91,6 +91,10 @@ static void outputs(State *s) {
     if (!s->stepped) return;
 #endif
     s->real[ACCELERATION] = dy[1];
+#ifdef CANCELLATION
+    /* A small difference of large numbers: it is rounded to 1.2e-10. */
+    s->real[ACCELERATION] = (dy[1] * 1e-6 + 1e6) - 1e6;
+#endif
 }
 
 static void rk4(State *s, double h) {
@@ -338,6 +342,13 @@ fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReferenc
     for (size_t i = 0; i < nu; ++i) {
         if (!known(m, unknown[i], REALS)) return fmi2Error;
         du[i] = with.real[unknown[i]] - without.real[unknown[i]];
+#ifdef CANCELLATION
+        if (unknown[i] == ACCELERATION) {
+            du[i] = 0.0;
+            for (size_t k = 0; k < nk; ++k)
+                if (knowns[k] == FORCE) du[i] += 1e-6 / with.real[MASS] * dk[k];
+        }
+#endif
 #ifdef ROUGH_DERIVATIVE
         du[i] *= 1.01;
 #endif

@@ -1,0 +1,57 @@
+"""What the figures of all cranes are made with: the inverse dynamics of a task, closed forms, snapshots."""
+
+import dataclasses
+import functools
+
+import casadi as ca
+import numpy as np
+from gallery import Panel
+
+from kingpost import inverse, open_model
+
+G = 9.81
+
+
+@functools.cache
+def follow(model, task, method, stepper, t_start=0.0, settings=()):
+    """Return the inverse dynamics of a task."""
+    machine = open_model(model)
+    task = dataclasses.replace(machine.task(task), t_start=t_start)
+    return inverse(machine.mechanism, task, method=method, stepper=stepper, settings=dict(settings))
+
+
+def rate(expression, t, order=1):
+    """Return a derivative by the time."""
+    return expression if order == 0 else rate(ca.jacobian(expression, t), t, order - 1)
+
+
+def sampled(t, expressions, times):
+    """Return the values of expressions in the time, a row for each."""
+    return np.asarray(ca.Function("at", [t], [ca.vertcat(*expressions)]).map(len(times))(times))
+
+
+def largest(history, names, wanted):
+    """Return the largest error of each channel after the start, where inputs are not found by steps."""
+    return [np.abs(history[name] - other)[1:].max() for name, other in zip(names, wanted, strict=True)]
+
+
+def snapshots(title, times, instants, *lines, labels=("x [m]", "z [m]"), paths=()):
+    """Return a panel with ropes, as sequences of points (x, z) over time, at some instants, and the paths of points."""
+    curves = []
+    for instant in instants:
+        k = int(np.argmin(np.abs(times - instant)))
+        for line in lines:
+            x, z = ([np.broadcast_to(point[axis], times.shape)[k] for point in line] for axis in (0, 1))
+            curves.append(("", x, z, {"color": "tab:blue", "marker": "o", "ms": 3}))
+    for label, (x, z) in paths:
+        curves.append((label, x, z, {"ls": ":"}))
+    return Panel(f"{title}, {labels[1]}", curves, xlabel=labels[0], equal=True)
+
+
+def compare(table, history, instants, within):
+    """Compare channels with numbers of an independent computation: {time: {channel: number}}."""
+    for instant, values in instants.items():
+        k = int(np.argmin(np.abs(history.time - instant)))
+        for name, value in values.items():
+            unit = history.unit(name)
+            table.row(f"{name}({instant:g} s)", history[name][k], value, within[unit], unit)

@@ -1,0 +1,1 @@
+"""Formalisms: the same machine, its accelerations by principles that differ."""

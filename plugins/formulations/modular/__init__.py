@@ -1,0 +1,1 @@
+"""Machines put together from subsystems: the recursive modular methodology of document 002."""

@@ -1,0 +1,134 @@
+"""The modular formulation: a machine put together from its subsystems (document 002, theorem 2.10 and table 4.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import casadi as ca
+
+from kingpost.equations.equations import Equations, output_channels
+from kingpost.equations.formulation import Formulation
+from kingpost.equations.parts import Structure
+from kingpost.multibody.assembly import Assembly
+from kingpost.multibody.constraints import tree_constraints
+from kingpost.multibody.measures import outputs_and_measures
+from kingpost.multibody.tree import TreeKinematics
+from kingpost.plugins.formulations.loops import LoopOptions, constraints_in, loop_treatment
+from kingpost.plugins.formulations.modular.assembling import (
+    Part,
+    assembled_part,
+    body_part,
+    gyroscopic_wrench,
+    spatial_inertia,
+)
+from kingpost.plugins.formulations.modular.closing import RecursiveClosing, StraightClosing, loops_of
+from kingpost.plugins.formulations.modular.nodes import node_tree
+from kingpost.plugins.formulations.modular.recursion import NodePasses
+from kingpost.plugins.formulations.passes import in_straight_line
+from kingpost.symbols.straightline import FUSED
+
+
+@dataclass(frozen=True)
+class ModularOptions(LoopOptions):
+    """How subsystems are put together, and what becomes of errors of closed loops.
+
+    ``mode``: ``symbolic`` writes out the matrices of every node as straight-line code; ``numeric`` recurs from node to node
+    while the machine runs, with a build time that grows no faster than the number of bodies; ``auto`` takes the first for
+    machines of up to 10 speeds. The rest is as in `kane`.
+    """
+
+    mode: Literal["auto", "symbolic", "numeric"] = "auto"
+
+
+class Modular(Formulation):
+    """Subsystems assembled level by level on the complements of what holds them together; closed loops without multipliers."""
+
+    name = "modular"
+    Options = ModularOptions
+
+    def derive(self, assembly: Assembly) -> Equations:
+        mode = self.options.mode
+        if mode == "auto":
+            mode = "symbolic" if len(assembly.mechanism.speeds) <= FUSED else "numeric"
+        equations = _written_out(assembly) if mode == "symbolic" else _recurring(assembly)
+        return loop_treatment(self.options, equations)
+
+
+def _written_out(assembly: Assembly) -> Equations:
+    mechanism, kinematics = assembly.mechanism, TreeKinematics(assembly)
+    inertias = {name: spatial_inertia(kinematics, name) for name in kinematics.links}
+    kinetic, potential = ca.SX(0), ca.SX(0)
+    forces = {}
+    for name, link in kinematics.links.items():
+        forces[name] = -gyroscopic_wrench(inertias[name], link.t_WB_B)
+        kinetic += ca.dot(link.t_WB_B, inertias[name] @ link.t_WB_B) / 2
+    n = kinematics.v.numel()
+    M, f = ca.SX(n, n), ca.SX(n, 1)
+    for loads in kinematics.loads():
+        for name, wrench in loads.wrenches.items():
+            forces[name] += wrench
+        for name, added in loads.inertias.items():
+            inertias[name] += added
+        for coordinate, effort in loads.efforts.items():
+            f[kinematics.effort_row(coordinate)] += effort
+        M += kinematics.rotor_matrix(loads.rotors)
+        potential += loads.potential
+        kinetic += loads.kinetic
+    leaves = {name: body_part(name, inertias[name], forces[name]) for name in kinematics.links}
+    whole = assembled_part(node_tree(mechanism), leaves, kinematics)
+    order = _in_order(whole, assembly)
+    return Equations(
+        mechanism=mechanism,
+        formulation=Modular.name,
+        t=assembly.t,
+        q=kinematics.q,
+        v=kinematics.v,
+        u=assembly.u,
+        p=assembly.p,
+        N=kinematics.velocity_map(),
+        M=M + whole.M[order, order],
+        f=f + whole.h[order, :],
+        kinetic=kinetic,
+        potential=potential,
+        externals=tuple(kinematics.externals),
+        constraints=tree_constraints(kinematics, mechanism.closures),
+        outputs=ca.vertcat(
+            ca.SX(0, 1), *outputs_and_measures(kinematics), *(value for value, _ in kinematics.signals.values())
+        ),
+        output_channels=output_channels(mechanism, kinematics.signals),
+        structure=Structure(closing=StraightClosing()) if mechanism.closures else Structure(),
+    )
+
+
+def _in_order(whole: Part, assembly: Assembly) -> list[int]:
+    """Return the rows of z of the whole machine in the order of its speeds."""
+    first, places = 0, {}
+    for name, size in whole.z.items():
+        places[name] = list(range(first, first + size))
+        first += size
+    return [row for joint in assembly.mechanism.joints if joint.speeds for row in places["joint", joint.name]]
+
+
+def _recurring(assembly: Assembly) -> Equations:
+    mechanism, root = assembly.mechanism, node_tree(assembly.mechanism)
+    passes = NodePasses(assembly, root, loops_of(assembly))
+    space, parts = passes.space, passes.descriptor_parts()
+    symbols: dict[str, Any] = dict(space.symbols)
+    closed: dict[str, Any] = {}
+    if mechanism.closures:
+        if not space.traced and len(mechanism.speeds) <= FUSED:
+            symbols, parts = in_straight_line(symbols, parts)
+        closed["constraints"] = constraints_in(assembly, symbols)
+        closed["structure"] = Structure(closing=RecursiveClosing(assembly, root))
+    else:
+        closed["vdot"] = passes.accelerations()
+    return Equations(
+        mechanism=mechanism,
+        formulation=Modular.name,
+        **symbols,
+        **parts,
+        **closed,
+        output_channels=output_channels(mechanism, space.signals),
+        traced=space.traced,
+    )

@@ -1,0 +1,90 @@
+"""The spatial slider-crank of document 002, example 4.5."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import acos, asin, atan2, cos, sin, sqrt
+
+from kingpost.mechanism.closures import Closure
+from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.model import Model
+from kingpost.mechanism.tasks import ServoTask
+
+CRANK, ROD, SHARE = 0.5, sqrt(2.0), sqrt(2.0) / 2
+#: Where the path of document 002 starts: a tenth of the stroke.
+START = -(1 - SHARE) * ROD / 10
+
+
+def loop(s: float, crank: float = CRANK, rod: float = ROD) -> tuple[float, float, float]:
+    """Return the crank's angle chi, between 0 and pi, and psi and phi of the rod at a place ``s`` of the slider.
+
+    cos(chi) = 1 - (l2^2 - (l2 + s)^2) / (2 l1^2), and the rod from the pin to the slider has the direction
+    (cos psi cos phi, sin psi cos phi, -sin phi): the three configuration invariants of example 4.5.
+    """
+    chi = acos(1 - (rod**2 - (rod + s) ** 2) / (2 * crank**2))
+    phi = asin(-crank * sin(chi) / rod)
+    return chi, atan2(-crank * (1 - cos(chi)), rod + s), phi
+
+
+class SpatialSliderCrank(Model):
+    """A crank that turns about x moves a slider along x, by a rod whose ends are a universal and a ball joint.
+
+    Document 002, example 4.5, without gravity. The pin is at (0, -l1 cos(chi), -l1 sin(chi)), the slider at (l2 + s, -l1, 0).
+    The document's rod has ball joints at both ends and spins about itself as it likes; here its first end is a universal joint,
+    which makes no difference to a rod without inertia about its axis. Its centre of mass is at a share gamma2 = 1/sqrt(2) of
+    its length, from the pin.
+    """
+
+    name = "spatial-slider-crank"
+    t_end = 2.0
+
+    def build(self) -> Mechanism:
+        l1 = Parameter("crank_length", CRANK, "m", "distance of the pin, and of the slider's line, from the crank's axis")
+        l2 = Parameter("rod_length", ROD, "m", "length of the rod")
+        share = Parameter("rod_share", SHARE, "1", "place of the rod's centre of mass from the pin, as a share of its length")
+        i1 = Parameter("crank_inertia", 0.20, "kg.m2", "moment of inertia of the crank about its axis")
+        i2 = Parameter("rod_inertia", 0.10, "kg.m2", "moment of inertia of the rod about an axis across it, through its centre")
+        axial = Parameter("rod_axial_inertia", 0.0, "kg.m2", "moment of inertia of the rod about its own axis")
+        m2 = Parameter("rod_mass", 0.50, "kg", "mass of the rod")
+        m3 = Parameter("slider_mass", 2.0, "kg", "mass of the slider")
+        torque = Input("torque", "N.m", description="torque on the crank")
+        chi, psi, phi = loop(START)
+        # Rx(chi) carries the crank, whose pin is on its -y axis; the rod's own direction is x.
+        first, second = rod_angles(chi, psi, phi)
+        return Mechanism(
+            name=self.name,
+            description=(self.__doc__ or "").strip().split("\n")[0],
+            parameters=(l1, l2, share, i1, i2, axial, m2, m3),
+            inputs=(torque,),
+            bodies=(
+                Body("crank", mass=0.0, inertia=(i1, i1, i1)),
+                Body("rod", mass=m2, com=(share * l2, 0, 0), inertia=(axial, i2, i2)),
+                Body("slider", mass=m3),
+            ),
+            joints=(
+                Joint("shaft", "revolute", "world", "crank", axis=(1, 0, 0), start=chi),
+                Joint(
+                    "pin", "universal", "crank", "rod", axis=(0, 0, 1), axis2=(0, 1, 0), position=(0, -l1, 0),
+                    start=(first, second),
+                ),
+                Joint("guide", "prismatic", "world", "slider", axis=(1, 0, 0), position=(l2, -l1, 0), start=START),
+            ),
+            closures=(Closure("ball", "spherical", "slider", "rod", child_position=(l2, 0, 0)),),
+            forces=(ForceElement("joint-effort", name="drive", coordinate="shaft.angle", effort=torque),),
+            outputs=(Output("slider", "slider"), Output("rod-centre", "rod", at=(share * l2, 0, 0))),
+        )  # fmt: skip
+
+    def tasks(self) -> Mapping[str, ServoTask]:
+        """Return the path of document 002: 10 to 90 % of the stroke and back, twice in a second."""
+        path = {"guide.displacement": "-(1 - rod_share) * rod_length * (1 + 8 * sin(2 * pi * t)**2) / 10"}
+        return {
+            "002": ServoTask(path, ("torque",), 0.5, name="002", description="document 002, example 4.5: one stroke to and fro")
+        }
+
+
+def rod_angles(chi: float, psi: float, phi: float) -> tuple[float, float]:
+    """Return the angles of the universal joint, about z and then y of the crank, at which the rod points as psi and phi say."""
+    x, y, z = cos(psi) * cos(phi), sin(psi) * cos(phi), -sin(phi)
+    y, z = cos(chi) * y + sin(chi) * z, -sin(chi) * y + cos(chi) * z
+    return atan2(y, x), asin(-z)
