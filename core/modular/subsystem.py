@@ -26,6 +26,11 @@ _RATE = re.compile(r"_d+ot\Z")
 _TABLES = ("rates", "maps", "invariants", "motion", "forces", "inputs", "parameters", "start", "guess", "units", "names")
 
 
+def several(entry: Any) -> tuple[Any, ...]:
+    """Return the formulas of an invariant: one, or one for each of some orders."""
+    return tuple(entry) if isinstance(entry, list | tuple) else (entry,)
+
+
 def rate_name(base: str, times: int) -> str:
     """Return the name of a variable differentiated some times: x, x_dot, x_ddot, ..."""
     return base if times == 0 else f"{base}_{'d' * times}ot"
@@ -52,8 +57,9 @@ class Subsystem:
     rates: Mapping[str, Formula] = field(default_factory=dict)
     #: The same where it is not solved: expressions in variables and rates ``x_dot`` that vanish, (2.6).
     maps: Mapping[str, Formula] = field(default_factory=dict)
-    #: Expressions of any order that vanish (2.10); of an assembly, what joins its children.
-    invariants: Mapping[str, Formula] = field(default_factory=dict)
+    #: Expressions of any order that vanish (2.10); of an assembly, what joins its children. Several in a row are one invariant
+    #: and its rates, in whatever form these are wanted; rates that are not given are found.
+    invariants: Mapping[str, Formula | Sequence[Formula]] = field(default_factory=dict)
     #: Motion variables of any order that forces act along, where they are not variables themselves.
     motion: Mapping[str, Formula] = field(default_factory=dict)
     #: Effective forces, active and inertia ones, along variables or motion variables: affine in the highest rates.
@@ -147,6 +153,8 @@ class Subsystem:
         return data
 
     def _plain(self, table: str, key: str, entry: Any) -> Any:
+        if isinstance(entry, list | tuple):
+            return [self._plain(table, key, item) for item in entry]
         if callable(entry):
             raise MechanismError(
                 f"subsystem '{self.name}': {table} of '{key}' is a function, which cannot be written to a file; give it as a "
@@ -184,8 +192,9 @@ class Subsystem:
                 raise MechanismError(f"subsystem '{self.name}': parameter '{label}' must be a number, got '{value}'")
         for table in ("rates", "maps", "invariants", "motion", "forces"):
             for key, entry in getattr(self, table).items():
-                if not callable(entry) and not isinstance(entry, Expression):
-                    self._check_formula(table, key, entry)
+                for formula in several(entry):
+                    if not callable(formula) and not isinstance(formula, Expression):
+                        self._check_formula(table, key, formula)
 
     def _check_formula(self, table: str, key: str, entry: Any) -> None:
         try:

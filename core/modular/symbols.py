@@ -102,10 +102,10 @@ class Symbols:
         moving = ca.jtimes(expression, self.column(states), rates) if states else ca.SX(expression.shape[0], 1)
         return moving + ca.jacobian(expression, self.t)
 
-    def lifted(self, expression: ca.SX, order: int, pull: float = 0.0) -> ca.SX:
-        """Return (d/dt + pull)^n of an expression of an order, up to the highest one; pull (1/s) is Baumgarte's."""
+    def lifted(self, expression: ca.SX, order: int) -> ca.SX:
+        """Return an expression of an order differentiated up to the highest one."""
         for _ in range(order, self.top):
-            expression = self.rate(expression) + (pull * expression if pull else 0)
+            expression = self.rate(expression)
         return expression
 
     def highest(self, label: str) -> str | None:

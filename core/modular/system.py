@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from math import comb
 
 import casadi as ca
 
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.modular.labelled import VALUE, Labelled
 from kingpost.modular.recursion import Given
-from kingpost.modular.subsystem import Subsystem, rate_name
+from kingpost.modular.subsystem import Subsystem, rate_name, several
 from kingpost.modular.symbols import Place, Symbols, declare, read, scope_of
 
 #: Mechanics is about accelerations, unless a subsystem has variables of a higher order.
@@ -20,11 +21,19 @@ ACCELERATION = 2
 
 @dataclass(frozen=True)
 class Invariant:
-    """An expression that vanishes, of the order of the highest variable in it."""
+    """An expression that vanishes, of the order of the highest variable in it, and what its rates are if that is stated."""
 
     label: str
     order: int
     expression: ca.SX
+    stated: tuple[ca.SX, ...] = ()
+
+    def rates(self, symbols: Symbols, order: int) -> list[ca.SX]:
+        """Return the expression and its rates up to an order: as they are stated, or as they follow."""
+        found = [self.expression, *self.stated][: order - self.order + 1]
+        while len(found) <= order - self.order:
+            found.append(symbols.rate(found[-1]))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +75,7 @@ class System:
 
     def at_order(self, invariant: Invariant, order: int) -> ca.SX:
         """Return an invariant differentiated up to an order (2.8)."""
-        found = invariant.expression
-        for _ in range(invariant.order, order):
-            found = self.symbols.rate(found)
-        return found
+        return invariant.rates(self.symbols, order)[-1]
 
     @cached_property
     def constraint_order(self) -> int:
@@ -125,26 +131,31 @@ def _given(place: Place, symbols: Symbols, invariants: list[Invariant], pull: fl
 
 def _own_invariants(place: Place, symbols: Symbols) -> list[Invariant]:
     rows = {
-        name: read(formula, scope_of(place, symbols, f"invariant '{name}'"))
-        for name, formula in place.subsystem.invariants.items()
+        name: [read(formula, scope_of(place, symbols, f"invariant '{name}'")) for formula in several(entry)]
+        for name, entry in place.subsystem.invariants.items()
     }
+    rows |= {name: [expression] for name, expression in place.leftover.items()}
     found = []
-    for name, expression in {**rows, **place.leftover}.items():
-        if expression.numel() != 1:
-            raise MechanismError(
-                f"'{place.path}': invariant '{name}' has {expression.numel()} entries; give one row a name each"
-            )
-        order = symbols.order_of(expression)
+    for name, expressions in rows.items():
+        if any(expression.numel() != 1 for expression in expressions):
+            raise MechanismError(f"'{place.path}': invariant '{name}' has several entries; give every row a name")
+        order = symbols.order_of(expressions[0])
         if order < 0:
             raise MechanismError(f"'{place.path}': invariant '{name}' depends on no variable, so that nothing can keep it")
-        found.append(Invariant(f"{place.path}.{name}", order, expression))
+        for above, expression in enumerate(expressions[1:], start=order + 1):
+            if symbols.order_of(expression) != above:
+                raise MechanismError(
+                    f"'{place.path}': invariant '{name}' is of order {order}, so that rate number {above - order} of it must "
+                    f"be of order {above}; what is given for it is of order {symbols.order_of(expression)}"
+                )
+        found.append(Invariant(f"{place.path}.{name}", order, expressions[0], tuple(expressions[1:])))
     return found
 
 
 def _constraints(own: list[Invariant], q: tuple[str, ...], symbols: Symbols, pull: float) -> tuple[Labelled, Labelled]:
     """Return A and b of A q + b = 0 (2.11) for own invariants, at the highest order."""
     labels = tuple(invariant.label for invariant in own)
-    rows = ca.vertcat(ca.SX(0, 1), *(symbols.lifted(invariant.expression, invariant.order, pull) for invariant in own))
+    rows = ca.vertcat(ca.SX(0, 1), *(_pulled(invariant.rates(symbols, symbols.top), pull) for invariant in own))
     A, b = _affine(rows, symbols.column(q))
     for i, label in enumerate(labels):
         if ca.depends_on(A[i, :], symbols.column(q)):
@@ -152,6 +163,12 @@ def _constraints(own: list[Invariant], q: tuple[str, ...], symbols: Symbols, pul
                 f"invariant '{label}' is not affine in the variables of order {symbols.top}; constraints of that order must be"
             )
     return Labelled(A, labels, q), Labelled(b, labels)
+
+
+def _pulled(rates: list[ca.SX], pull: float) -> ca.SX:
+    """Return (d/dt + pull)^n c of an invariant c with n rates; pull (1/s) is Baumgarte's."""
+    n = len(rates) - 1
+    return rates[n] if not pull else sum((comb(n, k) * pull ** (n - k) * rate for k, rate in enumerate(rates)), ca.SX(0))
 
 
 def _affine(rows: ca.SX, unknowns: ca.SX) -> tuple[ca.SX, ca.SX]:

@@ -58,7 +58,15 @@ def with_speed_square(start: dict[str, float] | None = None, independent: tuple[
     return Subsystem(
         "square",
         variables={0: ("x", "y", "z"), 1: ("u",)},
-        invariants={**SPHERE, "speed": "x_dot**2 + y_dot**2 + z_dot**2 - u"},
+        invariants={
+            # Its second rate, where the square of the speed is u.
+            "sphere": (
+                SPHERE["sphere"],
+                "2 * (x * x_dot + y * y_dot + z * z_dot)",
+                "2 * (x * x_ddot + y * y_ddot + z * z_ddot) + 2 * u",
+            ),
+            "speed": "x_dot**2 + y_dot**2 + z_dot**2 - u",
+        },
         forces=FALLING,
         parameters=DATA,
         start=PLACE if start is None else start,

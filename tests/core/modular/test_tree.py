@@ -324,6 +324,10 @@ def test_variables_without_inertia_are_refused_unless_constraints_determine_them
     [
         ({"invariants": {"c": "x - w"}}, r"'p', invariant 'c': 'x - w' uses 'w', which is not declared"),
         ({"invariants": {"c": "m"}}, "invariant 'c' depends on no variable"),
+        (
+            {"invariants": {"c": ("x - y", "x - y")}},
+            "rate number 1 of it must be of order 1; what is given for it is of order 0",
+        ),
         ({"invariants": {"c": "x_ddot**2"}}, "invariant 'p.c' is not affine in the variables of order 2"),
         ({"forces": {"x": "-x_ddot**3"}}, "a force is not affine in the variables of order 2"),
         ({"forces": {"w": "1"}}, "a force or input acts along 'w', which is neither a variable nor a motion variable"),
