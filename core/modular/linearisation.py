@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -22,6 +23,8 @@ from kingpost.modular.recursion import Given, accelerations, everyone
 from kingpost.modular.system import System
 from kingpost.modular.tree import Tree, given_at
 
+#: Time, states, inputs and parameters.
+Reference: TypeAlias = tuple[float, FloatArray, FloatArray, FloatArray]
 #: How a change of an acceleration is called among the small changes.
 CHANGE = "change of "
 
@@ -113,9 +116,11 @@ def linearise_directly(
     ``step`` is that of Prop. 4.4, None for its limit; ``spread`` names nodes (by path) whose constraints are met by least
     squares.
     """
-    here = (
+    here: Reference = (
         tree.t if t is None else t,
-        *(own if given is None else np.asarray(given) for own, given in ((tree.x, x), (tree.u, u), (tree.p, p))),
+        tree.x if x is None else x,
+        tree.u if u is None else u,
+        tree.p if p is None else p,
     )
     known = [node.path for node in everyone(tree.start)]
     unknown = [path for path in spread or {} if path not in known]
@@ -181,9 +186,7 @@ class _Recurring:
         return Linear(given.g - given.M @ q, changes)
 
 
-def _derivatives(
-    system: System, here: tuple[float, FloatArray, FloatArray, FloatArray]
-) -> dict[str, dict[str, tuple[Labelled, Labelled, Labelled, Labelled]]]:
+def _derivatives(system: System, here: Reference) -> dict[str, dict[str, tuple[Labelled, Labelled, Labelled, Labelled]]]:
     """Return, for every node and every state or input that it depends on, the derivatives of A, b, M and g."""
     t, states, inputs, p = system.arguments
     names = (*system.states, *system.inputs)
@@ -214,7 +217,7 @@ def _derivatives(
 
 def _solved(
     tree: Tree,
-    here: tuple[float, FloatArray, FloatArray, FloatArray],
+    here: Reference,
     q: Labelled,
     root: LinearNode,
     recurring: _Recurring,
@@ -248,7 +251,7 @@ def _solved(
 def _following(
     system: System,
     recurring: _Recurring,
-    here: tuple[float, FloatArray, FloatArray, FloatArray],
+    here: Reference,
     labels: tuple[str, ...],
     names: tuple[str, ...],
 ) -> FloatArray:

@@ -66,7 +66,7 @@ class DCMotor(Force):
         slope = (voltage - kinematics.value(options.resistance) * i - kappa * w) / kinematics.value(options.inductance)
         return Loads(
             efforts={options.coordinate: ratio * torque},
-            rotors=(Rotor(inertia, {options.coordinate: ratio}),),
+            rotors=(Rotor(inertia, {options.coordinate: ratio}),) if options.inertia != 0.0 else (),
             kinetic=inertia * w**2 / 2,
             rates={"current": slope},
             signals={"torque": (torque, "N.m"), "power": (voltage * i, "W")},

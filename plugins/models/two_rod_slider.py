@@ -99,7 +99,7 @@ class TwoRodSlider(Model):
         x = (DATA["l1"] ** 2 - DATA["l2"] ** 2 + SLIDER**2) / (2 * SLIDER)
         y = sqrt(DATA["l1"] ** 2 - x**2 - HEIGHT**2)
         # A universal joint about z, then y, lets a rod along x point anywhere without turning about itself.
-        ball = {"axis": (0, 0, 1), "axis2": (0, 1, 0)}
+        up, across = (0, 0, 1), (0, 1, 0)
         return Mechanism(
             name=self.name,
             description=text,
@@ -107,10 +107,13 @@ class TwoRodSlider(Model):
             inputs=(push,),
             bodies=(_thin("rod1", m1, l1), _thin("rod2", m2, l2), Body("slider", mass=ms)),
             joints=(
-                Joint("ball", "universal", "world", "rod1", **ball, start=(atan2(y, x), -asin(HEIGHT / DATA["l1"]))),
+                Joint(
+                    "ball", "universal", "world", "rod1", axis=up, axis2=across,
+                    start=(atan2(y, x), -asin(HEIGHT / DATA["l1"])),
+                ),
                 Joint("guide", "prismatic", "world", "slider", axis=(1, 0, 0), start=SLIDER),
                 Joint(
-                    "pin", "universal", "slider", "rod2", **ball,
+                    "pin", "universal", "slider", "rod2", axis=up, axis2=across,
                     start=(atan2(y, x - SLIDER), -asin(HEIGHT / DATA["l2"])),
                 ),
             ),
