@@ -33,7 +33,7 @@ class Modular(Command):
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_model_argument(parser)
         add_state_argument(parser)
-        add_how_arguments(parser, "close_loops")
+        add_how_arguments(parser, "close_loops", "start", start="around which state")
         parser.add_argument("--table", action="store_true", help="print the matrices of every node")
         parser.add_argument("--node", metavar="NAME", help="only this node, by its name or path")
         parser.add_argument("--symbols", action="store_true", help="expressions instead of numbers")
@@ -61,7 +61,7 @@ class Modular(Command):
 
 
 def _root(opened: OpenedModel, arguments: argparse.Namespace) -> TableNode:
-    """Return the nodes of a model: those of its subsystems, or those that formulation 'modular' makes of its bodies."""
+    """Return the nodes of a model: those of its subsystems, or its bodies and groups of bodies."""
     from kingpost.modular.machine import subsystems_of
     from kingpost.modular.table import table_at_start, table_in_symbols
     from kingpost.modular.tree import assembled
@@ -76,14 +76,12 @@ def _root(opened: OpenedModel, arguments: argparse.Namespace) -> TableNode:
 
 
 def _of_bodies(opened: OpenedModel, arguments: argparse.Namespace) -> TableNode:
-    known = {cls.name: cls for cls, _ in opened.plugins.formulations.entries()}
-    cls = known.get("modular")
-    if cls is None or not hasattr(cls, "table") or arguments.symbols:
+    if arguments.symbols:
         raise MechanismError(
-            f"'{opened.mechanism.name}' is not described as subsystems"
-            + (", so that there are no symbols to show; leave --symbols out" if arguments.symbols else "")
+            f"'{opened.mechanism.name}' is not described as subsystems, so that there are no symbols to show; leave --symbols "
+            "out"
         )
-    place = situation_of(opened, arguments)
-    problem = place.problem
-    table: TableNode = cls().table(problem.assembly, place.t, place.x, place.u, place.p)
-    return table
+    from kingpost.modular.bodies import table_of_bodies
+
+    place = situation_of(opened, arguments).fitted()
+    return table_of_bodies(place.problem.assembly, place.t, place.x, place.u, place.p)

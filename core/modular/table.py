@@ -1,23 +1,21 @@
 """Table 4.1 of a tree: for every node its variables, invariants and forces, and the matrices that follow, as text and as data.
 
-A :class:`TableNode` is all that is needed, so that trees of subsystems and formulations with nodes of their own show the same
-table. A formulation joins in with a method ``table(assembly, t, x, u, p)`` that returns the root.
+A :class:`TableNode` is all that is needed, so that trees of subsystems and machines of bodies (:mod:`kingpost.modular.bodies`)
+show the same table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.modular.labelled import VALUE, Labelled
 from kingpost.modular.recursion import Node, accelerations
 from kingpost.modular.tree import Tree
-from kingpost.multibody.assembly import Assembly
 
 #: The rows of the table, and what each is.
 ROWS = {
@@ -58,13 +56,6 @@ class TableNode:
         yield self
         for child in self.children:
             yield from child.everyone()
-
-
-class HasTable(Protocol):
-    """A formulation that can show its nodes."""
-
-    def table(self, assembly: Assembly, t: float, x: FloatArray, u: FloatArray, p: FloatArray) -> TableNode:
-        """Return the root of its nodes at a state."""
 
 
 def table_of(node: Node, q: Labelled) -> TableNode:
