@@ -61,9 +61,11 @@ PLACES = {
     "simulation.signals": ("Moving",),
     "simulation.simulate": ("prepare", "simulate"),
     "simulation.stepper": ("Stepper",),
+    "simulation.sweep": ("Sweep", "sweep_linearisation"),
     "simulation.verbs": ("equilibrium", "evaluate", "export", "linearize"),
     "statics.equilibrium": ("Equilibrium",),
     "statics.linearize": ("Linearisation",),
+    "statics.loci": ("Critical", "Loci"),
     "studies.batch": ("Batch", "BatchHistory", "prepare_batch", "simulate_batch"),
 }
 __getattr__, __dir__, __all__ = lazy_names(__name__, PLACES)

@@ -96,12 +96,16 @@ from kingpost.simulation.signals import Moving as Moving
 from kingpost.simulation.simulate import prepare as prepare
 from kingpost.simulation.simulate import simulate as simulate
 from kingpost.simulation.stepper import Stepper as Stepper
+from kingpost.simulation.sweep import Sweep as Sweep
+from kingpost.simulation.sweep import sweep_linearisation as sweep_linearisation
 from kingpost.simulation.verbs import equilibrium as equilibrium
 from kingpost.simulation.verbs import evaluate as evaluate
 from kingpost.simulation.verbs import export as export
 from kingpost.simulation.verbs import linearize as linearize
 from kingpost.statics.equilibrium import Equilibrium as Equilibrium
 from kingpost.statics.linearize import Linearisation as Linearisation
+from kingpost.statics.loci import Critical as Critical
+from kingpost.statics.loci import Loci as Loci
 from kingpost.studies.batch import Batch as Batch
 from kingpost.studies.batch import BatchHistory as BatchHistory
 from kingpost.studies.batch import prepare_batch as prepare_batch

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 class Compare(Command):
     """Derive a machine by every formalism and compare their accelerations and their cost.
 
-    Differences are from 'kane', at the start and at states along a run, as parts of the largest acceleration; at_s and where say
-    the state and the coordinate. Costs are CPU time of one evaluation of all accelerations, compiled if there is a C compiler,
-    its operations, and the time to derive and to compile the equations. A formalism that does not take the machine says why.
+    Differences are from 'kane', at the start and at states along a run, as parts of the largest acceleration, with or without
+    constraints; at_s and where say the state and the coordinate. Costs are CPU time of one evaluation of all accelerations,
+    compiled if there is a C compiler, its operations, and the time to derive and to compile the equations. A formalism that
+    does not take the machine says why.
     """
 
     name = "compare"

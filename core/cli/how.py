@@ -73,6 +73,13 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
             "help": "also write energy balance, momentum, and errors, rank and condition of the constraints of closed loops",
         },
     ),
+    "verify": (
+        "--verify",
+        {
+            "metavar": _SELECTION,
+            "help": "find the accelerations of every sample once more by another formalism, and tell the largest difference",
+        },
+    ),
     "check_step": (
         "--check-step",
         {

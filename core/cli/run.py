@@ -98,6 +98,8 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
     if simulation.mechanism.closures:
         rows.insert(1, ("closures", _closures(simulation)))
     rows += not_unique_rows(history)
+    if "verification" in record:
+        rows.append(("verified", _verified(record["verification"])))
     check = record.get("step_check", {})
     if "largest_change" in check:
         largest = check["largest_change"]
@@ -108,6 +110,17 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
     rows += [(f"{joint.name} turned", _attitude(history, joint)) for joint in _free(simulation, history)[:SHOWN]]
     rows += load_rows(history, list(loads["joints"]))
     return [*rows, file_row(files)]
+
+
+def _verified(found: Mapping[str, Any]) -> str:
+    """Return how far the accelerations of a second formalism are apart."""
+    by, where = f"by {found['formulation']}", f"of {found['coordinate']} at {found['at_s']:g} s"
+    if not found["coordinate"]:
+        return f"{by}: nothing can move"
+    if found["largest_difference"] is None:
+        return f"{by}: its accelerations are not finite, {where}"
+    words = f"{by}: accelerations differ by at most {found['largest_difference']:.2g} {found['unit']}"
+    return f"{words} ({found['part']:.1g} of the largest), {where}"
 
 
 def _source(said: Mapping[str, Any]) -> str:

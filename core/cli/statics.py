@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kingpost.base.errors import listed
+from kingpost.base.errors import FileError, listed
 from kingpost.base.load_frames import FORCE_UNIT, MOMENT_UNIT
 from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from kingpost.simulation.verbs import Situation
     from kingpost.statics.equilibrium import Equilibrium
     from kingpost.statics.linearize import Linearisation
+    from kingpost.statics.loci import Loci
 
 
 class FindEquilibrium(Command):
@@ -75,21 +78,38 @@ class Linearize(Command):
 
     With --json also the matrices A, B, C, D of xi' = A xi + B du, dy = C xi + D du, where xi holds a small displacement along
     every generalized speed, then the speeds, and y the model's outputs. Of closed loops, xi holds those of independent joints.
+
+    With --sweep NAME=A..B:N the eigenvalues along a parameter, an input or a start value: branches followed from value to
+    value, the values at which stability changes or pairs form, and shapes there. The machine is taken at its start, moving or
+    not, at each value; with --from equilibrium, an equilibrium is followed, through instability, too.
     """
 
     name = "linearize"
-    example = "kingpost linearize vessel-crane --from equilibrium --json"
+    example = "kingpost linearize whipple-bicycle --sweep speed=0..10:101 --out loci.png"
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_model_argument(parser)
         add_state_argument(parser)
         add_how_arguments(parser, "formulation", "start", "close_loops", "cut", start="around which state")
+        parser.add_argument("--sweep", metavar="NAME=A..B[:N]", help="eigenvalues along N values (default 51) from A to B")
+        parser.add_argument(
+            "--out",
+            metavar="FILE",
+            type=Path,
+            action="append",
+            default=[],
+            help="write a sweep to .csv, .json, .png, .svg or .pdf (repeatable)",
+        )
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         from kingpost.modelfiles.opened import open_model
         from kingpost.simulation.verbs import linearised
 
+        if arguments.sweep is None and arguments.out:
+            raise FileError(f"--out {arguments.out[0]}: files are written of a sweep; add --sweep NAME=A..B, or use --json")
+        if arguments.sweep is not None:
+            return _swept(arguments, plugins)
         place, result = linearised(situation_of(open_model(arguments.model, plugins, arguments.set), arguments))
         if place.problem.how.start != "equilibrium":
             warn_of_fitted_start(place.problem)
@@ -98,6 +118,80 @@ class Linearize(Command):
         else:
             _print_modes(result)
         return 0
+
+
+def _swept(arguments: argparse.Namespace, plugins: PluginSet) -> int:
+    """Print eigenvalues along a sweep, and write them to files."""
+    from kingpost.modelfiles.opened import open_model
+    from kingpost.simulation.loci_files import check_suffix, loci_record, write_loci
+    from kingpost.simulation.sweep import Sweep, swept
+
+    sweep = Sweep.parse(arguments.sweep)
+    for path in arguments.out:
+        check_suffix(path)
+    loci = swept(situation_of(open_model(arguments.model, plugins, arguments.set), arguments), sweep)
+    for path in arguments.out:
+        write_loci(loci, path)
+    if arguments.json:
+        print_json(loci_record(loci))
+        return 0
+    _print_loci(loci)
+    for path in arguments.out:
+        print(f"written: {path}")
+    return 0
+
+
+def _print_loci(loci: Loci) -> None:
+    import numpy as np
+
+    known = np.flatnonzero(loci.known)
+    first, last = int(known[0]), int(known[-1])
+    unit = f" {loci.unit}" if loci.unit else ""
+    print(f"{loci.model}: {len(known)} of {len(loci.values)} values of {loci.name}\n")
+    rows = [
+        (
+            str(k + 1),
+            _shown(loci.eigenvalues[first, k]),
+            _shown(loci.eigenvalues[last, k]),
+            _largest_parts(loci.shapes[first, :, k], loci.shape_names),
+        )
+        for k in range(loci.branches)
+    ]
+    ends = [f"AT {loci.values[i]:g}{unit} [1/s]" for i in (first, last)]
+    print_table(rows, ("BRANCH", *ends, "LARGEST PARTS OF THE SHAPE AT THE FIRST (phase in degrees)"))
+    if loci.zeros:
+        print(f"\n{loci.zeros} more are zero throughout: displacements that nothing depends on")
+    print()
+    if loci.criticals:
+        shapes = [_largest_parts(item.shape, loci.shape_names) for item in loci.criticals]
+        print_table(
+            [
+                (f"{item.value:.8g}{unit}", _shown(item.eigenvalue), item.words, shape)
+                for item, shape in zip(loci.criticals, shapes, strict=True)
+            ],
+            (loci.name, "EIGENVALUE [1/s]", "WHAT HAPPENS", "LARGEST PARTS OF THE SHAPE (phase in degrees)"),
+        )
+    else:
+        print("no critical values: stability does not change, and no pair forms or parts")
+    print(f"stable at {int(loci.stable.sum())} of {len(known)} values")
+    for value, why in loci.left_out.items():
+        print(f"left out: {loci.name} = {value:g}{unit}: {why}")
+
+
+def _shown(value: complex) -> str:
+    return f"{value.real:.5g}" + (f" {'+' if value.imag > 0 else '-'} {abs(value.imag):.5g}i" if value.imag else "")
+
+
+def _largest_parts(shape: Any, names: Sequence[str]) -> str:
+    """Return up to three parts of a shape, each with its size and, where it is not in step with the largest, its phase."""
+    import numpy as np
+
+    words = []
+    for i in np.argsort(-np.abs(shape), kind="stable")[:3]:
+        if abs(shape[i]) > 0.05:
+            phase = float(np.degrees(np.angle(shape[i])))
+            words.append(f"{names[i]} {abs(shape[i]):.2f}" + (f" at {phase:+.0f}" if abs(phase) > 0.5 else ""))
+    return ", ".join(words)
 
 
 def _print_modes(result: Linearisation) -> None:

@@ -25,7 +25,7 @@ import numpy as np
 from kingpost.base.channels import Channel, Quantity
 from kingpost.equations.augmentation import corrections, first_of
 from kingpost.equations.guard import joint_guard
-from kingpost.equations.parts import Coordinates, Observed, States, Structure
+from kingpost.equations.parts import Coordinates, LoadDependence, Observed, States, Structure
 from kingpost.equations.treatment import PROJECTIONS, Treatment
 from kingpost.mechanism.measures import measure_channels
 from kingpost.mechanism.mechanism import Mechanism, quaternion_rows
@@ -71,6 +71,8 @@ class Equations:
     states: States = field(default_factory=States)
     observed: Observed = field(default_factory=Observed)
     structure: Structure = field(default_factory=Structure)
+    #: How efforts that depend on joint loads were found, if there are some.
+    loaded: LoadDependence | None = None
 
     @property
     def problem(self) -> Literal["ode", "index-3 dae"]:

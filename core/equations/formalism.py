@@ -71,9 +71,13 @@ class Formalism(Plugin):
         """Return why it does not take a mechanism, as a sentence without its end, or an empty text if it does."""
         return ""
 
+    def miss(self) -> float:
+        """Return by which part of what they hold constraints are missed, beyond rounding."""
+        return 0.0
+
     def leaves(self) -> str:
         """Return which error its accelerations have beyond rounding, in words, or an empty text if there is none."""
-        return ""
+        return f"misses constraints by some {self.miss():.1g} of what they hold" if self.miss() else ""
 
 
 def system_parts(

@@ -33,6 +33,9 @@ class Formulation(Plugin):
     #: The kinds of joints, and of closures, that it takes; a machine with others is refused with a sentence before it is asked.
     joint_kinds: ClassVar[tuple[str, ...]] = tuple(JOINT_KINDS)
     closure_kinds: ClassVar[tuple[str, ...]] = tuple(CLOSURE_KINDS)
+    #: Whether it takes forces that depend on joint loads. Its equations are then derived with their efforts behind the inputs
+    #: in ``assembly.u`` and must be linear in them; nothing but f, vdot, outputs and energies may hold them.
+    load_dependent: ClassVar[bool] = False
 
     @abstractmethod
     def derive(self, assembly: Assembly) -> Equations:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, wraps
+from typing import Any, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -18,6 +18,7 @@ from kingpost.multibody.tree import TreeKinematics
 from kingpost.symbols.joints import JOINT_KINDS, GivenMotion
 from kingpost.symbols.screws import Pose, quaternion_of_vector, quaternion_product, rotation_of_quaternion
 
+Result = TypeVar("Result")
 #: A force is the slope of its potential if both differ by no more than this part, at random states.
 CONSERVATIVE = 1e-9
 
@@ -97,6 +98,19 @@ class Chart:
         return ca.SX(ca.substitute(expression, self._inner, ca.SX.zeros(self._inner.numel())))
 
 
+def once(derive: Callable[[Machine], Result]) -> Callable[[Machine], Result]:
+    """Let a function of a machine keep what it found there, for formalisms that share it."""
+
+    @wraps(derive)
+    def found(machine: Machine) -> Result:
+        if derive not in machine.kept:
+            machine.kept[derive] = derive(machine)
+        result: Result = machine.kept[derive]
+        return result
+
+    return found
+
+
 class Machine:
     """The symbols t, q, v, u, p of a machine, ``vdot`` for its accelerations, and everything that formalisms start from."""
 
@@ -110,6 +124,8 @@ class Machine:
         #: A short time, along which given motions go on; zero in the end.
         self.tau = ca.SX.sym("tau")
         self.loads: tuple[Loads, ...] = tuple(tree.loads())
+        #: What functions that are marked by :func:`once` found.
+        self.kept: dict[Any, Any] = {}
 
     @cached_property
     def bodies(self) -> tuple[BodyMotion, ...]:
@@ -259,7 +275,7 @@ class Machine:
     @cached_property
     def chart(self) -> Chart:
         """True coordinates near where the machine is."""
-        c, rates = ca.SX(self.v), ca.SX(self.v)
+        c = ca.SX(self.v)
         inner, old, new, bias = ca.SX(0, 1), ca.SX(0, 1), ca.SX(0, 1), ca.SX(self.n, 1)
         for joint in self.mechanism.joints:
             rows, speeds = self.tree.rows(joint)

@@ -18,6 +18,7 @@ from kingpost.symbols.types import Symbolic
 
 if TYPE_CHECKING:
     from kingpost.equations.equations import Equations
+    from kingpost.multibody.opened import OpenedAssembly
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +128,21 @@ class Structure:
     scalars: tuple[int, ...] = ()
     #: Rows in q, and in v, at which unit quaternions begin that are coordinates with rates of their own.
     unit_quaternions: tuple[int, ...] = ()
+
+
+class LoadDependence(Protocol):
+    """How efforts that depend on joint loads were found (:mod:`kingpost.loads.load_dependent`)."""
+
+    @property
+    def opened(self) -> Equations:
+        """The equations in which they are unknowns behind inputs and states."""
+
+    @property
+    def assembly(self) -> OpenedAssembly:
+        """What those are derived from."""
+
+    def explain(self, t: float, q: FloatArray, v: FloatArray, u: FloatArray, p: FloatArray) -> str:
+        """Return why there is no unique solution at a state, or nothing if there is one; ``u`` holds inputs, then states."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -130,9 +130,7 @@ class Trajectory(ABC):
             piece, here = pieces[i], held == i
             own = moments[here]
             for k in range(order + 1):
-                # A formula may use functions that take one number only.
-                polynomial = piece.powers() is not None
-                result[here, k] = piece.value(own, k) if polynomial else [float(piece.value(float(t), k)) for t in own]
+                result[here, k] = piece.value(own, k) if piece.powers() is not None else _along(piece, own, k)
         return result
 
     def breaks(self, scope: Mapping[str, Any] = NO_NAMES) -> tuple[Break, ...]:
@@ -194,6 +192,18 @@ class Constant(Trajectory):
         if order > 0 and self.rate is not None:
             return time_derivative(self.rate, t, scope, order - 1)
         return time_derivative(self.level, t, scope, order)
+
+
+def _along(piece: Part, times: FloatArray, order: int) -> FloatArray:
+    """Return a derivative of a formula at many times: it is differentiated once."""
+    t = ca.SX.sym(TIME)
+    value = piece.value(t, order)
+    if not isinstance(value, SYMBOLIC):
+        return np.full(len(times), float(value))
+    numbers = np.asarray(ca.Function("along", [t], [value])(times.reshape(1, -1))).ravel()
+    for k in np.flatnonzero(~np.isfinite(numbers)).tolist():
+        numbers[k] = float(piece.value(float(times[k]), order))  # which says what is wrong there
+    return numbers
 
 
 def uses_time(value: Scalar | None) -> bool:

@@ -36,6 +36,8 @@ class AppliedForce:
     externals: tuple[External, ...]
     #: The symbols of places and motions that it uses.
     seen: tuple[Seen, ...]
+    #: The joints whose loads it uses.
+    loaded: tuple[str, ...] = ()
 
 
 class ForceSymbols:
@@ -56,7 +58,10 @@ class ForceSymbols:
             **{("pose", body.name): ca.SX.sym("pose", 12) for body in self.mechanism.bodies},
             **{("twist", body.name): ca.SX.sym("twist", 6) for body in self.mechanism.bodies},
         }
+        #: The loads of joints, which no formulation can say before it has found the accelerations.
+        self.loads = {joint.name: ca.SX.sym(f"load_{joint.name}", 6) for joint in self.mechanism.joints}
         self._seen: dict[Seen, None] = {}
+        self._loaded: dict[str, None] = {}
         self._externals: list[External] = []
         #: Values and rates of inputs that follow tables, as the present force has looked them up.
         self._found: dict[tuple[str, int], ca.SX] = {}
@@ -124,6 +129,15 @@ class ForceSymbols:
             )
         return symbols[key]
 
+    def load(self, joint: str) -> ca.SX:
+        if joint not in self.loads:
+            raise PluginError(
+                f"force '{self._owner}' asks for the load of joint '{joint}', which is not there{closest(joint, self.loads)} "
+                f"Joints: {listed(self.loads)}."
+            )
+        self._loaded[joint] = None
+        return self.loads[joint]
+
     def target(self, trajectory: Trajectory) -> tuple[ca.SX, ca.SX]:
         if isinstance(trajectory, Constant):
             value = self.value(trajectory.level)  # a formula, which may use the time and inputs
@@ -147,10 +161,12 @@ class ForceSymbols:
     def apply(self) -> Iterator[AppliedForce]:
         """Ask every force what it does; one that names what is not there is refused by name."""
         for name, force in self.assembly.forces.items():
-            self._owner, self._seen, self._externals, self._found = name, {}, [], {}
+            self._owner, self._seen, self._externals, self._found, self._loaded = name, {}, [], {}, {}
             loads = force.loads(self)
             _check(name, force, loads, self.mechanism, self.assembly.p)
-            yield AppliedForce(name, force, loads, tuple(self._externals), tuple(self._seen))
+            applied = AppliedForce(name, force, loads, tuple(self._externals), tuple(self._seen), tuple(self._loaded))
+            _check_loaded(applied, self.loads)
+            yield applied
 
 
 def brought(applied: AppliedForce, symbols: ForceSymbols, expression_of: Callable[[Seen], ca.SX]) -> AppliedForce:
@@ -217,6 +233,28 @@ def _check(name: str, force: Force, loads: Loads, mechanism: Mechanism, paramete
     missing = sorted(states - set(loads.rates))
     if missing:
         raise PluginError(f"force '{name}' ({force.name}) declares the state '{missing[0]}', but loads() gives no rate for it")
+
+
+def _check_loaded(applied: AppliedForce, symbols: Mapping[str, ca.SX]) -> None:
+    """Refuse a force in which anything but efforts and signals depends on the loads of joints."""
+    if not applied.loaded:
+        return
+    looked_at, loads = ca.vertcat(*(symbols[joint] for joint in applied.loaded)), applied.loads
+    parts: dict[str, list[Any]] = {
+        "a wrench": list(loads.wrenches.values()),
+        "an added inertia": list(loads.inertias.values()),
+        "a rotor": [item for rotor in loads.rotors for item in (rotor.inertia, *rotor.ratios.values())],
+        "its potential or kinetic energy": [loads.potential, loads.kinetic],
+        "its gravity": [] if loads.gravity is None else [loads.gravity],
+        "the rate of a state": list(loads.rates.values()),
+        "the argument of a function that it calls": [item for external in applied.externals for item in external.arguments],
+    }
+    for word, expressions in parts.items():
+        if any(ca.depends_on(ca.SX(expression), looked_at) for expression in expressions):
+            raise PluginError(
+                f"force '{applied.name}' ({applied.force.name}): {word} depends on the load of joint {listed(applied.loaded)}; "
+                "only efforts along joint coordinates, and signals, can depend on loads"
+            )
 
 
 def _check_rotor(name: str, force: Force, rotor: Rotor, parameters: ca.SX) -> None:

@@ -41,6 +41,10 @@ class CutKinematics(TreePlaces):
             for quantity in ("pose", "twist"):
                 self.sx[f"{quantity} {body.name}"] = assembly.seen.symbols[(quantity, body.name)]
                 self._register(f"{quantity} {body.name}")
+        for joint, load in assembly.seen.loads.items():
+            if load[0].element_hash() not in self._group:  # where it is no unknown in u
+                self.sx[f"load {joint}"] = load
+                self._register(f"load {joint}")
         self.traced: tuple[External, ...] = ()
         self._shared: dict[str, ca.Function] = {}
 

@@ -66,6 +66,13 @@ class Kinematics(Protocol):
     def state(self, name: str) -> ca.SX:
         """Return a state that the force declares in :meth:`Force.states`."""
 
+    def load(self, joint: str) -> ca.SX:
+        """Return the constraint part of the load of a joint: the wrench [moment; force] on its child about M's origin, in M.
+
+        Efforts and signals alone may depend on it. Loads and efforts then depend on each other, and are solved for together
+        (:mod:`kingpost.loads.load_dependent`).
+        """
+
     def target(self, trajectory: Trajectory) -> tuple[ca.SX, ca.SX]:
         """Return the value and rate of a set-point at the time ``t``."""
 

@@ -145,13 +145,14 @@ class TreeDynamics:
             self.needed[body] = self.needed[body] - space.lower("wrench", wrench, space.mx)
         for body, inertia in inertias.items():
             self.needed[body] = self.needed[body] + space.lower("inertia", inertia, space.mx) @ self.accelerations[body]
-        #: Efforts along v by part, and which of them are there at all.
-        self.efforts = {part: space.lower("efforts", ca.densify(effort), space.mx) for part, effort in efforts.items()}
+        #: Efforts along v by part, and which of them are there at all; efforts that depend on loads wait for these.
+        self._own_efforts = {part: ca.densify(effort) for part, effort in efforts.items()}
+        self._further_efforts: dict[str, ca.MX] = {}
         self._driven = {part: {int(row) for row in ca.sparsify(effort).sparsity().row()} for part, effort in efforts.items()}
         if rotors:
             # What a drive gives to the joint is what is left of its effort once its own rotor is accelerated.
             added = space.rotor_matrix(rotors)
-            self.efforts["actuator"] -= space.lower("rotors", ca.densify(added), space.mx) @ self.joint_motion[2]
+            self._further_efforts["actuator"] = -space.lower("rotors", ca.densify(added), space.mx) @ self.joint_motion[2]
             self._driven["actuator"] |= {int(row) for row in added.sparsity().row()}
         #: Acceleration of free fall, in world axes.
         self.gravity = space.lower("gravity", ca.densify(gravity), space.mx)
@@ -179,7 +180,7 @@ class TreeDynamics:
         for body, wrench in self.closing.items():
             self.needed[body] = self.needed[body] - wrench
         if driven:
-            self.efforts["closure"], self._driven["closure"] = efforts, driven
+            self._further_efforts["closure"], self._driven["closure"] = efforts, driven
 
     def closure_frames(self, closure: Closure) -> tuple[Pose, Pose]:
         """Return X_PF and X_BM, the places of a closure's frames on parent and child."""
@@ -209,10 +210,29 @@ class TreeDynamics:
         rows = self.space.rows(joint)[1]
         return tuple(part for part, driven in self._driven.items() if driven & set(range(rows.start, rows.stop)))
 
+    def efforts(self, part: str) -> ca.MX:
+        """Return the efforts of one part along v."""
+        efforts = self._further_efforts.get(part, ca.MX.zeros(self.space.v.numel()))
+        own = self._own_efforts.get(part)
+        return efforts if own is None else efforts + self.with_loads("efforts", own)
+
+    def with_loads(self, name: str, expression: ca.SX) -> ca.MX:
+        """Return an SX expression of forces in the symbols of these dynamics, loads of joints included."""
+        names = {f"load {joint.name}": joint for joint in self.assembly.mechanism.joints}
+        loads = {group: self.constraint_load(names[group]) for group in self.space.groups(expression) if group in names}
+        return self.space.lower(name, expression, {**self.space.mx, **loads})
+
+    def constraint_load(self, joint: Joint) -> ca.MX:
+        """Return the part of a joint's load that does no work on the motions that it allows, about the origin of M, in M.
+
+        It comes from accelerations and multipliers alone: efforts along the joint are no part of it.
+        """
+        return ca.MX(self.joints[joint.name].constraint(self.transmitted(joint), self.own_q(joint), self.known))
+
     def effort_wrench(self, joint: Joint, part: str) -> ca.MX:
         """Return the wrench on the child's joint frame that the efforts of one part amount to."""
         rows = self.space.rows(joint)[1]
-        return ca.MX(self.joints[joint.name].effort(self.efforts[part][rows, :], self.own_q(joint), self.known))
+        return ca.MX(self.joints[joint.name].effort(self.efforts(part)[rows, :], self.own_q(joint), self.known))
 
     def transmitted(self, joint: Joint) -> ca.MX:
         """Return the whole wrench that a joint must transmit, by recursive Newton-Euler, about the origin of M, in M."""

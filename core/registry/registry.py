@@ -52,8 +52,16 @@ class Registry(Generic[P]):
         self._adopted: list[tuple[Registry[Any], Callable[[Any], type[P] | None]]] = []
 
     def adopt(self, other: Registry[Any], become: Callable[[Any], type[P] | None]) -> None:
-        """Let the classes of another kind be selected here by their names, as ``become`` makes them; None for those it cannot."""
+        """Let the classes of another kind be selected here by their names, as ``become`` makes them; None: it cannot."""
         self._adopted.append((other, become))
+
+    def received(self, cls: Any) -> Any:
+        """Return a class as one of this kind, where it is of a kind whose classes can be selected here; else as it is."""
+        for other, become in self._adopted:
+            if isinstance(cls, type) and issubclass(cls, other.base):
+                adopted: Any = cls
+                return become(adopted) or self.get(adopted.name)
+        return cls
 
     def add(self, cls: Any, source: Origin) -> None:
         """Add a class, or record why it cannot be used."""
@@ -75,6 +83,11 @@ class Registry(Generic[P]):
     def entries(self) -> list[tuple[type[P], Origin]]:
         """Return all classes with their sources, sorted by name; both of a duplicate."""
         return [entry for name in self for entry in self._classes[name]]
+
+    def sources(self, name: str) -> list[Origin]:
+        """Return who supplied the classes that ``name`` selects: one, none, or both of a duplicate."""
+        own = [source for _, source in self._classes.get(name, [])]
+        return own or [source for other, _ in self._adopted for source in other.sources(name)]
 
     def conflicts(self) -> dict[str, str]:
         """Return the names that more than one class claims, with a message about each."""

@@ -19,10 +19,11 @@ def select(registry: Registry[P], selection: Selection[P], options: dict[str, An
     if isinstance(selection, registry.base):
         return selection
     if isinstance(selection, type):
-        fault = find_fault(selection, registry.base)
+        cls = registry.received(selection)
+        fault = find_fault(cls, registry.base)
         if fault:
             raise PluginError(fault)
-        return make(selection, options or {})
+        return make(cls, options or {})
     if not isinstance(selection, str):
         raise PluginError(f"{selection!r} does not select a {registry.kind}; give a name, a class or an instance")
     name, given = split_selection(selection)

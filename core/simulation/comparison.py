@@ -23,6 +23,7 @@ from kingpost.simulation.run import Simulation
 from kingpost.simulation.settings import RunSettings
 from kingpost.simulation.signals import Signals
 from kingpost.simulation.simulate import prepare
+from kingpost.simulation.verification import free_accelerations, largest_difference
 from kingpost.symbols.operations import operations
 
 #: The formulation that states come from and that the others are compared with.
@@ -42,7 +43,8 @@ class Compared:
     refusal: str = ""
     #: The error that it says it leaves, in words.
     leaves: str = ""
-    #: Largest difference of accelerations from the reference, as a part of the largest acceleration.
+    #: Largest difference of accelerations from the reference, as a part of the largest acceleration, with or without
+    #: constraints.
     difference: float = float("nan")
     #: The time (s) of that state, and the coordinate.
     at_s: float = float("nan")
@@ -121,15 +123,18 @@ class _States:
     def rows(self) -> list[tuple[Any, ...]]:
         """The arguments t, q, v, u, p of accelerations."""
         equations, p = self.simulation.equations, self.simulation.p
-        return [
-            (t, *equations.split(x), equations.acting(u, x), p)
-            for t, x, u in zip(self.times, self.x, self.u, strict=True)
-        ]
+        return [(t, *equations.split(x), equations.acting(u, x), p) for t, x, u in zip(self.times, self.x, self.u, strict=True)]
 
     @cached_property
     def reference(self) -> FloatArray:
         """The accelerations of the reference, one row for each state."""
         return evaluated(self.simulation.equations.exact.accelerations, self.rows)
+
+    @cached_property
+    def free(self) -> FloatArray:
+        """What the accelerations would be without constraints."""
+        e = self.simulation.equations.exact
+        return evaluated(e.function("free", [free_accelerations(e)]), self.rows)
 
     @cached_property
     def rows_of_constraints(self) -> list[tuple[FloatArray, FloatArray]]:
@@ -175,45 +180,30 @@ def _compared(simulation: Simulation, name: str, states: _States) -> Compared:
     cls = plugins.of("formalisms").get(name)
     started = time.perf_counter()
     try:
-        derived = derive(problem.assembly, plugins.formulations.get(name), plugins)
+        derived = derive(problem.assembly, name, plugins)
         equations = with_closed_loops(replace(problem, equations=derived), problem.t_start, problem.x0)
         function = equations.accelerations
         found = evaluated(function, states.rows)
     except KingpostError as error:
         return Compared(name, cls.summary(), refusal=str(error))
     seconds = time.perf_counter() - started
-    apart, at, coordinate = largest_difference(found, states.reference, states.times, equations)
+    names = [item.name.removesuffix(".rate") for item in equations.speed_quantities]
+    sizes = np.hstack([states.reference, states.free])
+    largest = largest_difference(found - states.reference, sizes, states.times, names)
     compiled, microseconds = _cost(function, problem, states.rows[0], simulation.equations)
     return Compared(
         name=name,
         summary=cls.summary(),
         leaves=make(cls, {}).leaves() if equations.constraints.count else "",
-        difference=apart,
-        at_s=at,
-        coordinate=coordinate,
+        difference=largest.part,
+        at_s=largest.at_s,
+        coordinate=largest.coordinate,
         constraint_error=_constraint_error(found, states) if equations.constraints.count else 0.0,
         microseconds=microseconds,
         operations=operations(function),
         derived_s=seconds,
         compiled_s=compiled,
     )
-
-
-def largest_difference(
-    found: FloatArray, reference: FloatArray, times: FloatArray, equations: Equations
-) -> tuple[float, float, str]:
-    """Return the largest difference as a part of the largest acceleration, when it is, and of which coordinate.
-
-    Numbers that are not finite differ by infinity.
-    """
-    if not found.size:
-        return 0.0, float(times[0]), ""
-    with np.errstate(invalid="ignore"):
-        apart = np.nan_to_num(np.abs(found - reference), nan=np.inf)
-    row, column = np.unravel_index(int(np.argmax(apart)), apart.shape)
-    size = float(np.abs(reference).max()) or 1.0
-    name = equations.speed_quantities[int(column)].name.removesuffix(".rate")
-    return float(apart[row, column]) / size, float(times[row]), name
 
 
 def _constraint_error(found: FloatArray, states: _States) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
 from kingpost.equations.newton import ImplicitStepMap, repeat_newton
-from kingpost.simulation.problem import Problem
+from kingpost.simulation.problem import Problem, jammed
 from kingpost.symbols.externals import force_failure, python_error
 
 
@@ -42,6 +42,18 @@ class Failures:
         if self.equations.treatment.solves or self.equations.structure.closing is not None:
             rate = np.asarray(self.equations.plain.rhs(t, x, u, self.problem.p)).ravel()
             self.refuse_dead_centre(t, [x, x + self.h / 2 * rate, x + self.h * rate])
+
+    def refuse_jam(self, t: float, x: FloatArray, u: FloatArray) -> None:
+        """Say that friction which depends on loads has no unique solution at ``x``, or in the step after it, if that is so."""
+        if self.equations.loaded is None:
+            return
+        x = x[: self.equations.nx]
+        rate = np.asarray(self.equations.rhs(t, x, u, self.problem.p)).ravel()
+        ahead = self.h if self.problem.stepper.fixed else 0.0
+        for part in (0.0, 0.25, 0.5, 0.75, 1.0):
+            why = jammed(self.equations, t + part * ahead, x + part * ahead * rate if part else x, u, self.problem.p)
+            if why:
+                raise SolverError(f"'{self.problem.mechanism.name}' with {self.integrator.name}: {why}")
 
     def refuse_unsolved(self, t: float, x: FloatArray, u: FloatArray) -> None:
         """Say how Newton's method went in an implicit step that failed, if that is why it failed."""

@@ -26,6 +26,7 @@ from kingpost.equations.guard import SINGULAR_JOINT, guarded_joints
 from kingpost.equations.integrator import Integrator, StepMap
 from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.loads.joint_loads import derive_loads
+from kingpost.loads.load_dependent import with_judged_loads, with_load_dependence
 from kingpost.loads.metric import LoadMetric
 from kingpost.loads.ports import with_ports
 from kingpost.loads.states import with_states
@@ -35,6 +36,7 @@ from kingpost.mechanism.mechanism import Mechanism, quaternion_rows
 from kingpost.mechanism.values import Values, resolve_values
 from kingpost.multibody.assembly import Assembly, assemble
 from kingpost.multibody.input_layout import InputForm, InputLayout
+from kingpost.multibody.opened import OpenedAssembly, opened_assembly
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection, select
 from kingpost.simulation.default_formulation import default_formulation
@@ -182,6 +184,9 @@ def started(problem: Problem) -> Problem:
     x = begin.x
     if problem.how.start == "equilibrium":
         x = find_equilibrium(equations, x, problem.u0, p, t).x
+    jam = jammed(equations, t, x, problem.u0, p)
+    if jam:
+        raise SolverError(f"'{problem.mechanism.name}' cannot start: {jam}")
     return replace(problem, equations=equations, x0=x, fitted=begin.changes)
 
 
@@ -196,8 +201,9 @@ def observed(problem: Problem) -> Problem:
 def with_closed_loops(problem: Problem, t: float, x: FloatArray) -> Equations:
     """Return the equations of a problem without redundant constraints."""
     equations = without_redundant_rows(problem.equations, t, x, problem.p)
-    # The powers of metered ports come from all multipliers that there are.
+    # The powers of metered ports, and loads that efforts depend on, come from all multipliers that there are.
     fewer = equations.constraints.count < problem.equations.constraints.count
+    equations = with_judged_loads(equations)
     return with_states(problem.assembly, equations, problem.how.load_metric) if fewer else equations
 
 
@@ -228,10 +234,23 @@ def derive(assembly: Assembly, formulation: Selection[Formulation] | Any, plugin
     if refusal:
         able = formulations_that_take(mechanism, (cls for cls, _ in plugins.formulations.entries()))
         raise MechanismError(f"{refusal}. Formulations that take '{mechanism.name}': {listed(able)}")
-    equations = way.derive(assembly)
+    opened = opened_assembly(assembly)
+    if opened is not None and not way.load_dependent:
+        _refuse_load_dependence(opened, way, plugins)
+    equations = way.derive(assembly if opened is None else opened)
     check_closures_are_held(equations)
     check_measures_are_shown(equations)
-    return with_states(assembly, equations)
+    return with_states(assembly, equations if opened is None else with_load_dependence(opened, equations))
+
+
+def _refuse_load_dependence(opened: OpenedAssembly, way: Formulation, plugins: PluginSet) -> None:
+    effort = opened.efforts[0] if opened.efforts else None
+    what = f"force '{effort.force}' ({effort.kind})" if effort else "a force"
+    able = [cls.name for cls, _ in plugins.formulations.entries() if cls.load_dependent]
+    raise MechanismError(
+        f"{what} depends on the load of joint {listed(opened.joints)}, and formulation '{way.name}' takes no forces that "
+        f"depend on joint loads. Formulations that do: {listed(able)}"
+    )
 
 
 def checked_step(integrator: Integrator, step: float | None) -> float:
@@ -317,6 +336,13 @@ def check_singularity(equations: Equations, x: FloatArray, t: float) -> None:
                 f"{math.degrees(math.asin(SINGULAR_JOINT)):.1f} degrees of each other ({angles} rad). Use a spherical or free "
                 "joint, whose quaternion has no such place, or another sequence of axes"
             )
+
+
+def jammed(equations: Equations, t: float, x: FloatArray, u: FloatArray, p: FloatArray) -> str:
+    """Return why efforts that depend on loads have no unique solution at a state, or nothing if they have one."""
+    if equations.loaded is None:
+        return ""
+    return equations.loaded.explain(t, *equations.split(x), equations.acting(u, x), p)
 
 
 def check_mass_matrix(equations: Equations, x: FloatArray, p: FloatArray) -> None:

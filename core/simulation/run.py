@@ -199,6 +199,8 @@ class Simulation:
             following = self.kernel.evaluator("kp_step")(stop.t, stop.x, u, self.p, grid.step)
             check_singularity(self.equations, following, stop.t + grid.step)
         row = stop.steps // grid.substeps
+        if stop.status != Status.OK:
+            failures.refuse_jam(stop.t, stop.x, u)
         if stop.status == Status.OUTPUT_NOT_FINITE:
             failures.check_outputs(stop.t, y[row])
         if stop.status != Status.OK:
@@ -242,12 +244,12 @@ class Simulation:
             return matrix
 
         projected = self._projection()
-        lost: list[tuple[float, FloatArray]] = []
+        lost: list[tuple[float, FloatArray, FloatArray]] = []
 
         def rhs(t: float, x: FloatArray) -> FloatArray:
             rates = evaluate(t, x, row(t), p)
             if not np.isfinite(rates).all() and np.isfinite(x).all():
-                lost[:] = [(t, x.copy())]
+                lost[:] = [(t, x.copy(), row(t))]
             return rates
 
         problem = InitialValueProblem(times, x0.copy(), rhs, finite_jacobian, projected=projected)
@@ -269,13 +271,14 @@ class Simulation:
         for name, number in problem.statistics.items():
             statistics[name] = statistics.get(name, 0) + int(number)
 
-    def _marched(self, problem: InitialValueProblem, lost: list[tuple[float, FloatArray]]) -> Iterator[FloatArray]:
-        """Let a solver go; if it cannot go on from where rates are ``lost`` at a dead centre, say so."""
+    def _marched(self, problem: InitialValueProblem, lost: list[tuple[float, FloatArray, FloatArray]]) -> Iterator[FloatArray]:
+        """Let a solver go; if it cannot go on from where rates are ``lost`` at a dead centre, or in a jam, say so."""
         assert isinstance(self.integrator, Solver)
         try:
             yield from self.integrator.march(problem)
         except SolverError:
-            for t, x in lost:
+            for t, x, u in lost:
+                self._failures.refuse_jam(t, x, u)
                 self._failures.refuse_dead_centre(t, [x])
             raise
         except Exception as error:

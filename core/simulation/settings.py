@@ -23,6 +23,13 @@ from kingpost.registry.registry import Registry
 from kingpost.registry.selection import select
 
 Start: TypeAlias = Literal["start", "equilibrium"]
+#: The settings that name plugins, and of which kind.
+SELECTED = {
+    "formulation": "formulations",
+    "verify": "formulations",
+    "integrator": "integrators",
+    "load_method": "joint_loads",
+}
 #: Step of a fixed-step integrator (s) where nobody says.
 DEFAULT_STEP = 0.001
 
@@ -43,6 +50,7 @@ class RunChoices(TypedDict, total=False):
     load_metric: LoadMetric | None
     cut: Sequence[str] | None
     monitors: bool | None
+    verify: str | Formulation | type[Formulation] | Table | None
     check_step: float | None
     write: Sequence[str] | None
 
@@ -79,6 +87,9 @@ class RunSettings:
         Sections: ``"BODY=DISTANCE"`` cuts a body by a weld, so many m from its joint.
     monitors
         Whether energy balance, momentum, constraint errors, rank and condition are added to the channels of a run.
+    verify
+        A formalism, or another formulation in joint coordinates, by which the accelerations of every sample are found once
+        more; the largest difference is told. Named like a formulation.
     check_step
         Whether a run is compared with one of half its step, and from which change of a peak load on that is told, as a part of
         the largest load of the joint: 0.01 for one per cent.
@@ -101,6 +112,7 @@ class RunSettings:
     load_metric: str | float | None = None
     cut: tuple[str, ...] | None = None
     monitors: bool | None = None
+    verify: str | Table | Formulation | type[Formulation] | None = None
     check_step: float | None = None
     write: tuple[str, ...] | None = None
 
@@ -144,7 +156,7 @@ class RunSettings:
         """Return the same with plugins in the place of their names and tables."""
         chosen = {
             name: _selected(plugins.of(kind), value)
-            for name, kind in (("formulation", "formulations"), ("integrator", "integrators"), ("load_method", "joint_loads"))
+            for name, kind in SELECTED.items()
             if (value := getattr(self, name)) is not None
         }
         return dataclasses.replace(self, **chosen)

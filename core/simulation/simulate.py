@@ -24,6 +24,7 @@ from kingpost.simulation.run import Progress, Simulation
 from kingpost.simulation.settings import RunChoices, RunSettings, fixed_step
 from kingpost.simulation.signals import Signals, signals_by_name
 from kingpost.simulation.step_check import with_step_check
+from kingpost.simulation.verification import verified_run
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -66,8 +67,8 @@ def simulate(
         Called now and then with the fraction done.
     choices
         The fields of :class:`kingpost.RunSettings` by keyword: ``formulation``, ``integrator``, ``step``, ``output_step``,
-        ``backend``, ``start``, ``close_loops``, ``loads``, ``load_method``, ``load_metric``, ``monitors``, ``check_step``,
-        ``cut``, ``t_start``.
+        ``backend``, ``start``, ``close_loops``, ``loads``, ``load_method``, ``load_metric``, ``monitors``, ``verify``,
+        ``check_step``, ``cut``, ``t_start``.
 
     Raises
     ------
@@ -81,9 +82,13 @@ def simulate(
 
 
 def carry_out(simulation: Simulation, progress: Progress = lambda fraction: None) -> History:
-    """Carry a run out as its settings say: with monitors, and with a check of its step."""
+    """Carry a run out as its settings say: with monitors, looked at by a second formalism, and with a check of its step."""
     how = simulation.problem.how
-    history = monitored_run(simulation, progress) if how.monitors else simulation.run(progress)
+
+    def run() -> History:
+        return monitored_run(simulation, progress) if how.monitors else simulation.run(progress)
+
+    history = run() if how.verify is None else verified_run(simulation, run)
     return history if how.check_step is None else with_step_check(simulation, history, how.check_step, progress)
 
 

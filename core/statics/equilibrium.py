@@ -21,6 +21,8 @@ from kingpost.symbols.externals import python_forces_named
 LONGEST_MOVE = 0.2
 #: An eigenvalue with a real part above this (1/s) is called unstable; cubic springs at rest are neutral to rounding.
 UNSTABLE = 1e-6
+#: Force, per root of mass and in parts of the force at the start, that counts as one that nothing holds: far above rounding.
+UNHELD = 1e-6
 #: Newton's method has converged when its next step is lost in the rounding of the coordinates; ...
 COORDINATE_ROUNDING = 1e-13
 #: ... or when a step below this is no shorter than the one before, rounding of large forces being what is left.
@@ -227,6 +229,8 @@ class _Search:
             history.append(float(np.abs(now.force).max()))
             step, change = _newton_step(now, downhill)
             longest = float(np.abs(step).max())
+            if not downhill and self._unheld(now, step, history[0]):
+                break
             if longest < COORDINATE_ROUNDING * max(1.0, float(np.abs(q).max())) or before <= longest < STALLED:
                 return q, iteration
             before = longest
@@ -241,6 +245,13 @@ class _Search:
             f"of {f[worst]:.3g} is left along '{names[worst]}', after {history[0]:.3g} at the start. Nothing may hold it there "
             "(add a spring or weld it), or start closer"
         )
+
+    def _unheld(self, now: _Forces, step: FloatArray, first: float) -> bool:
+        """Whether a force is left that no displacement takes away: one along a motion without stiffness."""
+        if self.equations.nz:  # states may take it away
+            return False
+        left = now.motions.T @ (now.force - now.stiffness @ step)
+        return float(np.abs(left).max(initial=0.0)) > UNHELD * max(1.0, first)
 
     def closure_loads(self, q: FloatArray) -> dict[str, FloatArray]:
         """Return what the closures do at rest."""

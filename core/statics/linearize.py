@@ -104,9 +104,7 @@ def linearize(equations: Equations, t: float, x: FloatArray, u: FloatArray, p: F
     independent, so A is that of the equations of motion in these coordinates; around an equilibrium its eigenvalues are the
     same for any choice of them.
     """
-    refuse_other_coordinates(equations, "a linear system")
-    with python_forces_named(equations.all_externals):
-        return _linearised(without_redundant_rows(equations, t, x, p), t, x, u, p)
+    return Linearizer(equations)(t, x, u, p)
 
 
 def linearize_along(
@@ -116,28 +114,61 @@ def linearize_along(
 
     They are in the same coordinates, or refused where that cannot be.
     """
-    refuse_other_coordinates(equations, "a linear system")
+    linear = Linearizer(equations)
     found: list[Linearisation] = []
-    with python_forces_named(equations.all_externals):
-        independent = without_redundant_rows(equations, float(times[0]), x[0], p)
-        derivatives = _derivatives(independent)
-        for t, state, acting in zip(times, x, u, strict=True):
-            found.append(_linearised(independent, float(t), state, acting, p, derivatives))
-            if found[-1].states != found[0].states:
-                raise SolverError(
-                    f"'{equations.mechanism.name}' cannot be linearised along a motion in one set of coordinates: at {t:g} s "
-                    f"{', '.join(found[-1].states)} describe it, and {', '.join(found[0].states)} at t = {times[0]:g} s"
-                )
+    for t, state, acting in zip(times, x, u, strict=True):
+        found.append(linear(float(t), state, acting, p))
+        if found[-1].states != found[0].states:
+            raise SolverError(
+                f"'{equations.mechanism.name}' cannot be linearised along a motion in one set of coordinates: at {t:g} s "
+                f"{', '.join(found[-1].states)} describe it, and {', '.join(found[0].states)} at t = {times[0]:g} s"
+            )
     return found
 
 
-def _linearised(
-    equations: Equations, t: float, x: FloatArray, u: FloatArray, p: FloatArray, function: ca.Function | None = None
-) -> Linearisation:
+class Linearizer:
+    """Linear systems of some equations around many states: derived once, at the first of which redundant rows are found."""
+
+    def __init__(self, equations: Equations) -> None:
+        refuse_other_coordinates(equations, "a linear system")
+        self.equations = equations
+        self._derived: _Derived | None = None
+
+    def __call__(self, t: float, x: FloatArray, u: FloatArray, p: FloatArray) -> Linearisation:
+        """Return the linear system around a state."""
+        with python_forces_named(self.equations.all_externals):
+            if self._derived is None:
+                self._derived = _derived(without_redundant_rows(self.equations, t, x, p))
+            return _linearised(self._derived, t, x, u, p)
+
+
+@dataclass(frozen=True, eq=False)
+class _Derived:
+    """Equations without redundant rows, their derivatives, and the function (t, q, v, p) -> A, d(A v + b)/dq, M, regular M."""
+
+    equations: Equations
+    derivatives: ca.Function
+    constraints: ca.Function | None
+
+
+def _derived(equations: Equations) -> _Derived:
+    held, constraints = equations.constraints, None
+    if held.count:
+        residual = held.A @ equations.v + held.b
+        constraints = ca.Function(
+            "constraints",
+            [equations.t, equations.q, equations.v, equations.p],
+            [ca.densify(item) for item in (held.A, ca.jacobian(residual, equations.q), equations.M, equations.regular_mass)],
+        )
+    return _Derived(equations, _derivatives(equations), constraints)
+
+
+def _linearised(derived: _Derived, t: float, x: FloatArray, u: FloatArray, p: FloatArray) -> Linearisation:
     """Return the linear system of equations without redundant rows."""
+    equations = derived.equations
     _refuse_open_state(equations, t, x, p)
     q, v = equations.split(x)
-    derivatives = (function or _derivatives(equations))(t, q, v, equations.acting(u, x), p)
+    derivatives = derived.derivatives(t, q, v, equations.acting(u, x), p)
     parts = {name: _matrix(result) for name, result in zip(_PARTS, derivatives, strict=True)}
     n, nu = equations.nv, equations.nu
     N = parts["N"]
@@ -146,7 +177,7 @@ def _linearised(
     states = [i - nu for i in led]
     # q moves by N theta, so N theta' = N dv + (d(N v)/dq N - Ndot) theta; the bracket vanishes where N is constant.
     turning = np.linalg.pinv(N) @ (parts["qdot_q"] @ N - parts["Ndot"]) if n else np.zeros((0, 0))
-    free = _free_motions(equations, t, q, v, p, N)
+    free = _free_motions(derived, t, q, v, p, N)
     theta, follow, across = free.displacements, free.following_speeds, free.speeds
     top = np.hstack([turning @ theta + follow, across])[free.positions, :]
     bottom, beyond, outputs = (
@@ -208,19 +239,12 @@ class _FreeMotions:
     speeds: FloatArray
 
 
-def _free_motions(equations: Equations, t: float, q: FloatArray, v: FloatArray, p: FloatArray, N: FloatArray) -> _FreeMotions:
-    n = equations.nv
-    if not equations.constraints.count:
+def _free_motions(derived: _Derived, t: float, q: FloatArray, v: FloatArray, p: FloatArray, N: FloatArray) -> _FreeMotions:
+    n, held = derived.equations.nv, derived.equations.constraints
+    if derived.constraints is None:
         everything = list(range(n))
         return _FreeMotions(everything, everything, np.eye(n), np.zeros((n, n)), np.eye(n))
-    held = equations.constraints
-    residual = held.A @ equations.v + held.b
-    function = ca.Function(
-        "constraints",
-        [equations.t, equations.q, equations.v, equations.p],
-        [ca.densify(item) for item in (held.A, ca.jacobian(residual, equations.q), equations.M, equations.regular_mass)],
-    )
-    A, changing, M, regular = (_matrix(item) for item in function(t, q, v, p))
+    A, changing, M, regular = (_matrix(item) for item in derived.constraints(t, q, v, p))
     positions, theta = independent_motions(A[: held.holonomic], M, regular)
     rates, across = independent_motions(A, M, regular)
     # 0 = A dv + d(A v + b)/dq N theta, with the independent speeds held: what a displacement asks of the others.

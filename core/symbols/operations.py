@@ -13,7 +13,7 @@ _MX_NOTHING = _SX_NOTHING | frozenset(
 
 
 def operations(function: ca.Function) -> int:
-    """Return how many operations on numbers an evaluation takes, calls of functions inside and solutions of systems included."""
+    """Return how many operations on numbers an evaluation takes, with those of functions inside and of systems solved."""
     return _counted(function, {})
 
 

@@ -21,8 +21,8 @@ from kingpost.symbols.straightline import solve_symmetric
 class OnComplement:
     """The solution y, column by column of f, and how far the rows of B are from depending on each other.
 
-    ``margin`` is the smallest, over the rows, of the sine of the angle between a row and all rows before it: 1 for orthogonal
-    rows, 0 where one follows from others.
+    ``margin`` is the ratio of pivots: what is shortest of a row beyond all rows before it, over the longest row. It is 1 for
+    orthogonal rows of one length, and 0 where one follows from others, or vanishes.
     """
 
     y: Any
@@ -34,12 +34,13 @@ def solve_on_complement(M: Any, f: Any, B: Any, d: Any) -> OnComplement:
     rows, size = B.shape
     if not rows:
         return OnComplement(solve_symmetric(M, f), type(M)(1))
-    normals, W, margin = [], B.T, None
+    normals, W = [], B.T
+    shortest, longest = None, type(M)(0)
     for k in range(rows):
         column = W[k:, k]
-        length, whole = ca.norm_2(column), ca.norm_2(W[:, k])
-        share = length / whole
-        margin = share if margin is None else ca.fmin(margin, share)
+        length = ca.norm_2(column)
+        shortest = length if shortest is None else ca.fmin(shortest, length)
+        longest = ca.fmax(longest, ca.norm_2(W[:, k]))
         # Away from zero, so that nothing cancels.
         turned = ca.if_else(column[0] < 0, -1, 1)
         normal = column + turned * length * ca.DM([1.0] + [0.0] * (size - k - 1))
@@ -59,7 +60,7 @@ def solve_on_complement(M: Any, f: Any, B: Any, d: Any) -> OnComplement:
     y = ca.vertcat(fixed, free)
     for k in reversed(range(rows)):
         y = _rows_from(y, k, lambda part, normal=normals[k]: part - normal @ (normal.T @ part))
-    return OnComplement(y, margin)
+    return OnComplement(y, shortest / longest)
 
 
 def _rows_from(matrix: Any, k: int, change: Any) -> Any:

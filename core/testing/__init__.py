@@ -15,6 +15,7 @@ are in :mod:`kingpost.testing.fixtures`.
 from typing import TYPE_CHECKING
 
 from kingpost.base.lazy import lazy_names
+from kingpost.testing.formalisms import FORMALISM_CHECKS, check_formalism
 from kingpost.testing.formulations import FORMULATION_CHECKS, check_formulation
 from kingpost.testing.integrators import INTEGRATOR_CHECKS, check_integrator
 from kingpost.testing.joint_loads import JOINT_LOAD_CHECKS, check_joint_loads
@@ -22,11 +23,13 @@ from kingpost.testing.problems import random_tree
 
 __all__ = [
     "FEEDBACK_CHECKS",
+    "FORMALISM_CHECKS",
     "FORMULATION_CHECKS",
     "INTEGRATOR_CHECKS",
     "INVERSE_DYNAMICS_CHECKS",
     "JOINT_LOAD_CHECKS",
     "check_feedback",
+    "check_formalism",
     "check_formulation",
     "check_integrator",
     "check_inverse_dynamics",

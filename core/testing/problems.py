@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.base.formulas import Scalar
+from kingpost.base.formulas import Scalar, evaluate
 from kingpost.mechanism.closures import Closure
-from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter
+from kingpost.mechanism.elements import WORLD, Body, ForceElement, Input, Joint, Output, Parameter
 from kingpost.mechanism.mechanism import Mechanism
+from kingpost.multibody.assembly import assembled
+from kingpost.multibody.tree import TreeKinematics
+from kingpost.symbols.closure_kinds import CLOSURE_KINDS
 from kingpost.symbols.joints import JOINT_KINDS
+from kingpost.symbols.screws import Pose
 
 
 def oscillator() -> Mechanism:
@@ -152,6 +158,35 @@ def parallelogram_solution(t: FloatArray) -> FloatArray:
     return pendulum_solution(t, PARALLELOGRAM_START)
 
 
+#: Mass (kg), radius (m) and torque (N m) of :func:`bare_winch`.
+BUCKET, DRUM_RADIUS, DRUM_TORQUE = 12.0, 0.25, 9.0
+
+
+def bare_winch() -> Mechanism:
+    """A bucket on a rope from a driven drum without inertia: z'' = torque / (m r) - g, though the mass matrix is singular."""
+    return Mechanism(
+        "bare-winch",
+        bodies=(Body("drum", mass=5.0), Body("bucket", mass=BUCKET)),
+        joints=(
+            Joint("axle", "revolute", "world", "drum", axis=(0, 1, 0), position=(-DRUM_RADIUS, 0, 2)),
+            Joint("shaft", "prismatic", "world", "bucket", axis=(0, 0, 1), start=-1.0),
+        ),
+        forces=(ForceElement("gravity"), ForceElement("joint-effort", coordinate="axle.angle", effort=-DRUM_TORQUE)),
+        closures=(
+            Closure(
+                "rope",
+                "rope",
+                "world",
+                "bucket",
+                position=(0, 0, 2),
+                length=3.0,
+                coordinates=("axle.angle",),
+                radius=DRUM_RADIUS,
+            ),
+        ),
+    )
+
+
 def pushed_mass() -> Mechanism:
     """A free mass of 2 kg on a rail, pushed by an input and by the force 2 cos(t)."""
     push = Input("push", "N")
@@ -271,4 +306,67 @@ def random_tree(seed: int, bodies: int = 5, kinds: Sequence[str] = FREE_KINDS) -
             Output("point-velocity", names[-1], at=(0.1, 0.2, 0.3), quantity="velocity"),
             Output("point-position", names[-1], at=(0.1, 0.2, 0.3)),
         ),
+    )
+
+
+#: Kinds of closures that :func:`random_loop` closes loops by, with the rows that each has; rolling cannot be integrated.
+RANDOM_CLOSURES = {
+    "point-on-plane": 1,
+    "distance": 1,
+    "point-on-line": 2,
+    "spherical": 3,
+    "rolling": 3,
+    "rolling-disc": 3,
+    "universal": 4,
+}
+
+
+def random_loop(seed: int, bodies: int = 5, kind: str = "") -> Mechanism:
+    """Return a :func:`random_tree` whose last body a closure ties to the world, or to another body; closed at its start.
+
+    The closure is of a ``kind`` of :data:`RANDOM_CLOSURES`, by default a random one of those that leave freedom. Start rates
+    need not satisfy it.
+    """
+    rng = np.random.default_rng(seed)
+    tree = random_tree(seed, bodies)
+    child = tree.bodies[-1].name
+    freedom = {WORLD: 0}
+    for joint in tree.tree:
+        freedom[joint.child] = freedom[joint.parent] + len(joint.speeds)
+    kind = kind or str(rng.choice([name for name, rows in RANDOM_CLOSURES.items() if rows < freedom[child]]))
+    child_position = tuple(rng.uniform(-0.5, 0.5, 3).tolist())
+    X_WM = _start_pose(tree, child) @ Pose(np.eye(3), np.array(child_position))
+    offset = {"distance": (0.0, 0.0, -0.8), "rolling": (0.0, 0.0, -0.4), "rolling-disc": (0.0, 0.0, -0.4)}.get(kind, (0.0,) * 3)
+    place = X_WM @ Pose(np.eye(3), np.array(offset))
+    fields: dict[str, Any] = {"length": 0.8, "radius": 0.4, "axis": (0.0, 1.0, 0.0), "axis2": (1.0, 0.0, 0.0)}
+    needs = CLOSURE_KINDS[kind].needs
+    closure = Closure(
+        "tie",
+        kind,
+        WORLD,
+        child,
+        position=tuple(np.ravel(place.p).tolist()),
+        rotation=_roll_pitch_yaw(np.asarray(place.R)),
+        child_position=child_position,
+        **{name: value for name, value in fields.items() if name in needs},
+    )
+    return replace(tree, name=f"random-loop-{seed}", closures=(closure,))
+
+
+def _start_pose(mechanism: Mechanism, body: str) -> Pose:
+    """Return the pose of a body in the world at the start."""
+    tree = TreeKinematics(assembled(mechanism, {}, ()))
+    values = [float(evaluate(value, {})) for joint in mechanism.joints for value in joint.start_values[: len(joint.positions)]]
+    X = tree.pose(body)
+    found = ca.Function("pose", [tree.q], [ca.densify(X.R), ca.densify(X.p)])(values)
+    R, p = (np.asarray(part) for part in found)
+    return Pose(R, p.ravel())
+
+
+def _roll_pitch_yaw(R: FloatArray) -> tuple[float, float, float]:
+    """Return the angles of R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    return (
+        math.atan2(R[2, 1], R[2, 2]),
+        math.atan2(-R[2, 0], math.hypot(R[2, 1], R[2, 2])),
+        math.atan2(R[1, 0], R[0, 0]),
     )

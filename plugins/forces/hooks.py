@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kingpost.multibody.force import Force
+from kingpost.plugins.forces.bearing import BearingFriction
 from kingpost.plugins.forces.bodies import BodyWrench, Hydrostatic, PointSpring
 from kingpost.plugins.forces.carried import CarriedLoad
 from kingpost.plugins.forces.contact import PlaneContact
@@ -25,7 +26,9 @@ def kingpost_register_forces() -> list[type[Force]]:
         JointEffort,
         JointActuator,
         JointFriction,
+        BearingFriction,
         JointInertia,
+        DCMotor,
         PointSpring,
         BodyWrench,
         UniformField,
@@ -37,5 +40,4 @@ def kingpost_register_forces() -> list[type[Force]]:
         Rope,
         PlaneContact,
         Subsystems,
-        DCMotor,
     ]

@@ -1,8 +1,7 @@
-"""Electric motors: drives whose current is a state."""
+"""Electric motors on joint coordinates."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kingpost.base.errors import MechanismError
@@ -14,60 +13,73 @@ from kingpost.multibody.force import Force, ForceState, Kinematics, Loads, Rotor
 
 @dataclass(frozen=True)
 class DCMotorOptions:
-    """A direct-current motor on a joint coordinate, its shaft turning ``ratio`` times as fast.
+    """``voltage`` (V): a number, or a formula in parameters, inputs and the time t.
 
-    ``voltage`` (V) may use inputs and the time; ``resistance`` (Ohm) and ``inductance`` (H) are those of the armature,
-    ``torque_constant`` (N m/A) gives the torque of the shaft by the current, and ``back_emf`` (V s) the voltage of its turning,
-    the same number unless given. ``inertia`` (kg m^2) and ``damping`` (N m s) are those of the shaft.
+    ``inductance`` (H) and ``resistance`` (Ohm) of the armature, ``torque_constant`` (N m/A), and what the turning rotor
+    induces, ``back_emf`` (V s/rad), by default as much. The rotor turns ``gear_ratio`` times as fast as the coordinate; its
+    ``rotor_inertia`` (kg m^2) and ``rotor_damping`` (N m s/rad) are those at the motor. ``start_current`` in A.
     """
 
     coordinate: CoordinateName
-    voltage: Scalar = 0.0
-    resistance: Scalar = 1.0
-    inductance: Scalar = 1e-3
-    torque_constant: Scalar = 0.05
+    voltage: Scalar
+    inductance: Scalar
+    resistance: Scalar
+    torque_constant: Scalar
     back_emf: Scalar | None = None
-    ratio: Scalar = 1.0
-    inertia: Scalar = 0.0
-    damping: Scalar = 0.0
-    current: Scalar = 0.0
+    gear_ratio: Scalar = 1.0
+    rotor_inertia: Scalar = 0.0
+    rotor_damping: Scalar = 0.0
+    start_current: Scalar = 0.0
 
     def __post_init__(self) -> None:
+        what = f"dc-motor on '{self.coordinate}'"
         inductance = as_scalar(self.inductance)
-        if isinstance(inductance, float) and inductance <= 0:
+        if isinstance(inductance, float) and not inductance > 0:
             raise MechanismError(
-                f"dc-motor on '{self.coordinate}': inductance is {inductance:g} H; it must be positive, since the current is a "
-                "state. Take joint-effort for a motor whose current follows at once",
+                f"{what}: inductance is {inductance:g} H; it must be positive, since the current is a state. A motor whose "
+                "current follows at once is a joint-effort and a damper",
                 path=("inductance",),
             )
+        for name in ("resistance", "rotor_inertia", "rotor_damping"):
+            number = as_scalar(getattr(self, name))
+            if isinstance(number, float) and number < 0:
+                raise MechanismError(f"{what}: {name} is {number:g}; it must not be negative", path=(name,))
+        if as_scalar(self.gear_ratio) == 0.0:
+            raise MechanismError(f"{what}: gear_ratio is 0; the rotor must turn with the coordinate", path=("gear_ratio",))
 
 
 class DCMotor(Force):
-    """Direct-current motor with a gear: L di/dt = V - R i - kappa w turns a shaft by k i.
+    """DC motor with a gear: L i' = V - R i - e w, torque k i, with the rotor's rate w = ratio times that of the coordinate.
 
-    The current is a state, ``name.current``; ``current`` is what it starts with.
+    Document 002, example 4.3: forces k i - I w' - b w along w, and V - L i' - R i - e w along the charge. The current is a
+    state, and the rotor an inertia along the coordinate, so that its bearings feel nothing of it. Channels beside the current:
+    the electric power V i, what heats the armature, R i^2, and the energy of its field, L i^2 / 2.
     """
 
     name = "dc-motor"
     Options = DCMotorOptions
-    options: DCMotorOptions
 
-    def states(self, mechanism: Mechanism) -> Sequence[ForceState]:
-        return (ForceState("current", "A", self.options.current),)
+    def states(self, mechanism: Mechanism) -> tuple[ForceState, ...]:
+        return (ForceState("current", "A", self.options.start_current),)
 
     def loads(self, kinematics: Kinematics) -> Loads:
-        options = self.options
-        i = kinematics.state("current")
-        k, ratio, voltage = (kinematics.value(item) for item in (options.torque_constant, options.ratio, options.voltage))
-        kappa = k if options.back_emf is None else kinematics.value(options.back_emf)
-        inertia = kinematics.value(options.inertia)
-        w = ratio * kinematics.rate(options.coordinate)
-        torque = k * i - kinematics.value(options.damping) * w
-        slope = (voltage - kinematics.value(options.resistance) * i - kappa * w) / kinematics.value(options.inductance)
+        options, value = self.options, kinematics.value
+        ratio, current, voltage = value(options.gear_ratio), kinematics.state("current"), value(options.voltage)
+        spin = ratio * kinematics.rate(options.coordinate)
+        torque_constant, inductance, resistance = (
+            value(scalar) for scalar in (options.torque_constant, options.inductance, options.resistance)
+        )
+        back_emf = torque_constant if options.back_emf is None else value(options.back_emf)
+        torque = torque_constant * current - value(options.rotor_damping) * spin
+        inertia = value(options.rotor_inertia)
         return Loads(
             efforts={options.coordinate: ratio * torque},
-            rotors=(Rotor(inertia, {options.coordinate: ratio}),) if options.inertia != 0.0 else (),
-            kinetic=inertia * w**2 / 2,
-            rates={"current": slope},
-            signals={"torque": (torque, "N.m"), "power": (voltage * i, "W")},
+            rotors=() if inertia.is_zero() else (Rotor(inertia, {options.coordinate: ratio}),),
+            kinetic=inertia * spin**2 / 2,
+            rates={"current": (voltage - resistance * current - back_emf * spin) / inductance},
+            signals={
+                "power": (voltage * current, "W"),
+                "heat": (resistance * current**2, "W"),
+                "field_energy": (inductance * current**2 / 2, "J"),
+            },
         )

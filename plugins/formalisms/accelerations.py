@@ -1,4 +1,4 @@
-"""Formalisms that differentiate functions of accelerations: Gauss's compulsion, Gibbs and Appell's function (sec. 3.2.2, 3.3.1)."""
+"""Formalisms that differentiate functions of accelerations: Gauss's compulsion, Gibbs's function (sec. 3.2.2, 3.3.1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import casadi as ca
 
 from kingpost.base.errors import MechanismError
 from kingpost.equations.formalism import Formalism, Road
-from kingpost.equations.machine import Machine
+from kingpost.equations.machine import Machine, once
 from kingpost.plugins.formalisms.treatments import Treated, least_compulsion, projected, udwadia_schutte
 
 
@@ -45,7 +45,7 @@ def gibbs_function(machine: Machine) -> ca.SX:
     total = machine.vdot.T @ machine.rotor_matrix @ machine.vdot / 2 if machine.n else ca.SX(0)
     for body in machine.bodies:
         a = machine.rate(machine.rate(body.com_position), machine.vdot)
-        R = ca.densify(body.pose.R)
+        R = ca.densify(ca.SX(body.pose.R))
         turning = R.T @ ca.reshape(machine.rate(ca.vec(R)), 3, 3)
         w = ca.vertcat(turning[2, 1], turning[0, 2], turning[1, 0])
         wdot = machine.rate(w, machine.vdot)
@@ -54,6 +54,7 @@ def gibbs_function(machine: Machine) -> ca.SX:
     return machine.now(ca.SX(total))
 
 
+@once
 def gibbs_matrices(machine: Machine) -> tuple[ca.SX, ca.SX]:
     """Return M = d2S/dvdot2, eq. (A.14), and f = Q - dS/dvdot at vdot = 0, eq. (3.113)."""
     M, slope = _quadratic(machine, gibbs_function(machine))

@@ -63,7 +63,7 @@ class HamelRoad(Road):
 
 
 def hamel_forces(machine: Machine, Y: ca.SX, y: ca.SX, mu: ca.SX, middle: ca.SX) -> ca.SX:
-    """Return what M vdot equals, along independent quasi-velocities, with ``mu`` for dT/dw; ``middle`` is it in the middle term.
+    """Return what M vdot equals, along independent quasi-velocities, with ``mu`` for dT/dw, ``middle`` in the middle term.
 
     d/dt dT/dw + Ji' (dJ/dt - dw/dq)' dT/dw - Ji' dT/dq = Ji' Q, times Y', with Ji = N Y^-1, v = Y^-1 (w - y).
     """

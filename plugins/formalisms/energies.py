@@ -1,15 +1,16 @@
-"""Formalisms that differentiate energies: Lagrange, Hamilton, Maggi, and what builds on Lagrange's equations (sec. 3.2, 3.3)."""
+"""Formalisms that differentiate energies: Lagrange, Hamilton, Maggi, and what builds on Lagrange's (sec. 3.2, 3.3)."""
 
 from __future__ import annotations
 
 import casadi as ca
 
 from kingpost.equations.formalism import Formalism, Road
-from kingpost.equations.machine import Machine
+from kingpost.equations.machine import Machine, once
 from kingpost.plugins.formalisms.treatments import Treated, augmented, maggi, udwadia_phohomsiri
 from kingpost.symbols.straightline import solve_symmetric
 
 
+@once
 def lagrange_matrices(machine: Machine) -> tuple[ca.SX, ca.SX]:
     """Return M and f from T and V by differentiation along true coordinates c, eqs. (3.73)-(3.79).
 

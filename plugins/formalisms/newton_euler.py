@@ -9,7 +9,7 @@ import casadi as ca
 
 from kingpost.equations.equations import Equations
 from kingpost.equations.formalism import Formalism, Road, system_parts
-from kingpost.equations.machine import Machine
+from kingpost.equations.machine import Machine, once
 from kingpost.mechanism.elements import WORLD
 from kingpost.multibody.constraints import Constraints, efforts_of
 from kingpost.multibody.tree import TreeBody
@@ -55,7 +55,7 @@ class FreeBodies:
         return link.bias_B - (ca.SX(6, 1) if parent == WORLD else link.V_BP @ self.links[parent].bias_B)
 
     def spread(self, body: str, columns: ca.SX) -> ca.SX:
-        """Return loads on a body, about its origin in its axes, with their reactions on the parent, as columns for all bodies."""
+        """Return loads on a body, about its origin in its axes, with their reactions on the parent, for all bodies."""
         link = self.links[body]
         total = ca.SX(self.size, columns.shape[1])
         total[self.rows(body), :] = columns
@@ -127,7 +127,7 @@ class ReactionRoad(Road):
         r = ca.densify(ca.vertcat(*right))
         scale = _scales(K, bodies.size)
         K = ca.SX(ca.sparsify(ca.diag(scale) @ K @ ca.diag(scale)))
-        entries = ca.vertcat(ca.SX(0, 1), *K.nonzeros())
+        entries = ca.vertcat(ca.SX(0, 1), *(ca.SX(entry) for entry in K.nonzeros()))
         found = [entries, scale * r, scale, L, L @ bias]
         parts = system_parts(equations, f"{name}_parts", rate, found)
         arguments = parts.mx_in()
@@ -151,6 +151,7 @@ def _scales(K: ca.SX, size: int) -> ca.SX:
     return ca.vertcat(bodies, 1 / ca.sqrt(ca.if_else(lengths > 0, lengths, 1)))
 
 
+@once
 def recursive_matrices(machine: Machine) -> tuple[ca.SX, ca.SX]:
     """Return M and f by recursion: accelerations outwards, the wrenches that joints must transmit inwards (sec. 3.1.4)."""
     bodies = FreeBodies(machine)
@@ -161,7 +162,7 @@ def recursive_matrices(machine: Machine) -> tuple[ca.SX, ca.SX]:
         accelerations[name] = carried + link.S_B @ machine.vdot[link.rows, :] + bodies.bias(name)
         needed[name] = bodies.inertia(name) @ accelerations[name] - bodies.applied(name)
     efforts = machine.rotor_matrix @ machine.vdot - machine.efforts if machine.n else ca.SX(0, 1)
-    for name, link in reversed(bodies.links.items()):
+    for name, link in reversed(list(bodies.links.items())):
         efforts[link.rows] += link.S_B.T @ needed[name]
         if link.joint.parent != WORLD:
             needed[link.joint.parent] += link.V_BP.T @ needed[name]

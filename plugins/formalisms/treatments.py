@@ -167,7 +167,7 @@ def udwadia_phohomsiri(speeds: int, rows: int) -> ca.Function:
 
 @lru_cache
 def udwadia_schutte(speeds: int, rows: int, alpha: float = 1.0) -> ca.Function:
-    """Eq. (3.149) with M + alpha^2 A^P A in the place of M: positive definite as long as [M; A] has full rank, for any alpha."""
+    """Eq. (3.149) with M + alpha^2 A^P A for M: positive definite as long as [M; A] has full rank, for any alpha."""
     M, f, A, c = symbols = _symbols(speeds, rows)
     if not rows:
         return _way("udwadia_schutte", symbols, solve_symmetric(M, f), c)

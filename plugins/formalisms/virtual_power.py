@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import casadi as ca
+import numpy as np
 
 from kingpost.base.errors import MechanismError
 from kingpost.equations.formalism import Formalism, Road
@@ -87,8 +88,8 @@ class Penalty(Formalism):
         way = partial(augmented_lagrangian, alpha=float(self.options.alpha), iterations=0)
         return Treated(*lagrange_matrices(machine), way)
 
-    def leaves(self) -> str:
-        return f"constraints are missed by some 1/alpha = {1 / self.options.alpha:.1g} of what they hold"
+    def miss(self) -> float:
+        return float(1 / self.options.alpha)
 
 
 class AugmentedLagrangian(Formalism):
@@ -103,6 +104,6 @@ class AugmentedLagrangian(Formalism):
         way = partial(augmented_lagrangian, alpha=float(options.alpha), iterations=int(options.iterations))
         return Treated(*lagrange_matrices(machine), way)
 
-    def leaves(self) -> str:
-        left = self.options.alpha ** -(self.options.iterations + 1)
-        return f"constraints are missed by some alpha^-(iterations + 1) = {left:.1g} of what they hold, and by rounding"
+    def miss(self) -> float:
+        # Each iteration leaves one part in alpha of what the one before has left; rounding ends that.
+        return float(max(self.options.alpha ** -(self.options.iterations + 1), np.finfo(float).eps))

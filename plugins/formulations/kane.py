@@ -23,6 +23,7 @@ class Kane(Formulation):
 
     name = "kane"
     Options = LoopOptions
+    load_dependent = True
 
     def derive(self, assembly: Assembly) -> Equations:
         kinematics = TreeKinematics(assembly)

@@ -17,6 +17,7 @@ class Recursive(Formulation):
 
     name = "recursive"
     Options = LoopOptions
+    load_dependent = True
 
     def derive(self, assembly: Assembly) -> Equations:
         tree = TreePasses(assembly)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,9 +81,17 @@ class ComputedTorque(DirectInverse):
             stepper = BackwardEuler(ServoStepperOptions(step=float(times[1] - times[0])))
             system = algebraic_system(problem, weights)
             values = march_system(system, stepper, start, times, f"method '{self.name}'", {}, progress).values
-        if self.options.bounds:
-            values = self._within_bounds(problem, ServoSolution(times, values), weights)
-        return times, values
+            if len(problem.driven) > problem.outputs:
+                # The start knows of no costs.
+                free = np.full(len(problem.driven), np.inf)
+                found = _allocated(problem, times[0], values[0], weights, -free, free)
+                assert found is not None
+                values[0, -len(found) :] = found
+        return times, self.bounded(problem, times, values, weights)
+
+    def bounded(self, problem: ServoProblem, times: FloatArray, values: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return a solution with inputs within the bounds that the options set."""
+        return self._within_bounds(problem, ServoSolution(times, values), weights) if self.options.bounds else values
 
     def _weights(self, problem: ServoProblem) -> FloatArray:
         for option, given in (("weights", self.options.weights), ("bounds", self.options.bounds)):
@@ -103,13 +111,8 @@ class ComputedTorque(DirectInverse):
         )
         u = solution.part(problem, "u")
         beyond = np.flatnonzero(((u < lower) | (u > upper)).any(axis=1))
-        e = problem.equations
-        first = solution.values.shape[1] - len(lower) - e.constraints.count
         for i in beyond:
-            row = solution.values[i]
-            B, A, effort = force_parts(problem)(solution.times[i], row, problem.p)
-            forces = np.hstack([np.asarray(B), -np.asarray(A).reshape(-1, e.nv).T])
-            found = allocate(forces, np.asarray(effort).ravel(), weights, lower, upper)
+            found = _allocated(problem, solution.times[i], solution.values[i], weights, lower, upper)
             if found is None:
                 over = [
                     f"{name} = {value:.6g} (bounds {low:g} to {high:g})"
@@ -121,8 +124,18 @@ class ComputedTorque(DirectInverse):
                     f"smallest efforts {listed(over)}, and no others meet the equations of motion there. Move more slowly, or "
                     "widen the bounds"
                 )
-            solution.values[i, first:] = np.concatenate([found[len(lower) :], found[: len(lower)]])
+            solution.values[i, -len(found) :] = found
         return solution.values
+
+
+def _allocated(
+    problem: ServoProblem, t: float, row: FloatArray, weights: FloatArray, lower: FloatArray, upper: FloatArray
+) -> FloatArray | None:
+    """Return multipliers and the cheapest inputs within bounds for the motion in a row of a solution, if there are any."""
+    B, A, effort = force_parts(problem)(t, row, problem.p)
+    forces = np.hstack([np.asarray(B), -np.asarray(A).reshape(-1, problem.equations.nv).T])
+    found = allocate(forces, np.asarray(effort).ravel(), weights, lower, upper)
+    return None if found is None else np.concatenate([found[len(lower) :], found[: len(lower)]])
 
 
 def explicit(problem: ServoProblem) -> list[int] | None:
@@ -165,11 +178,9 @@ def _least(B: ca.SX, needed: ca.SX, cost: FloatArray) -> ca.SX:
     return spread @ ca.solve(B @ spread, needed)
 
 
-def algebraic_system(problem: ServoProblem, weights: FloatArray) -> ServoSystem:
-    """Return everything as unknowns of one time: nothing is stepped."""
+def kinematic_rows(problem: ServoProblem) -> tuple[list[ca.SX], list[str]]:
+    """Return the equations that determine q, v and a of a motion that is prescribed altogether, and what they say."""
     s, names, e = problem.symbols, problem.row_names, problem.equations
-    nu = ca.SX.sym("nu", e.nv)
-    redundant = len(problem.driven) > problem.outputs
     quaternions, followers = e.quaternions, e.coordinates.followers
     free = e.nq - followers
     rows = [problem.phi, problem.servo_positions]
@@ -187,6 +198,25 @@ def algebraic_system(problem: ServoProblem, weights: FloatArray) -> ServoSystem:
     for level in LEVELS[1:]:
         labels += [f"the constraint of '{owner}' at {level} level" for owner in names["lam"]]
         labels += [f"the servo-constraint of '{name}' at {level} level" for name in names["y"]]
+    return rows, labels
+
+
+def kinematic_system(problem: ServoProblem) -> ServoSystem:
+    """Return the motion as unknowns of one time; inputs and multipliers are left at zero."""
+    s, names = problem.symbols, problem.row_names
+    rows, labels = kinematic_rows(problem)
+    unknowns = ca.vertcat(s.q, s.v, s.a)
+    nothing = {name: ca.SX.zeros(symbol.numel()) for name, symbol in (("lam", s.lam), ("u", s.u))}
+    solution = {"q": s.q, "v": s.v, "a": s.a, "z": s.z, **nothing}
+    return _instant(problem, unknowns, (*names["q"], *names["v"], *names["v"]), rows, labels, unknowns, solution)
+
+
+def algebraic_system(problem: ServoProblem, weights: FloatArray) -> ServoSystem:
+    """Return everything as unknowns of one time: nothing is stepped."""
+    s, names, e = problem.symbols, problem.row_names, problem.equations
+    nu = ca.SX.sym("nu", e.nv)
+    redundant = len(problem.driven) > problem.outputs
+    rows, labels = kinematic_rows(problem)
     rows.append(problem.balance)
     labels += [f"the equation of motion of '{name}'" for name in names["v"]]
     w, w_names = [s.q, s.v, s.a, s.lam, s.u], [*names["q"], *names["v"], *names["v"], *names["lam"], *names["u"]]
@@ -194,17 +224,32 @@ def algebraic_system(problem: ServoProblem, weights: FloatArray) -> ServoSystem:
         rows += [ca.diag(ca.DM(weights)) @ s.u - problem.B.T @ nu, problem.A @ nu]
         labels += [f"the share of '{name}'" for name in names["u"]] + [f"the share of '{owner}'" for owner in names["lam"]]
         w, w_names = [*w, nu], [*w_names, *(f"share of {name}" for name in names["v"])]
-    empty = ca.SX(0, 1)
     zeros = [ca.SX.zeros(e.nv)] if redundant else []
+    begun = ca.vertcat(s.q, s.v, s.a, s.lam, s.u, *zeros)
+    solution = {"q": s.q, "v": s.v, "a": s.a, "z": s.z, "lam": s.lam, "u": s.u}
+    return _instant(problem, ca.vertcat(*w), w_names, rows, labels, begun, solution)
+
+
+def _instant(
+    problem: ServoProblem,
+    w: ca.SX,
+    w_names: Sequence[str],
+    rows: list[ca.SX],
+    labels: Sequence[str],
+    begun: ca.SX,
+    solution: Mapping[str, ca.SX],
+) -> ServoSystem:
+    """Return a system in which nothing is stepped."""
+    empty = ca.SX(0, 1)
     return ServoSystem(
         problem=problem,
         x=empty,
         xdot=empty,
-        w=ca.vertcat(*w),
-        signals=s.signals,
+        w=w,
+        signals=problem.symbols.signals,
         residual=ca.vertcat(*(ca.densify(row) for row in rows)),
-        solution={"q": s.q, "v": s.v, "a": s.a, "z": s.z, "lam": s.lam, "u": s.u},
-        start=(empty, empty, ca.vertcat(s.q, s.v, s.a, s.lam, s.u, *zeros)),
+        solution=solution,
+        start=(empty, empty, begun),
         x_names=(),
         w_names=tuple(w_names),
         rows=tuple(labels),

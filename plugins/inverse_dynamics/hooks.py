@@ -8,6 +8,7 @@ from kingpost.plugins.inverse_dynamics.computed_torque import ComputedTorque
 from kingpost.plugins.inverse_dynamics.direct import Direct
 from kingpost.plugins.inverse_dynamics.flat import Flat
 from kingpost.plugins.inverse_dynamics.minimal_extension import MinimalExtension
+from kingpost.plugins.inverse_dynamics.modular import Modular
 from kingpost.plugins.inverse_dynamics.output_coordinates import OutputCoordinates
 from kingpost.plugins.inverse_dynamics.output_input import OutputInput
 from kingpost.plugins.inverse_dynamics.projection import Projection
@@ -21,6 +22,7 @@ from kingpost.registry.hookspecs import hookimpl
 def kingpost_register_inverse_dynamics() -> list[type[InverseDynamics]]:
     return [
         ComputedTorque,
+        Modular,
         OutputInput,
         Projection,
         ProjectionDependent,

@@ -18,8 +18,4 @@ class RecursiveLoads(JointLoads):
     name = "recursive"
 
     def constraint_wrenches(self, dynamics: TreeDynamics, equations: Equations, joints: Sequence[Joint]) -> Mapping[str, ca.MX]:
-        functions = dynamics.joints
-        return {
-            joint.name: functions[joint.name].constraint(dynamics.transmitted(joint), dynamics.own_q(joint), dynamics.known)
-            for joint in joints
-        }
+        return {joint.name: dynamics.constraint_load(joint) for joint in joints}

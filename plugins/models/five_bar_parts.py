@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from kingpost.modular.subsystem import Subsystem
+from math import pi
 
-#: Data of our own, since the document has none: both halves alike.
-BASE = 0.3
-CRANK = {"a": 0.6, "gamma": 0.45, "m": 1.2, "J": 0.05, "b": 0.02}
-ROD = {"a": 0.9, "gamma": 0.55, "m": 0.8, "J": 0.04}
-MOTOR = {"k": 0.05, "Jm": 2e-5, "bm": 1e-5, "ind": 1e-3, "res": 0.8, "kappa": 0.05}
-RATIO, PAYLOAD, GRAVITY = 30.0, 1.5, 9.81
+from kingpost.modular.subsystem import Subsystem
+from kingpost.plugins.models import five_bar as bodies
+
+GRAVITY = float(bodies.GRAVITY.default)
+#: As in the model of bodies: uniform rods, both halves alike.
+CRANK = {"a": bodies.CRANK, "gamma": 0.5, "m": bodies.CRANK_MASS, "J": bodies.CRANK_MASS * bodies.CRANK**2 / 12, "b": 0.01}
+ROD = {"a": bodies.ROD, "gamma": 0.5, "m": bodies.ROD_MASS, "J": bodies.ROD_MASS * bodies.ROD**2 / 12}
+MOTOR = {
+    **{"k": bodies.TORQUE_CONSTANT, "kappa": bodies.TORQUE_CONSTANT, "res": bodies.RESISTANCE},
+    **{"ind": 5e-3, "Jm": 1e-5, "bm": 1e-6},
+}
 #: Angles of the cranks at the start, and first guesses of those of the rods.
-CRANKS = {"L": 2.2, "R": 1.1}
-RODS = {"L": 0.9, "R": 2.3}
+CRANKS = {"L": bodies.START, "R": pi - bodies.START}
+RODS = dict(zip("LR", bodies.rod_angles(*CRANKS.values()), strict=True))
 _SPEEDS = {"vx": "m/s", "vy": "m/s", "w": "rad/s"}
 _PART = {"gamma": "1", "m": "kg", "J": "kg.m2", "g": "m/s2"}
 
@@ -99,7 +104,7 @@ def payload() -> Subsystem:
         "L",
         variables={0: ("x", "y")},
         forces={"x": "-mL * x_ddot", "y": "-mL * y_ddot - mL * g"},
-        parameters={"mL": PAYLOAD, "g": GRAVITY},
+        parameters={"mL": bodies.PAYLOAD, "g": GRAVITY},
         units={"mL": "kg", "g": "m/s2", "x": "m", "y": "m", "x_dot": "m/s", "y_dot": "m/s"},
     )
 
@@ -108,7 +113,7 @@ def linkage() -> Subsystem:
     """Return R: both halves and the payload at their ends, with the extra angle chi between the rods."""
     return Subsystem(
         "R",
-        children=(half("L", -BASE), half("R", BASE), payload()),
+        children=(half("L", -bodies.HALF), half("R", bodies.HALF), payload()),
         variables={0: ("chi",)},
         invariants={
             "end_Lx": "p2xBL - x",
@@ -129,7 +134,7 @@ def five_bar() -> Subsystem:
         "P",
         children=(motor("L"), motor("R"), linkage()),
         invariants={"gear_L": "thetaL_dot - wML / etaL", "gear_R": "thetaR_dot - wMR / etaR"},
-        parameters={"etaL": RATIO, "etaR": RATIO},
+        parameters={"etaL": bodies.RATIO, "etaR": bodies.RATIO},
         independent=("iL", "iR", "thetaL", "thetaR"),
     )
 

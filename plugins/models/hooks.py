@@ -5,10 +5,12 @@ from __future__ import annotations
 from kingpost.mechanism.model import Model
 from kingpost.plugins.models.cablev import Cablev
 from kingpost.plugins.models.chain import Chain
+from kingpost.plugins.models.delta import Delta
 from kingpost.plugins.models.double_pendulum import DoublePendulum
 from kingpost.plugins.models.five_bar import FiveBar
 from kingpost.plugins.models.four_bar import FourBar
 from kingpost.plugins.models.heavy_top import HeavyTop
+from kingpost.plugins.models.knife_edge_disc import KnifeEdgeDisc
 from kingpost.plugins.models.luffing_crane import LuffingCrane
 from kingpost.plugins.models.mass_chain import MassChain
 from kingpost.plugins.models.offshore_crane import (
@@ -35,6 +37,11 @@ from kingpost.plugins.models.slider_pendulum import SliderPendulum
 from kingpost.plugins.models.spatial_slider_crank import SpatialSliderCrank
 from kingpost.plugins.models.spherical_pendulum import SphericalPendulum
 from kingpost.plugins.models.squeezer import AndrewsSqueezer
+from kingpost.plugins.models.subsystem_models import (
+    FiveBarSubsystems,
+    SphericalPendulumSubsystems,
+    TwoRodSliderSubsystems,
+)
 from kingpost.plugins.models.three_link import ThreeLinkManipulator
 from kingpost.plugins.models.trees import Branched, SixAxisArm, SpacecraftArm
 from kingpost.plugins.models.two_rod_slider import TwoRodSlider
@@ -56,10 +63,8 @@ def kingpost_register_models() -> list[type[Model]]:
         Branched,
         SpacecraftArm,
         FourBar,
-        SliderCrank,
         FiveBar,
-        TwoRodSlider,
-        SphericalPendulum,
+        SliderCrank,
         AndrewsSqueezer,
         RingAndDisc,
         Whitworth,
@@ -91,4 +96,11 @@ def kingpost_register_models() -> list[type[Model]]:
         RollingSphere,
         WhippleBicycle,
         SpatialSliderCrank,
+        SphericalPendulum,
+        KnifeEdgeDisc,
+        TwoRodSlider,
+        Delta,
+        SphericalPendulumSubsystems,
+        TwoRodSliderSubsystems,
+        FiveBarSubsystems,
     ]

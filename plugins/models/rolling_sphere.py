@@ -36,7 +36,7 @@ class RollingSphere(Model):
             description=(self.__doc__ or "").strip().split("\n")[0],
             parameters=(radius, mass, curvature, charge, field, period, start, gravity),
             bodies=(
-                Body("sphere", mass=mass, inertia=(moment, moment, moment), shape=Shape("sphere", radius=radius)),
+                Body("sphere", mass=mass, inertia=(moment, moment, moment), shape=(Shape("sphere", radius=radius),)),
                 Body("contact", mass=0.0),
             ),
             joints=(

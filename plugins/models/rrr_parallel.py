@@ -43,6 +43,7 @@ class RRRParallel(Model):
         closures, forces = [], []
         for i, (direction, (x, y)) in enumerate(zip(DIRECTIONS, ELBOWS, strict=True), start=1):
             c, s = cos(direction), sin(direction)
+            pivot = (base * c, base * s, 0)
             first = atan2(y - BASE * s, x - BASE * c)
             second = atan2(CORNER * s - y, CORNER * c - x)
             bodies += [
@@ -50,7 +51,7 @@ class RRRParallel(Model):
                 Body(f"distal{i}", mass=m2, com=(fore / 2, 0, 0), inertia=flat(J2)),
             ]
             joints += [
-                Joint(f"base{i}", "revolute", "world", f"proximal{i}", axis=AXIS, position=(base * c, base * s, 0), start=first),
+                Joint(f"base{i}", "revolute", "world", f"proximal{i}", axis=AXIS, position=pivot, start=first),
                 Joint(
                     f"elbow{i}", "revolute", f"proximal{i}", f"distal{i}", axis=AXIS, position=(upper, 0, 0),
                     start=(second - first + pi) % (2 * pi) - pi,
@@ -62,9 +63,7 @@ class RRRParallel(Model):
                     child_position=(fore, 0, 0),
                 )
             )  # fmt: skip
-            forces.append(
-                ForceElement("joint-effort", name=f"drive{i}", coordinate=f"base{i}.angle", effort=torques[i - 1])
-            )
+            forces.append(ForceElement("joint-effort", name=f"drive{i}", coordinate=f"base{i}.angle", effort=torques[i - 1]))
         return Mechanism(
             name=self.name,
             description=(self.__doc__ or "").strip(),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import acos, asin, atan2, cos, sin, sqrt
+from typing import Any, Literal
 
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter
@@ -27,6 +29,17 @@ def loop(s: float, crank: float = CRANK, rod: float = ROD) -> tuple[float, float
     return chi, atan2(-crank * (1 - cos(chi)), rod + s), phi
 
 
+@dataclass(frozen=True)
+class SpatialSliderCrankOptions:
+    """``pin``: what joins crank and rod.
+
+    ``universal``: a rod that cannot spin, so that the machine has one degree of freedom; ``ball``: the document's rod, free to
+    spin about itself, which takes a ``rod_axial_inertia`` above zero.
+    """
+
+    pin: Literal["universal", "ball"] = "universal"
+
+
 class SpatialSliderCrank(Model):
     """A crank that turns about x moves a slider along x, by a rod whose ends are a universal and a ball joint.
 
@@ -37,6 +50,7 @@ class SpatialSliderCrank(Model):
     """
 
     name = "spatial-slider-crank"
+    Options = SpatialSliderCrankOptions
     t_end = 2.0
 
     def build(self) -> Mechanism:
@@ -52,6 +66,11 @@ class SpatialSliderCrank(Model):
         chi, psi, phi = loop(START)
         # Rx(chi) carries the crank, whose pin is on its -y axis; the rod's own direction is x.
         first, second = rod_angles(chi, psi, phi)
+        place: dict[str, Any] = {"parent": "crank", "child": "rod", "position": (0, -l1, 0)}
+        if self.options.pin == "universal":
+            pin = Joint("pin", "universal", axis=(0, 0, 1), axis2=(0, 1, 0), start=(first, second), **place)
+        else:
+            pin = Joint("pin", "spherical", start=turned(first, second), **place)
         return Mechanism(
             name=self.name,
             description=(self.__doc__ or "").strip().split("\n")[0],
@@ -64,10 +83,7 @@ class SpatialSliderCrank(Model):
             ),
             joints=(
                 Joint("shaft", "revolute", "world", "crank", axis=(1, 0, 0), start=chi),
-                Joint(
-                    "pin", "universal", "crank", "rod", axis=(0, 0, 1), axis2=(0, 1, 0), position=(0, -l1, 0),
-                    start=(first, second),
-                ),
+                pin,
                 Joint("guide", "prismatic", "world", "slider", axis=(1, 0, 0), position=(l2, -l1, 0), start=START),
             ),
             closures=(Closure("ball", "spherical", "slider", "rod", child_position=(l2, 0, 0)),),
@@ -88,3 +104,9 @@ def rod_angles(chi: float, psi: float, phi: float) -> tuple[float, float]:
     x, y, z = cos(psi) * cos(phi), sin(psi) * cos(phi), -sin(phi)
     y, z = cos(chi) * y + sin(chi) * z, -sin(chi) * y + cos(chi) * z
     return atan2(y, x), asin(-z)
+
+
+def turned(first: float, second: float) -> tuple[float, float, float, float]:
+    """Return the quaternion of a turn about z and then about y."""
+    c, s, d, e = cos(first / 2), sin(first / 2), cos(second / 2), sin(second / 2)
+    return c * d, -s * e, c * e, s * d

@@ -1,163 +1,96 @@
-"""A particle on a sphere, in the variables of document 002."""
+"""The spherical pendulum of document 002, examples 4.1 and 4.6."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import acos, pi, sqrt
-from typing import Literal
+from math import pi
+from typing import Any, Literal
 
+from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, ForceElement, Joint, Output, Parameter
+from kingpost.mechanism.measures import Measure
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.model import Model
-from kingpost.modular.machine import as_mechanism
-from kingpost.modular.subsystem import Subsystem
 
-#: Gravity is along x in document 002.
-FALLING = {"x": "m * g - m * x_ddot", "y": "-m * y_ddot", "z": "-m * z_ddot"}
-SPHERE = {"sphere": "x**2 + y**2 + z**2 - r**2"}
-DATA = {"m": 1.0, "g": 9.81, "r": 1.0}
-UNITS = {
-    **{"m": "kg", "g": "m/s2", "r": "m"},
-    **dict.fromkeys("xyz", "m"),
-    **{f"{name}_dot": "m/s" for name in "xyz"},
-}
-PLACE = {"x": 0.6, "y": 0.8, "z": 0.0, "x_dot": 0.0, "y_dot": 0.0, "z_dot": 1.0}
-ANGLES = {"theta": "rad", "phi": "rad", "theta_dot": "rad/s", "phi_dot": "rad/s"}
-TILTED = {"theta": acos(0.6), "phi": 0.0, "theta_dot": 0.0, "phi_dot": 1 / 0.8}
-
-
-def in_angles() -> Subsystem:
-    """Return Ex. 4.1 (i): theta from the direction of gravity, phi about it; forces along three motion variables."""
-    return Subsystem(
-        "angles",
-        variables={0: ("theta", "phi")},
-        motion={"x": "r * cos(theta)", "y": "r * sin(theta) * cos(phi)", "z": "r * sin(theta) * sin(phi)"},
-        forces=FALLING,
-        parameters=DATA,
-        start=TILTED,
-        units={**{name: UNITS[name] for name in DATA}, **ANGLES},
-    )
-
-
-def in_place() -> Subsystem:
-    """Return Ex. 4.1 (ii): Cartesian coordinates and one invariant."""
-    return Subsystem(
-        "place",
-        variables={0: ("x", "y", "z")},
-        invariants=SPHERE,
-        forces=FALLING,
-        parameters=DATA,
-        start=PLACE,
-        units=UNITS,
-        independent=("y", "z"),
-    )
-
-
-def with_speed_square(start: dict[str, float] | None = None, independent: tuple[str, ...] = ("y", "z")) -> Subsystem:
-    """Return Ex. 4.1 (iii) and 4.6: the square of the speed is one more quasi-velocity, so that the constraint order is 2."""
-    return Subsystem(
-        "square",
-        variables={0: ("x", "y", "z"), 1: ("u",)},
-        invariants={
-            # Its second rate, where the square of the speed is u.
-            "sphere": (
-                SPHERE["sphere"],
-                "2 * (x * x_dot + y * y_dot + z * z_dot)",
-                "2 * (x * x_ddot + y * y_ddot + z * z_ddot) + 2 * u",
-            ),
-            "speed": "x_dot**2 + y_dot**2 + z_dot**2 - u",
-        },
-        forces=FALLING,
-        parameters=DATA,
-        start=PLACE if start is None else start,
-        units={**UNITS, "u": "m2/s2"},
-        independent=independent,
-    )
-
-
-def newton_euler_body() -> Subsystem:
-    """Return a body that falls along -z: velocities in inertial axes, angular velocity in body axes, orientation unknown."""
-    return Subsystem(
-        "B",
-        variables={0: ("px", "py", "pz"), 1: ("vx", "vy", "vz", "wx", "wy", "wz")},
-        rates={"px": "vx", "py": "vy", "pz": "vz"},
-        forces={
-            "vx": "-m * vx_dot",
-            "vy": "-m * vy_dot",
-            "vz": "-m * vz_dot - m * g",
-            "wx": "-Jx * wx_dot - (Jz - Jy) * wy * wz",
-            "wy": "-Jy * wy_dot - (Jx - Jz) * wz * wx",
-            "wz": "-Jz * wz_dot - (Jy - Jx) * wx * wy",
-        },
-        parameters={"m": 1.0, "g": 9.81, "Jx": 0.1, "Jy": 0.2, "Jz": 0.25},
-        start={"wx": 0.3, "wy": 0.4, "wz": -0.2},
-        units={
-            **{"m": "kg", "g": "m/s2", "Jx": "kg.m2", "Jy": "kg.m2", "Jz": "kg.m2"},
-            **{f"p{axis}": "m" for axis in "xyz"},
-            **{f"v{axis}": "m/s" for axis in "xyz"},
-            **{f"w{axis}": "rad/s" for axis in "xyz"},
-        },
-    )
-
-
-def of_a_body() -> Subsystem:
-    """Return Sec. 5.1: a Newton-Euler body whose centre is tied to a sphere by two extra angles (5.1)."""
-    return Subsystem(
-        "S",
-        children=(newton_euler_body(),),
-        variables={0: ("phi", "theta")},
-        invariants={
-            "x": "px - a * sin(theta) * cos(phi)",
-            "y": "py - a * sin(theta) * sin(phi)",
-            "z": "pz + a * cos(theta)",
-        },
-        parameters={"a": 1.0},
-        start=TILTED,
-        units={"a": "m", **ANGLES},
-        independent=("phi", "theta", "wx", "wy", "wz"),
-    )
-
-
-SETS = {"angles": in_angles, "place": in_place, "speed-square": with_speed_square, "body": of_a_body}
+#: Axes of document 002 in ours: its x is down.
+DOWN, SIDE, ACROSS = (0.0, 0.0, -1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class SphericalPendulumOptions:
-    """``variables``: those of a universal joint, or one of the sets of document 002, assembled as subsystems."""
+    """``joint``: what holds the bob, and with it the variables that describe it.
 
-    variables: Literal["joints", "angles", "place", "speed-square", "body"] = "joints"
+    ``angles``: spherical angles, phi about the vertical and theta from it, singular where the bob hangs straight down;
+    ``universal``: two angles about horizontal axes, singular where it is level with the first of them; ``point``: the three
+    coordinates of a point that is held on a sphere by a rod without mass; ``body``: a body with six degrees of freedom whose
+    centre is held on the sphere, and which turns as it likes.
+    """
+
+    joint: Literal["angles", "universal", "point", "body"] = "universal"
 
 
 class SphericalPendulum(Model):
-    """A particle on a massless rod that swings about a point, starting tilted with a speed across."""
+    """A bob on a rod without mass that swings in all directions, in one of four sets of variables.
+
+    Document 002, example 4.1: x is along gravity there, so here (x, y, z) = (down, y, x), and the measures ``x``, ``y``, ``z``
+    are the document's. It starts at (3, 4, 0) / 5 with 1 m/s along z.
+    """
 
     name = "spherical-pendulum"
     Options = SphericalPendulumOptions
 
     def build(self) -> Mechanism:
-        text = (self.__doc__ or "").strip()
-        if self.options.variables != "joints":
-            return as_mechanism(SETS[self.options.variables](), name=self.name, description=text)
-        mass = Parameter("mass", 1.0, "kg", "mass of the particle")
-        length = Parameter("length", 1.0, "m", "length of the rod")
+        length = Parameter("length", 1.0, "m", "length of the rod", minimum=0.0)
+        mass = Parameter("mass", 1.0, "kg", "mass of the bob", minimum=0.0)
         gravity = Parameter("gravity", 9.81, "m/s2", "acceleration of free fall")
+        away = Parameter("angle", 0.9272952180016122, "rad", "angle of the rod from the vertical at the start", maximum=pi)
+        speed = Parameter("speed", 1.0, "m/s", "horizontal speed of the bob at the start")
+        moment = Parameter("bob_inertia", 0.01, "kg.m2", "moment of inertia of a bob that is a body; it never matters")
+        form = getattr(self, f"_{self.options.joint}")()
+        at = (0, 0, 0) if self.options.joint in ("point", "body") else (0, 0, -length)
+        parameters = (length, mass, gravity, away, speed, *((moment,) if self.options.joint == "body" else ()))
+        inertia = (moment,) * 3 if self.options.joint == "body" else (0.0,) * 3
         return Mechanism(
             name=self.name,
-            description=text,
-            parameters=(mass, length, gravity),
-            bodies=(Body("bob", mass=mass, com=(0, 0, -length)),),
-            joints=(
-                # The place is (-sin second, cos second sin first, -cos second cos first) times the length.
-                Joint(
-                    "pivot", "universal", "world", "bob", axis=(1, 0, 0), axis2=(0, 1, 0),
-                    start=(0.0, acos(0.6) * -1), start_rate=(1 / 0.6, 0.0),
-                ),
-            ),
+            description=(self.__doc__ or "").strip().split("\n")[0],
+            parameters=parameters,
+            bodies=(Body("bob", mass=mass, com=at, inertia=inertia),),
             forces=(ForceElement("gravity", acceleration=(0, 0, -gravity)),),
-            outputs=(Output("particle", "bob", at=(0, 0, -length)),),
+            outputs=(Output("bob", "bob", at=at),),
+            measures=tuple(
+                Measure(name, "position", body="bob", at=at, axis=axis, description=f"{name} of document 002")
+                for name, axis in (("x", DOWN), ("y", SIDE), ("z", ACROSS))
+            ),
+            **form,
+        )
+
+    def _angles(self) -> dict[str, Any]:
+        # Turned by phi about the vertical, the rod then swings about the body's x axis: towards y by theta.
+        rate = ("-speed / (length * sin(angle))", 0)
+        joint = Joint(
+            "pivot", "universal", "world", "bob", axis=(0, 0, 1), axis2=(1, 0, 0), coordinates=("phi", "theta"),
+            start=(0, "angle"), start_rate=rate,
         )  # fmt: skip
+        return {"joints": (joint,)}
 
+    def _universal(self) -> dict[str, Any]:
+        # About x, towards y; then about the body's y axis, towards -x.
+        joint = Joint(
+            "pivot", "universal", "world", "bob", axis=(1, 0, 0), axis2=(0, 1, 0), coordinates=("first", "second"),
+            start=("angle", 0), start_rate=(0, "-speed / length"),
+        )  # fmt: skip
+        return {"joints": (joint,)}
 
-#: The angular frequency (rad/s) of small swings about rest, with the default data.
-SWING = sqrt(DATA["g"] / DATA["r"])
-PERIOD = 2 * pi / SWING
+    def _point(self) -> dict[str, Any]:
+        joint = Joint(
+            "place", "translational", "world", "bob", start=(0, "length * sin(angle)", "-length * cos(angle)"),
+            start_rate=("speed", 0, 0),
+        )  # fmt: skip
+        return {"joints": (joint,), "closures": (Closure("rod", "distance", "world", "bob", length="length"),)}
+
+    def _body(self) -> dict[str, Any]:
+        joint = Joint(
+            "place", "free", "world", "bob", start=(0, "length * sin(angle)", "-length * cos(angle)", 1, 0, 0, 0),
+            start_rate=(0.5, -0.3, 0.2, "speed", 0, 0),
+        )  # fmt: skip
+        return {"joints": (joint,), "closures": (Closure("rod", "distance", "world", "bob", length="length"),)}

@@ -1,133 +1,85 @@
-"""Two rods between a ball joint and a slider, in space: Ex. 2.2 to 2.4 of document 002."""
+"""The spatial two-rod slider of document 002, examples 2.2 to 2.4; own masses, since it has none."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import asin, atan2, sqrt
-from typing import Literal
+from math import acos, atan2, cos, pi, sin, sqrt
 
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.model import Model
-from kingpost.modular.machine import as_mechanism
-from kingpost.modular.subsystem import Subsystem
+from kingpost.mechanism.shapes import Shape
 
-ANGLE = "x2**2 + y2**2 + z2**2 - l1**2 - l2**2 - 2 * l1 * l2 * cos(theta)"
-DATA = {"l1": 1.0, "l2": 2.0, "line": 0.0, "m1": 1.0, "m2": 2.0, "ms": 0.5, "g": 9.81}
-UNITS = {"l1": "m", "l2": "m", "line": "m", "m1": "kg", "m2": "kg", "ms": "kg", "g": "m/s2", "push": "N"}
-POINTS = tuple(f"{axis}{end}" for end in "12" for axis in "xyz")
-#: Where it starts: the height of the joint between the rods, and the slider.
-HEIGHT, SLIDER = 0.3, 2.0
+FIRST, SECOND = 1.0, 2.0
+#: Where the slider starts along its line, and the height of the point between the rods.
+PLACE, HEIGHT = 2.2, 0.3
 
 
-def in_points(
-    with_angle: bool = True,
-    *,
-    start: dict[str, float] | None = None,
-    independent: tuple[str, ...] | None = ("z1", "x2"),
-    **data: float,
-) -> Subsystem:
-    """Return both rods by the places of their ends, with or without the angle theta between them.
+def elbow(x2: float, z1: float, line: float = 0.0, first: float = FIRST, second: float = SECOND) -> tuple[float, float, float]:
+    """Return the point between the rods with the height ``z1`` for a slider at (x2, line, 0), on the side of positive y.
 
-    The slider is on y = line, z = 0. A thin uniform rod between points with the velocities v and w has the kinetic energy
-    m (v.v + v.w + w.w) / 6; the document has no masses.
+    It is on both spheres: about the origin, and about the slider. Their circle lies in a plane across the line of the centres.
     """
-    values = {**DATA, **data}
-    forces = {
-        **{f"{axis}1": f"-(m1 + m2) / 3 * {axis}1_ddot - m2 / 6 * {axis}2_ddot" for axis in "xyz"},
-        **{f"{axis}2": f"-m2 / 3 * {axis}2_ddot - m2 / 6 * {axis}1_ddot" for axis in "xyz"},
-    }
-    forces["z1"] += " - (m1 + m2) / 2 * g"
-    forces["z2"] += " - (m2 / 2 + ms) * g - ms * z2_ddot"
-    forces["x2"] += " - ms * x2_ddot"
-    forces["y2"] += " - ms * y2_ddot"
-    return Subsystem(
-        "P",
-        variables={0: (*POINTS, *(("theta",) if with_angle else ()))},
-        invariants={
-            "rod1": "x1**2 + y1**2 + z1**2 - l1**2",
-            "rod2": "(x1 - x2)**2 + (y1 - y2)**2 + (z1 - z2)**2 - l2**2",
-            "line_y": "y2 - line",
-            "line_z": "z2",
-            **({"angle": ANGLE} if with_angle else {}),
-        },
-        forces=forces,
-        inputs={"push": "x2"},
-        parameters=values,
-        start={"z1": HEIGHT, "x2": SLIDER} if start is None else start,
-        guess={"x1": 0.3, "y1": 0.8, **({"theta": 1.0} if with_angle else {})} if start is None else {},
-        units={
-            **UNITS,
-            **dict.fromkeys(POINTS, "m"),
-            **{f"{label}_dot": "m/s" for label in POINTS},
-            **({"theta": "rad", "theta_dot": "rad/s"} if with_angle else {}),
-        },
-        independent=independent,
-    )
+    reach = sqrt(x2**2 + line**2)
+    along = (reach**2 + first**2 - second**2) / (2 * reach)
+    beside = sqrt(first**2 - along**2 - z1**2)
+    ux, uy = x2 / reach, line / reach
+    return along * ux - beside * uy, along * uy + beside * ux, z1
 
 
-@dataclass(frozen=True)
-class TwoRodSliderOptions:
-    """``form``: bodies and joints, or the points (and the angle) of the document, assembled as a subsystem."""
-
-    form: Literal["bodies", "points", "points-and-angle"] = "bodies"
+def towards(x: float, y: float, z: float) -> tuple[float, float]:
+    """Return the angles about x and then y that turn the x axis into a direction: singular along it alone."""
+    return atan2(y, -z), acos(x / sqrt(x * x + y * y + z * z))
 
 
 class TwoRodSlider(Model):
-    """Two thin rods in space, with ball joints between each other and to the ground, push a slider along x; own masses."""
+    """Two slender rods in a row, on ball joints, lead a slider along a line parallel to the x axis.
+
+    Document 002, examples 2.2 (the line is the x axis) and 2.3 (``line`` = 1 m). Its ball joints at the first rod are universal
+    joints here: slender rods have no inertia about themselves, so that it makes no difference. Their angles are singular where
+    the first rod is along x, or both are in line. Two degrees of freedom are left. Masses are our own.
+    """
 
     name = "two-rod-slider"
-    Options = TwoRodSliderOptions
 
     def build(self) -> Mechanism:
-        text = (self.__doc__ or "").strip()
-        if self.options.form != "bodies":
-            return as_mechanism(in_points(self.options.form == "points-and-angle"), name=self.name, description=text)
-        l1, l2, m1, m2, ms, gravity = (
-            Parameter(name, DATA[key], UNITS[key], what)
-            for name, key, what in (
-                ("length1", "l1", "length of the first rod"),
-                ("length2", "l2", "length of the second rod"),
-                ("mass1", "m1", "mass of the first rod"),
-                ("mass2", "m2", "mass of the second rod"),
-                ("slider_mass", "ms", "mass of the slider"),
-                ("gravity", "g", "acceleration of free fall"),
-            )
-        )
-        push = Input("push", "N", description="force on the slider along x")
-        x = (DATA["l1"] ** 2 - DATA["l2"] ** 2 + SLIDER**2) / (2 * SLIDER)
-        y = sqrt(DATA["l1"] ** 2 - x**2 - HEIGHT**2)
-        # A universal joint about z, then y, lets a rod along x point anywhere without turning about itself.
-        up, across = (0, 0, 1), (0, 1, 0)
+        l1 = Parameter("length1", FIRST, "m", "length of the first rod", minimum=0.0)
+        l2 = Parameter("length2", SECOND, "m", "length of the second rod", minimum=0.0)
+        line = Parameter("line", 0.0, "m", "distance of the slider's line from the x axis")
+        m1 = Parameter("mass1", 1.0, "kg", "mass of the first rod, uniform")
+        m2 = Parameter("mass2", 2.0, "kg", "mass of the second rod, uniform")
+        m3 = Parameter("slider_mass", 3.0, "kg", "mass of the slider, a point")
+        gravity = Parameter("gravity", 9.81, "m/s2", "acceleration of free fall")
+        force = Input("force", "N", description="force on the slider along its line")
+        x1, y1, z1 = elbow(PLACE, HEIGHT)
+        first = towards(x1, y1, z1)
+        # The second rod as the first one sees it, turned by its angles about x and y.
+        x, y, z = PLACE - x1, -y1, -z1
+        c, s = cos(first[0]), sin(first[0])
+        y, z = c * y + s * z, -s * y + c * z
+        d, e = cos(first[1]), sin(first[1])
+        second = towards(d * x - e * z, y, e * x + d * z)
         return Mechanism(
             name=self.name,
-            description=text,
-            parameters=(l1, l2, m1, m2, ms, gravity),
-            inputs=(push,),
-            bodies=(_thin("rod1", m1, l1), _thin("rod2", m2, l2), Body("slider", mass=ms)),
+            description=(self.__doc__ or "").strip().split("\n")[0],
+            parameters=(l1, l2, line, m1, m2, m3, gravity),
+            inputs=(force,),
+            bodies=(_slender("rod1", m1, l1), _slender("rod2", m2, l2), Body("slider", mass=m3)),
             joints=(
-                Joint(
-                    "ball", "universal", "world", "rod1", axis=up, axis2=across,
-                    start=(atan2(y, x), -asin(HEIGHT / DATA["l1"])),
-                ),
-                Joint("guide", "prismatic", "world", "slider", axis=(1, 0, 0), start=SLIDER),
-                Joint(
-                    "pin", "universal", "slider", "rod2", axis=up, axis2=across,
-                    start=(atan2(y, x - SLIDER), -asin(HEIGHT / DATA["l2"])),
-                ),
+                Joint("ball0", "universal", "world", "rod1", axis=(1, 0, 0), axis2=(0, 1, 0), start=first),
+                Joint("ball1", "universal", "rod1", "rod2", axis=(1, 0, 0), axis2=(0, 1, 0), position=(l1, 0, 0), start=second),
+                Joint("guide", "prismatic", "world", "slider", axis=(1, 0, 0), position=(0, line, 0), start=PLACE),
             ),
-            closures=(
-                Closure("elbow", "spherical", "rod1", "rod2", position=(l1, 0, 0), child_position=(l2, 0, 0)),
-            ),
+            closures=(Closure("ball2", "spherical", "slider", "rod2", child_position=(l2, 0, 0)),),
             forces=(
                 ForceElement("gravity", acceleration=(0, 0, -gravity)),
-                ForceElement("joint-effort", name="pushing", coordinate="guide.displacement", effort=push),
+                ForceElement("joint-effort", name="push", coordinate="guide.displacement", effort=force),
             ),
-            outputs=(Output("elbow-place", "rod1", at=(l1, 0, 0)),),
-        )  # fmt: skip
+            outputs=(Output("elbow", "rod2"), Output("slider", "slider")),
+        )
 
 
-def _thin(name: str, mass: Parameter, length: Parameter) -> Body:
+def _slender(name: str, mass: Parameter, length: Parameter) -> Body:
     moment = mass * length**2 / 12
-    return Body(name, mass=mass, com=(length / 2, 0, 0), inertia=(0, moment, moment))
+    shape = Shape("cylinder", radius=0.02, length=length, at=(length / 2, 0, 0), rotation=(0, pi / 2, 0))
+    return Body(name, mass=mass, com=(length / 2, 0, 0), inertia=(0.0, moment, moment), shape=(shape,))

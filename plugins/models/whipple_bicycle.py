@@ -110,4 +110,4 @@ def _frame(name: str, parameters: tuple[Parameter, ...], origin: tuple[Parameter
 def _disc(name: str, parameters: tuple[Parameter, ...]) -> Body:
     radius, mass, across, about = parameters
     shape = Shape("cylinder", radius=radius, length=0.02, rotation=(pi / 2, 0, 0))
-    return Body(name, mass=mass, inertia=(across, about, across), shape=shape)
+    return Body(name, mass=mass, inertia=(across, about, across), shape=(shape,))

@@ -28,8 +28,8 @@ def flat(moment: Parameter | float) -> tuple[Parameter | float, ...]:
 class Whitworth(Model):
     """A crank turns evenly and drives a lever by a pin in its slot; a rod takes a slider to and fro, back faster than forth.
 
-    The plane is horizontal. The moment of inertia of the lever is that of the author's data, 0.2 kg (0.5 m)^2 / 12, though its mass
-    is 0.4 kg and its length 0.618 m.
+    The plane is horizontal. The moment of inertia of the lever is that of the author's data, 0.2 kg (0.5 m)^2 / 12, though its
+    mass is 0.4 kg and its length 0.618 m.
     """
 
     name = "whitworth"

@@ -13,6 +13,7 @@ from kingpost.base.errors import MechanismError, listed
 from kingpost.control.servo.problem import ServoProblem, check_affine, driven_rows
 from kingpost.equations.equations import Equations
 from kingpost.equations.redundancy import without_redundant_rows
+from kingpost.loads.load_dependent import with_judged_loads
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.tasks import ServoTask
 from kingpost.registry.pluginset import PluginSet
@@ -71,8 +72,8 @@ def _without_redundant_rows(posed: Problem) -> Equations:
     """Return the equations without redundant constraints; where inertia is missing, they have to be independent as they are."""
     equations = posed.equations
     if not equations.constraints.count or _regular(equations, posed.x0, posed.p):
-        return without_redundant_rows(equations, posed.t_start, posed.x0, posed.p)
-    return equations
+        equations = without_redundant_rows(equations, posed.t_start, posed.x0, posed.p)
+    return with_judged_loads(equations)
 
 
 def _regular(equations: Equations, x: FloatArray, p: FloatArray) -> bool:

@@ -254,6 +254,13 @@ def check_affine(problem: ServoProblem) -> None:
             f"measure; inputs: {listed(signal.name for signal in problem.equations.mechanism.inputs)}"
         )
     curved = [name for k, name in enumerate(names) if ca.depends_on(ca.densify(B[:, k]), u)]
+    loaded = problem.equations.loaded
+    if curved and loaded is not None:
+        owners = dict.fromkeys(effort.force for effort in loaded.assembly.efforts)
+        raise MechanismError(
+            f"force {listed(owners)} depends on joint loads, and these on {listed(curved)}, so that the forces are not affine "
+            "in the inputs that are looked for, as inverse dynamics needs; give friction a load of its own ('joint-friction')"
+        )
     if curved:
         raise MechanismError(
             f"the forces are not affine in {listed(curved)}: what one of these inputs does depends on its own value or on "

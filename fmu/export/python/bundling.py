@@ -24,7 +24,10 @@ PACKAGE = "kingpost"
 #: Where the engine begins; the rest of the package follows from its imports.
 ROOT = f"{PACKAGE}.fmu.export.python.runtime.rebuilding"
 #: The built-in plugins that a model can be made of; commands, models and file formats do not travel along.
-PLUGINS = tuple(f"{PACKAGE}.plugins.{kind}.hooks" for kind in ("formulations", "integrators", "joint_loads", "forces"))
+PLUGINS = (
+    *(f"{PACKAGE}.plugins.{kind}.hooks" for kind in ("formulations", "formalisms", "integrators", "joint_loads", "forces")),
+    f"{PACKAGE}.plugins.formalisms.formulation",  # named by the kind of formulations, which imports nothing
+)
 #: What else a plugin file that travels along may bring: the kinds that this package declares, and what they derive from.
 DECLARED_KINDS = (f"{PACKAGE}.fmu.hooks", f"{PACKAGE}.fmu.cosim.masters.interface")
 #: Packages that hold what a model needs, and offer more.
@@ -126,7 +129,7 @@ def used_plugins(model: ExportModel) -> list[tuple[Origin, str]]:
     wanted += [] if loads is None else [(plugins.joint_loads, loads.record["method"])]
     found = []
     for registry, name in dict.fromkeys(wanted):
-        entries = [source for cls, source in registry.entries() if cls.name == name]
+        entries = registry.sources(name)
         if len(entries) != 1:
             raise ExportError(
                 f"{registry.kind} '{name}' belongs to no plugin, so its code cannot travel in an FMU. Put it into a plugin "

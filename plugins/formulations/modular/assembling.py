@@ -97,8 +97,13 @@ class _Complement:
 
     def motion(self, part: Part, body: str) -> tuple[ca.SX, ca.SX]:
         """Return how the acceleration of a body depends on z: its rows of R C, and of R e' + e~."""
-        C, e = self.rows(part)
-        return ca.sparsify(part.S[body] @ C), ca.sparsify(part.S[body] @ e + part.e[body])
+        C, e, first = ca.SX(6, self.width), part.e[body], 0
+        for name, size in part.z.items():
+            S, first = part.S[body][:, first : first + size], first + size
+            # What a body does not depend on need not be known yet: parts of a subsystem may hang from those of another.
+            if S.nnz():
+                C, e = C + S @ self._rows[name][0], e + S @ self._rows[name][1]
+        return ca.sparsify(C), ca.sparsify(e)
 
     def hang(self, joint: Joint, link: TreeBody) -> None:
         """Let the child of a joint follow its parent."""

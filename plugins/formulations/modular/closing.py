@@ -44,9 +44,9 @@ class StraightClosing:
             rank = int((margins > DEPENDENT).sum())
             return (
                 f"the closures {listed(dict.fromkeys(held.owners))} hold {rank} motions near t = {t:.6g} s, but {len(A)} at "
-                f"the start: a row of '{held.owners[worst]}' follows from those before it there (margin {margins[worst]:.1e}, 1 "
-                f"at its best, {DEPENDENT:.0e} is the least). The machine is at a dead centre, where its accelerations are not "
-                "determined"
+                f"the start: a row of '{held.owners[worst]}' follows from those before it there (ratio of pivots "
+                f"{margins[worst]:.1e}, {DEPENDENT:.0e} is the least). The machine is at a dead centre, where its "
+                "accelerations are not determined"
             )
         return ""
 
@@ -86,9 +86,8 @@ def loops_of(assembly: Assembly, A: ca.SX | ca.MX | None = None) -> list[Loop]:
 
 
 def row_margins(A: FloatArray) -> FloatArray:
-    """Return the sine of the angle between each row and all rows before it."""
-    lengths = np.linalg.norm(A, axis=1)
+    """Return what each row is beyond all rows before it, over the longest row."""
     if len(A) > A.shape[1]:
         return np.zeros(len(A))
-    margins: FloatArray = np.abs(np.diag(np.linalg.qr(A.T, mode="r"))) / np.where(lengths > 0.0, lengths, 1.0)
+    margins: FloatArray = np.abs(np.diag(np.linalg.qr(A.T, mode="r"))) / np.linalg.norm(A, axis=1).max()
     return margins

@@ -9,6 +9,7 @@ of their sides have met, on the complement of their constraints, and are handed 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import casadi as ca
 
@@ -21,8 +22,8 @@ from kingpost.symbols.projection import solve_on_complement
 
 #: Loops of up to this many speeds become straight-line code; longer code takes a C compiler too long.
 STRAIGHT = 24
-#: Rows whose margin (see :class:`.OnComplement`) is less than this are taken to depend on each other.
-DEPENDENT = 3e-5
+#: Rows whose ratio of pivots (see :class:`.OnComplement`) is less than this depend on each other: half of all digits are lost.
+DEPENDENT = 1e-8
 
 
 class NodePasses(TreePasses):
@@ -125,10 +126,10 @@ class _Condensed:
         V, S = {}, {}
         for body, link in links.items():
             still, rest = ca.MX.zeros(6), ca.MX.zeros(sizes[body])
-            at = own.x[body], own.q[body], own.p
-            V[body] = ca.horzcat(*(link.carry(*at, unit, rest) for unit in ca.horzsplit(ca.MX(ca.DM.eye(6)))))
+            place = own.x[body], own.q[body], own.p
+            V[body] = ca.horzcat(*(link.carry(*place, unit, rest) for unit in ca.horzsplit(ca.MX(ca.DM.eye(6)))))
             along = ca.horzsplit(ca.MX(ca.DM.eye(sizes[body]))) if sizes[body] else []
-            S[body] = ca.horzcat(ca.MX(6, 0), *(link.carry(*at, still, unit) for unit in along))
+            S[body] = ca.horzcat(ca.MX(6, 0), *(link.carry(*place, still, unit) for unit in along))
         inertia = {body: unpack_symmetric(own.inertia[body]) for body in links}
         wrench: Vectors = {}
         bias: Vectors = {}
@@ -160,7 +161,7 @@ class _Condensed:
 
 def _complement(n: int, columns: int, rows: int) -> ca.Function:
     """Return the function (M, f, B, d) -> solution on the complement of B, and its margin."""
-    kind = ca.SX if n <= STRAIGHT else ca.MX
+    kind: Any = ca.SX if n <= STRAIGHT else ca.MX
     M, f, B, d = kind.sym("M", n, n), kind.sym("f", n, columns), kind.sym("B", rows, n), kind.sym("d", rows, columns)
     found = solve_on_complement(M, f, B, d)
     return ca.Function("on_complement", [M, f, B, d], [ca.densify(found.y), found.margin])

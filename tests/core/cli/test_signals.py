@@ -16,7 +16,7 @@ from kingpost.results.read_write import read_history
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="POSIX signals")
 KINGPOST = [sys.executable, "-m", "kingpost"]
-LONG = ("run", "double-pendulum", "--t-end", "1e5", "--output-step", "10", "-v", "--write", "csv", "--out", "o")
+LONG = ("run", "double-pendulum", "--t-end", "1e6", "--output-step", "100", "-v", "--write", "csv", "--out", "o")
 SLOW_MODEL = """
 import time
 import kingpost

@@ -1,17 +1,22 @@
 """What closures refuse, and what their documentation says."""
 
-import dataclasses
 import re
+from dataclasses import replace
 
 import pytest
 
 from kingpost import MechanismError, Parameter
 from kingpost.base.toml import tomllib
 from kingpost.mechanism.closures import Closure
+from kingpost.mechanism.values import resolve_values
 from tests.core.mechanism.closed import CONTACT, FREEDOM, floating
 
 ROLLS = {
     "kind": "rolling-surface", "parent": "one", "child": "two", "radius": 0.2, "surface": "z - x*y", "coordinates": CONTACT,
+}  # fmt: skip
+
+WHEELS = {
+    "kind": "rolling-wheels", "parent": "one", "child": "two", "axis": (0, 0, 1), "radius": 0.5, "child_radius": 0.2,
 }  # fmt: skip
 
 
@@ -28,6 +33,13 @@ ROLLS = {
         (
             {"kind": "gear", "coordinates": ("spin1.angle",), "ratio": 2.0},
             "a gear closure ties 2 coordinate(s), got spin1.angle",
+        ),
+        ({**WHEELS, "coordinates": ("a.angle",)}, "has 'coordinates' and lacks 'axis2', e.g. [1, 0, 0]; rolling that is held"),
+        ({**WHEELS, "axis2": (1, 0, 0)}, "has 'axis2' and lacks 'coordinates', e.g. [\"crank.angle\", \"wheel.angle\"]"),
+        ({**WHEELS, "offset": 0.2}, "has no phase without 'coordinates', so 'offset' means nothing; remove it"),
+        (
+            {**WHEELS, "axis2": (1, 0, 0), "coordinates": ("a.angle", "b.angle", "c.angle")},
+            "a rolling-wheels closure ties 1 or 2 coordinate(s), got a.angle, b.angle, c.angle",
         ),
         ({**ROLLS, "surface": None}, "is rolling-surface and lacks 'surface', e.g. \"z - y**2 / 2\""),
         ({**ROLLS, "surface": "2 * depth"}, "surface = '2 * depth' does not depend on x, y or z, so nothing lies on it"),
@@ -66,10 +78,36 @@ def test_wrong_references_are_refused(closure, message):
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("radii", "message"),
+    [
+        ((0.0, 0.2), "radius = 0 m and child_radius = 0.2 m; a wheel has a positive one, a ring a negative one"),
+        ((-1.0, -0.5), "are both those of rings, which cannot touch from within; make that of the inner one positive"),
+        ((-0.5, 0.5), "a wheel that fills its ring cannot roll in it; make one of them smaller"),
+        ((-0.5, 0.7), "a wheel in a ring is smaller than the ring"),
+        ((-0.5, "2 * size"), "child_radius = 0.8 m ('2 * size' with size = 0.4); a wheel in a ring is smaller than the ring"),
+    ],
+)
+def test_wheels_that_cannot_touch_are_refused(radii, message):
+    wheels = Closure("tie", **(WHEELS | {"radius": radii[0], "child_radius": radii[1]}))
+    sized = replace(floating(Closure("tie", **WHEELS)), parameters=(Parameter("size", 0.4, "m"),))
+    machine = replace(sized, closures=(wheels,))
+    with pytest.raises(MechanismError) as error:
+        resolve_values(machine, {})
+    assert message in str(error.value)
+    assert error.value.path[:2] == ("closures", 0)
+
+
+def test_a_slot_that_is_not_across_its_pin_is_refused():
+    slot = Closure("tie", "slot", "one", "two", axis=(1, 0, 0), axis2=(1, 0, 1))
+    with pytest.raises(MechanismError, match="closure 'tie': axis2 is 45 degrees from 'axis'; it must be 90"):
+        resolve_values(floating(slot), {})
+
+
 def test_a_parameter_must_not_have_the_name_of_a_place_on_a_surface():
     machine = floating(Closure("tie", **ROLLS))
     with pytest.raises(MechanismError, match="in its surface 'x' is the place of a point, and a parameter has the same name"):
-        dataclasses.replace(machine, parameters=[Parameter("x", 1.0, "m", "something else")])
+        replace(machine, parameters=[Parameter("x", 1.0, "m", "something else")])
 
 
 def test_the_closures_of_the_docs(root):

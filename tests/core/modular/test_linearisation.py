@@ -10,8 +10,8 @@ from kingpost.modular.linearisation import Spread, linearise_directly
 from kingpost.modular.subsystem import Subsystem
 from kingpost.modular.tree import assembled
 from kingpost.plugins.models.five_bar_parts import five_bar
-from kingpost.plugins.models.spherical_pendulum import in_angles, in_place, of_a_body, with_speed_square
-from kingpost.plugins.models.two_rod_slider import in_points
+from kingpost.plugins.models.pendulum_subsystems import in_angles, in_place, of_a_body, with_speed_square
+from kingpost.plugins.models.two_rod_subsystems import in_points
 
 G, A = 9.81, 1.0
 HANGING = {"x": A, "y": 0.0, "z": 0.0, "x_dot": 0.0, "y_dot": 0.0, "z_dot": 0.0}
@@ -33,7 +33,7 @@ def automatic(tree):
         (in_place, {}),
         (with_speed_square, {}),
         (of_a_body, {}),
-        (in_points, {"push": 3.0, "x2_dot": 0.5, "z1_dot": -0.7}),
+        (in_points, {"force": 3.0, "x2_dot": 0.5, "z1_dot": -0.7}),
         (five_bar, {"VL": 3.0, "iL": 1.5, "thetaL_dot": 0.7, "thetaR_dot": -0.4}),
     ],
 )
@@ -58,7 +58,7 @@ def test_other_states_than_the_start_can_be_the_reference():
 def test_it_is_what_linearize_finds_for_the_mechanism():
     tree = assembled(of_a_body())
     direct = linearise_directly(tree)
-    found = open_model("spherical-pendulum:variables=body").linearize()
+    found = open_model("spherical-pendulum-subsystems:variables=body").linearize()
     states = [name.removeprefix("S.") for name in found.states]
     assert len(states) > 5
     assert np.allclose(found.A, direct.G.part(states, states).matrix, rtol=0, atol=1e-10)

@@ -140,13 +140,13 @@ def test_a_table_is_shown_as_text_and_as_data():
 
 
 def test_the_verb_prints_lines_tables_symbols_and_data(kingpost_cli):
-    lines = kingpost_cli("modular", "five-bar:form=subsystems")
+    lines = kingpost_cli("modular", "five-bar-subsystems")
     assert lines.status == 0
     assert "P.R.HL.U" in lines.out
-    table = kingpost_cli("modular", "two-rod-slider:form=points", "--table", "--symbols", "--node", "P")
+    table = kingpost_cli("modular", "two-rod-slider-subsystems", "--table", "--symbols", "--node", "P")
     assert "C: complement of B" in table.out
     assert "x1" in table.out
-    data = json.loads(kingpost_cli("modular", "two-rod-slider:form=points", "--json", "--set", "l1=1.1").out)
+    data = json.loads(kingpost_cli("modular", "two-rod-slider-subsystems", "--json", "--set", "l1=1.1").out)
     assert data[0]["rank"] == 4
     rod = dict(zip(data[0]["A"]["rows"], data[0]["A"]["values"], strict=True))["P.rod1"]
     assert rod[0] ** 2 + rod[1] ** 2 + rod[2] ** 2 == pytest.approx(4 * 1.1**2, abs=1e-8)

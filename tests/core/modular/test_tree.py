@@ -13,8 +13,8 @@ from kingpost.modular.subsystem import Subsystem
 from kingpost.modular.system import build
 from kingpost.modular.tree import assembled
 from kingpost.plugins.models.five_bar_parts import linkage
-from kingpost.plugins.models.spherical_pendulum import in_angles, in_place, of_a_body, with_speed_square
-from kingpost.plugins.models.two_rod_slider import in_points
+from kingpost.plugins.models.pendulum_subsystems import in_angles, in_place, of_a_body, with_speed_square
+from kingpost.plugins.models.two_rod_subsystems import in_points
 from tests.core.modular.document_systems import quaternion_body, two_node_element
 
 ROUNDING = 1e-11
@@ -189,8 +189,8 @@ def test_descriptions_go_through_plain_data():
 
 def test_inputs_act_along_their_variables():
     """(4.14): the force along a variable is that without the input, plus the input."""
-    pushed = Subsystem("p", variables={0: ("x",)}, forces={"x": "-m * x_ddot"}, inputs={"push": "x"}, parameters={"m": 2.0})
-    assert found(assembled(pushed, {"push": 3.0}))["x_ddot"] == pytest.approx(1.5)
+    pushed = Subsystem("p", variables={0: ("x",)}, forces={"x": "-m * x_ddot"}, inputs={"force": "x"}, parameters={"m": 2.0})
+    assert found(assembled(pushed, {"force": 3.0}))["x_ddot"] == pytest.approx(1.5)
 
 
 def test_forces_of_an_assembly_act_on_its_parts():

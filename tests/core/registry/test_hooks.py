@@ -50,6 +50,24 @@ def test_hook_kingpost_register_formulations(plugin_file):
     assert len(simulate(pendulum(), 0.1, formulation="mine", plugins=plugins)) == 11
 
 
+def test_hook_kingpost_register_formalisms(plugin_file):
+    """A formalism in a file is a formulation of the same name, too."""
+    plugins = hook_test(
+        plugin_file,
+        "kingpost_register_formalisms",
+        "Formalism",
+        """
+        def derive(self, machine):
+            from kingpost.plugins.formalisms.newton_euler import recursive_matrices
+            return kingpost.Road(*recursive_matrices(machine))
+        """,
+    )
+    assert "mine" in plugins.formalisms
+    assert "mine" not in plugins.formulations
+    assert len(simulate(pendulum(), 0.1, formulation="mine", plugins=plugins)) == 11
+    assert [str(source.origin) for source in plugins.formulations.sources("mine")] == ["file"]
+
+
 def test_hook_kingpost_register_integrators(plugin_file):
     plugins = hook_test(
         plugin_file,

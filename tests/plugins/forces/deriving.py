@@ -11,6 +11,7 @@ import numpy as np
 
 from kingpost import History, Mechanism, PluginSet, simulate
 from kingpost.multibody.assembly import assemble
+from kingpost.simulation import problem
 
 FORMULATIONS = ("kane", "recursive")
 #: As in the conformance kit: some 1e3 operations per entry, and mass matrices with condition numbers up to 1e4.
@@ -20,7 +21,7 @@ BUILT_IN = PluginSet(entry_points=False)
 
 @functools.cache
 def derive(mechanism: Mechanism, formulation: str = "kane") -> Any:
-    return BUILT_IN.formulations.get(formulation)().derive(assemble(mechanism, BUILT_IN))
+    return problem.derive(assemble(mechanism, BUILT_IN), formulation, BUILT_IN)
 
 
 def applied(

@@ -11,6 +11,8 @@ from kingpost import (
 from tests.plugins.forces.deriving import BUILT_IN
 from tests.plugins.forces.machines import crane, crooked
 
+MOTOR = {"voltage": 1.0, "inductance": 0.1, "resistance": 1.0, "torque_constant": 0.1}
+
 
 @pytest.mark.parametrize(
     ("force", "message"),
@@ -48,6 +50,18 @@ from tests.plugins.forces.machines import crane, crooked
         (
             ForceElement("joint-inertia", coordinates=("slew.angle",), inertia="1 + t"),
             "inertia and ratios of a rotor use 't', which changes during a run; numbers and parameters alone may be in them",
+        ),
+        (
+            ForceElement("dc-motor", coordinate="slew.angle", **(MOTOR | {"inductance": 0.0})),
+            "dc-motor on 'slew.angle': inductance is 0 H; it must be positive, since the current is a state",
+        ),
+        (
+            ForceElement("dc-motor", coordinate="slew.angle", **(MOTOR | {"resistance": -1.0})),
+            "dc-motor on 'slew.angle': resistance is -1; it must not be negative",
+        ),
+        (
+            ForceElement("dc-motor", coordinate="slew.angle", gear_ratio=0.0, **MOTOR),
+            "dc-motor on 'slew.angle': gear_ratio is 0; the rotor must turn with the coordinate",
         ),
         (
             ForceElement("joint-friction", coordinate="slew.angle", transition=0),
