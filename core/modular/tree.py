@@ -79,6 +79,17 @@ class Tree:
         """Return the function (t, x, u, p) -> all invariants up to an order below the highest, taken at it."""
         return residuals(self.system, order)
 
+    def start_with(self, values: Mapping[str, float]) -> FloatArray:
+        """Return start values for other parameters, inputs and given states, fitted to the invariants.
+
+        Refused where they do not close, or where the independent variables that were chosen do not determine the others.
+        """
+        x, u, p, held = values_of(self.system, values)
+        x = closed(self.system, self.t, x, u, p, held)
+        chosen = {node.path: node.partition.independent for node in everyone(self.start)}
+        recursion(given_at(self.system, self.t, x, u, p), lambda given, B: choose(B, chosen[given.path], where=given.path))
+        return x
+
     def numbers(
         self, t: float, x: FloatArray, u: FloatArray, p: FloatArray, singular: Literal["refuse", "pivot", "keep"] = "keep"
     ) -> Node:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -26,7 +26,8 @@ class SubsystemsOptions:
 class Subsystems(Force):
     """A system assembled from subsystems in whatever variables suit them, by the modular recursive method.
 
-    Its coordinates, quasi-velocities, currents and so on become states, whose start values are fitted to its invariants.
+    Its coordinates, quasi-velocities, currents and so on become states, whose start values are fitted to its invariants at
+    the time 0; a start for which its independent variables are none is refused.
     Parameters and inputs of the mechanism that have the names of its own take their place. The channel ``open`` is the largest
     value of an invariant: what errors of integration have left.
     """
@@ -46,6 +47,15 @@ class Subsystems(Force):
             ForceState(label, system.symbols.units.get(label, "1"), float(value))
             for label, value in zip(system.states, self.tree.x, strict=True)
         ]
+
+    def fitted_start(
+        self, starts: Mapping[str, float], given: Collection[str], parameters: Mapping[str, float], inputs: Mapping[str, float]
+    ) -> Mapping[str, float]:
+        system = self.tree.system
+        changed = {name: starts[name] for name in given}
+        own = {**parameters, **inputs}
+        changed |= {name: own[name] for name in (*system.parameters, *system.inputs) if name in own}
+        return dict(zip(system.states, self.tree.start_with(changed), strict=True))
 
     def loads(self, kinematics: Kinematics) -> Loads:
         system = self.tree.system

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from kingpost import ForceElement, Mechanism, Subsystem, as_mechanism, open_model, simulate
+from kingpost import ForceElement, Mechanism, Subsystem, as_mechanism, open_model, pose, simulate
 from kingpost.base.errors import MechanismError
 from kingpost.modular.labelled import Labelled
 from kingpost.modular.machine import only_subsystem, subsystems_of
@@ -37,6 +37,26 @@ def test_a_current_settles():
 def test_parameters_inputs_and_starts_can_be_set():
     history = simulate(as_mechanism(circuit()), settings={"circuit.i": 2.0, "R": 1.0}, t_end=0.1, output_step=0.1, step=1e-4)
     assert history["circuit.i"][-1] == pytest.approx(2 * np.exp(-0.2), abs=1e-10)
+
+
+def test_start_values_are_fitted_to_what_is_set():
+    """A longer rod, and another place of the slider: the machine starts closed, or not at all."""
+    opened = open_model("two-rod-slider-subsystems")
+    how = {"t_end": 0.01, "output_step": 0.01}
+    history = opened.simulate(settings={"l1": 1.3, "P.x2": 2.0}, **how)
+    assert history["P.open"].max() < 1e-9
+    assert history["P.x2"][0] == 2.0
+    assert sum(history[f"P.{axis}1"][0] ** 2 for axis in "xyz") == pytest.approx(1.3**2, abs=1e-9)
+    with pytest.raises(MechanismError, match=r"'P' does not close: invariant"):
+        opened.simulate(settings={"P.x2": 5.0}, **how)
+    with pytest.raises(MechanismError, match=r"'P': variables z1_ddot, x2_ddot cannot be the independent ones"):
+        opened.simulate(settings={"P.x2": 2.0, "P.y1": 0.0, "P.z1": float(np.sqrt(1 - 0.25**2))}, **how)
+
+
+def test_exports_start_where_runs_do():
+    opened = open_model("two-rod-slider-subsystems")
+    problem = pose(opened.mechanism, values={"l1": 1.3})
+    assert [float(value) for value in problem.declared_starts] == pytest.approx(problem.x0.tolist(), abs=0.0)
 
 
 def test_a_tree_stands_beside_bodies_in_a_file(tmp_path, kingpost_cli):
