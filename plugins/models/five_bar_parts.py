@@ -6,8 +6,9 @@ from math import pi
 
 from kingpost.modular.subsystem import Subsystem
 from kingpost.plugins.models import five_bar as bodies
+from kingpost.plugins.models import paths
 
-GRAVITY = float(bodies.GRAVITY.default)
+GRAVITY = float(paths.GRAVITY.default)
 #: As in the model of bodies: uniform rods, both halves alike.
 CRANK = {"a": bodies.CRANK, "gamma": 0.5, "m": bodies.CRANK_MASS, "J": bodies.CRANK_MASS * bodies.CRANK**2 / 12, "b": 0.01}
 ROD = {"a": bodies.ROD, "gamma": 0.5, "m": bodies.ROD_MASS, "J": bodies.ROD_MASS * bodies.ROD**2 / 12}
