@@ -89,13 +89,8 @@ CABLEV = {"output-coordinates": TANGENTIAL}
 ROPES = {"projection-dependent": MANY, "output-coordinates": TANGENTIAL}
 MASSLESS = {**ROPES, "output-input": UNDEFINED, "stable-inversion": UNDEFINED, "minimal-extension:twice=true": HIDDEN}
 INERTIA = "adds inertia to coordinate .*, which natural coordinates and quaternions of bodies cannot express"
-DAMPED = {
-    **UNDERACTUATED,
-    **ORTHOGONAL_ONLY,
-    "flat": FREE,
-    "minimal-extension:twice=true": FREE,
-    "output-coordinates": TANGENTIAL,
-}
+LEFT_OPEN = {"flat": FREE, "minimal-extension:twice=true": FREE}
+DAMPED = {**UNDERACTUATED, **ORTHOGONAL_ONLY, **LEFT_OPEN, "output-coordinates": TANGENTIAL}
 FRICTION = (("trolley_damping", 50.0), ("winch_damping", 50.0))
 CASES = (
     Case(
