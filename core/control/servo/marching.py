@@ -89,7 +89,7 @@ def beginning(moving: ServoMarch, start: ServoStart, times: FloatArray, h: float
     x, xdot, w = system.begun(start, start.t)
     earlier = [system.begun(start, start.t - (k + 1) * h)[0] for k in range(stepper.earlier)]
     state = np.concatenate([x, w, xdot, *earlier])
-    offsets = (0.0, *stepper.stages)
+    offsets = (0.0, *stepper.stages, *stepper.between)
     given = np.hstack([problem.signals(times + c * h, system.orders).reshape(len(times), -1) for c in offsets])
     scales = moving.scales(start.t, state, given[0], problem.p, h)
     return state, np.ascontiguousarray(given), np.concatenate([problem.p, scales])
