@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from kingpost import inverse, open_model
+from kingpost.control.servo.posing import pose_servo
 
 GRAVITY, LOAD = 9.81, 100.0
 
@@ -178,3 +179,27 @@ def test_v27_the_index_1_system_has_four_equations_for_each_input(crane):
         left = residual(path[:, k], places, speeds, [0.0, 0.0], inputs).full().ravel()
         accelerations = -left[:2] / np.array([mt, J / r**2])
         assert np.abs(residual(path[:, k], places, speeds, accelerations, inputs).full()).max() < 1e-6  # of some 1e4
+
+
+def test_eq_28_of_document_003_has_all_signs_reversed():
+    """Accelerations of the load that speeds alone give are 2 l' th' cos - l th'^2 sin along x; (28) prints the opposite."""
+    opened = open_model("overhead-crane")
+    problem = pose_servo(opened.mechanism, opened.task("003"))
+    s, names = problem.symbols, problem.row_names
+    angle, length, turning, reeling = 0.4, 2.7, 0.6, -0.3
+    q = [{"swing.angle": angle, "reel.length": length}.get(name, 0.0) for name in names["q"]]
+    v = [{"swing.angle.rate": turning, "reel.length.rate": reeling}.get(name, 0.0) for name in names["v"]]
+    function = ca.Function("h", [s.t, s.q, s.v, s.a, s.signals[2], s.p], [problem.servo_accelerations])
+    along, up = function(0.0, q, v, np.zeros(3), np.zeros(2), problem.p).full().ravel()
+    want = 2 * reeling * turning * math.cos(angle) - length * turning**2 * math.sin(angle)
+    down = -2 * reeling * turning * math.sin(angle) - length * turning**2 * math.cos(angle)
+    assert (along, -up) == pytest.approx((want, down), rel=1e-12)
+    assert abs(along - -want) > 1.0
+
+
+def test_eq_5_33_of_document_000_has_the_sign_of_the_inputs_reversed():
+    """A positive force pushes the trolley to positive x, M q'' = f + B u, as in (5.34c) and everywhere else in chapter 5."""
+    opened = open_model("overhead-crane")
+    problem = pose_servo(opened.mechanism, opened.task("000-5.3.1"))
+    row, column = problem.row_names["v"].index("travel.displacement.rate"), problem.input_names.index("trolley_force")
+    assert float(problem.B[row, column]) == 1.0
