@@ -54,13 +54,18 @@ class LoadDependence:
         coupling = 0.0 if self.solution is None else float(np.asarray(self.solution(t, q, v, u, p)[0]).ravel()[-1])
         if not coupling >= 1:
             return ""
-        owners = listed(dict.fromkeys(effort.force for effort in self.assembly.efforts))
-        return (
-            f"friction that depends on loads has no unique solution at t = {t:.6g} s ({owners}): a unit of friction causes "
-            f"loads that cause {coupling:.6g} units of friction, and this number must be less than 1. The joints would jam, or "
-            "lock themselves (Painleve's paradox); take a smaller mu or radius, a longer span, or a stiff contact instead of a "
-            "rigid joint"
-        )
+        return jam(self.assembly, t, coupling)
+
+
+def jam(assembly: OpenedAssembly, t: float, coupling: float) -> str:
+    """Return what it means that a unit of friction causes so much friction, as a sentence without its end."""
+    owners = listed(dict.fromkeys(effort.force for effort in assembly.efforts))
+    return (
+        f"friction that depends on loads has no unique solution at t = {t:.6g} s ({owners}): a unit of friction causes "
+        f"loads that cause {coupling:.6g} units of friction, and this number must be less than 1. The joints would jam, or "
+        "lock themselves (Painleve's paradox); take a smaller mu or radius, a longer span, or a stiff contact instead of a "
+        "rigid joint"
+    )
 
 
 def with_load_dependence(assembly: OpenedAssembly, opened: Equations) -> Equations:
@@ -148,8 +153,11 @@ def _refuse_open_loads(assembly: OpenedAssembly, equations: Equations) -> None:
                 )
 
 
-class _System:
-    """The small system e - g(w0 + W e) = 0 of an opened machine, in symbols t, q, v, u (without unknowns) and p."""
+class LoadLaws:
+    """The laws e = g(w) of an opened machine and the loads w in them, and how e - g(w0 + W e) = 0 is solved.
+
+    Who knows how the loads depend on the efforts, w = w0 + W e, gets the efforts.
+    """
 
     def __init__(self, assembly: OpenedAssembly, equations: Equations) -> None:
         self.equations = equations
@@ -159,12 +167,53 @@ class _System:
         close_loops(dynamics, equations)
         joints = {joint.name: joint for joint in assembly.mechanism.joints}
         loads = ca.vertcat(*(dynamics.constraint_load(joints[name]) for name in assembly.joints))
-        self._loads = ca.Function("kp_loads_looked_at", dynamics.symbols, [ca.densify(loads)])
+        #: The function (t, q, v, vdot, lam, u with unknowns, p) -> w.
+        self.loads = ca.Function("kp_loads_looked_at", dynamics.symbols, [ca.densify(loads)])
         every = ca.vertcat(ca.SX(0, 1), *(effort.law for effort in assembly.efforts))
         laws = dynamics.space.lower("laws", every, dynamics.space.mx)
         known = [dynamics.t, dynamics.q, dynamics.v, dynamics.u, dynamics.p]
         self._laws = ca.Function("kp_laws", known, [ca.densify(laws)])
         self._externals = dynamics.externals  # CasADi does not keep them alive
+
+    def efforts(self, symbols: list[ca.MX], w0: ca.MX, W: ca.MX) -> tuple[ca.MX, ca.MX]:
+        """Return the efforts at t, q, v, u, p, or NaN where they are not unique, and the coupling that decides it."""
+        step = self._newton_step()
+        e = ca.MX.zeros(self.size)
+        for _ in range(STEPS):
+            e = step(*symbols, w0, W, e)
+        coupling = self.coupling(symbols, W)
+        return ca.if_else(coupling < 1, e, ca.MX.nan(self.size)), coupling
+
+    def coupling(self, symbols: list[ca.MX], W: ca.MX) -> ca.MX:
+        """Return how much friction a unit of friction causes by the loads W that it causes."""
+        still = self.law(*symbols, ca.DM.zeros(self.rows))
+        columns = [ca.fabs(self.law(*symbols, W[:, k]) - still) for k in range(self.size)]
+        return spectral_radius(ca.horzcat(*columns))
+
+    @cached_property
+    def law(self) -> ca.Function:
+        """The function (t, q, v, u, p, w) -> g."""
+        sizes = (1, self.equations.nq, self.equations.nv, self.inputs, self.equations.np, self.rows)
+        t, q, v, u, p, w = symbols = [ca.MX.sym(name, size) for name, size in zip("tqvupw", sizes, strict=True)]
+        full = ca.vertcat(u, ca.MX.zeros(self.size), w, ca.MX.zeros(1))
+        return ca.Function("kp_law_of_loads", symbols, [self._laws(t, q, v, full, p)])
+
+    def _newton_step(self) -> ca.Function:
+        """Return the function (t, q, v, u, p, w0, W, e) -> the next e."""
+        equations, n = self.equations, self.size
+        sizes = (1, equations.nq, equations.nv, self.inputs, equations.np)
+        symbols = [ca.MX.sym(name, size) for name, size in zip("tqvup", sizes, strict=True)]
+        w0, W, e, w = (ca.MX.sym("m", *shape) for shape in ((self.rows, 1), (self.rows, n), (n, 1), (self.rows, 1)))
+        law = self.law(*symbols, w)
+        both = ca.Function("kp_law_and_slope", [*symbols, w], [law, ca.densify(ca.jacobian(law, w))])
+        g, slope = both(*symbols, w0 + W @ e)
+        J, F = ca.MX.eye(n) - slope @ W, e - g
+        change = householder(n, 1)(J, F)[0] if n <= FUSED else ca.solve(ca.densify(J), F, "qr")
+        return ca.Function("kp_newton_step", [*symbols, w0, W, e], [e - change])
+
+
+class _System(LoadLaws):
+    """The small system e - g(w0 + W e) = 0 of a machine that moves as forces make it."""
 
     @property
     def free(self) -> bool:
@@ -179,14 +228,7 @@ class _System:
         w0, W, vdot, slopes = self._linear()(*symbols, ca.DM.zeros(self.size))
         if not self.size:  # loads are looked at, and nothing depends on them
             return ca.Function("kp_load_dependent", symbols, [ca.vertcat(w0, ca.MX.zeros(1)), vdot])
-        step, laws = self._newton_step(), self._law_of_loads()
-        e = ca.MX.zeros(self.size)
-        for _ in range(STEPS):
-            e = step(*symbols, w0, W, e)
-        still = laws(*symbols, ca.DM.zeros(self.rows))
-        columns = [ca.fabs(laws(*symbols, W[:, k]) - still) for k in range(self.size)]
-        coupling = spectral_radius(ca.horzcat(*columns))
-        e = ca.if_else(coupling < 1, e, ca.MX.nan(self.size))
+        e, coupling = self.efforts(symbols, w0, W)
         found = ca.vertcat(e, w0 + W @ e, coupling)
         return ca.Function("kp_load_dependent", symbols, [found, vdot + slopes @ e])
 
@@ -198,30 +240,10 @@ class _System:
         full = ca.vertcat(u, e, ca.MX.zeros(self.rows + 1))
         vdot = equations.accelerations(t, q, v, full, p)
         lam = ca.MX(0, 1) if self.free else equations.multipliers(t, q, v, full, p)
-        w = self._loads(t, q, v, vdot, lam, full, p)
+        w = self.loads(t, q, v, vdot, lam, full, p)
         shown = vdot if self.free else ca.MX(0, 1)
         slopes = [ca.densify(ca.jacobian(item, e)) for item in (w, shown)]
         return ca.Function("kp_linear_loads", symbols, [w, slopes[0], shown, slopes[1]])
-
-    def _law_of_loads(self) -> ca.Function:
-        """Return the function (t, q, v, u, p, w) -> g."""
-        sizes = (1, self.equations.nq, self.equations.nv, self.inputs, self.equations.np, self.rows)
-        t, q, v, u, p, w = symbols = [ca.MX.sym(name, size) for name, size in zip("tqvupw", sizes, strict=True)]
-        full = ca.vertcat(u, ca.MX.zeros(self.size), w, ca.MX.zeros(1))
-        return ca.Function("kp_law_of_loads", symbols, [self._laws(t, q, v, full, p)])
-
-    def _newton_step(self) -> ca.Function:
-        """Return the function (t, q, v, u, p, w0, W, e) -> the next e."""
-        equations, n = self.equations, self.size
-        sizes = (1, equations.nq, equations.nv, self.inputs, equations.np)
-        symbols = [ca.MX.sym(name, size) for name, size in zip("tqvup", sizes, strict=True)]
-        w0, W, e, w = (ca.MX.sym("m", *shape) for shape in ((self.rows, 1), (self.rows, n), (n, 1), (self.rows, 1)))
-        law = self._law_of_loads()(*symbols, w)
-        both = ca.Function("kp_law_and_slope", [*symbols, w], [law, ca.densify(ca.jacobian(law, w))])
-        g, slope = both(*symbols, w0 + W @ e)
-        J, F = ca.MX.eye(n) - slope @ W, e - g
-        change = householder(n, 1)(J, F)[0] if n <= FUSED else ca.solve(ca.densify(J), F, "qr")
-        return ca.Function("kp_newton_step", [*symbols, w0, W, e], [e - change])
 
 
 def spectral_radius(K: ca.MX) -> ca.MX:

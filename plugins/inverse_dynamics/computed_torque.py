@@ -14,6 +14,7 @@ from kingpost.base.errors import MechanismError, SolverError, closest, listed
 from kingpost.control.servo.building import LEVELS
 from kingpost.control.servo.marching import march_system
 from kingpost.control.servo.problem import EXPRESSED, ServoProblem
+from kingpost.control.servo.rubbing import Rubbing, forces_of_motion
 from kingpost.control.servo.solution import ServoSolution
 from kingpost.control.servo.start import ServoStart
 from kingpost.control.servo.stepping import ServoStepperOptions
@@ -54,6 +55,7 @@ class ComputedTorque(DirectInverse):
     realisations = ("orthogonal",)
     internal_states = False
     redundant_inputs = True
+    load_dependent = True
     order = 2
 
     def refusal(self, problem: ServoProblem) -> str:
@@ -73,7 +75,10 @@ class ComputedTorque(DirectInverse):
     ) -> tuple[FloatArray, FloatArray]:
         weights = self._weights(problem)
         _check_inputs(self.name, problem, start)
-        if explicit(problem) is not None:
+        if problem.rubbing:
+            motion, signals = self.motion(problem, start, times, progress)
+            values = Rubbing(problem, forces_of_motion(problem)).solve(times, motion, signals)
+        elif explicit(problem) is not None:
             signals = np.ascontiguousarray(problem.signals(times, EXPRESSED).reshape(len(times), -1))
             kernel = Kernel([torque_function(problem, weights)], problem.posed.how.backend or "auto")
             values = kernel.sample(times, np.zeros((len(times), 0)), signals, problem.p)
@@ -88,6 +93,19 @@ class ComputedTorque(DirectInverse):
                 assert found is not None
                 values[0, -len(found) :] = found
         return times, self.bounded(problem, times, values, weights)
+
+    def motion(
+        self, problem: ServoProblem, start: ServoStart, times: FloatArray, progress: Progress
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the motion that the path prescribes, as rows of a solution without inputs and multipliers; and the signals."""
+        signals = np.ascontiguousarray(problem.signals(times, EXPRESSED).reshape(len(times), -1))
+        rows = explicit(problem)
+        if rows is not None:
+            kernel = Kernel([_explicit_motion(problem, rows)], problem.posed.how.backend or "auto")
+            return kernel.sample(times, np.zeros((len(times), 0)), signals, problem.p), signals
+        stepper = BackwardEuler(ServoStepperOptions(step=float(times[1] - times[0])))
+        system = kinematic_system(problem)
+        return march_system(system, stepper, start, times, f"method '{self.name}'", {}, progress).values, signals
 
     def bounded(self, problem: ServoProblem, times: FloatArray, values: FloatArray, weights: FloatArray) -> FloatArray:
         """Return a solution with inputs within the bounds that the options set."""
@@ -112,7 +130,9 @@ class ComputedTorque(DirectInverse):
         u = solution.part(problem, "u")
         beyond = np.flatnonzero(((u < lower) | (u > upper)).any(axis=1))
         for i in beyond:
-            found = _allocated(problem, solution.times[i], solution.values[i], weights, lower, upper)
+            # As many inputs as measures, where friction depends on loads: there are no others.
+            row = solution.values[i]
+            found = None if problem.rubbing else _allocated(problem, solution.times[i], row, weights, lower, upper)
             if found is None:
                 over = [
                     f"{name} = {value:.6g} (bounds {low:g} to {high:g})"
@@ -168,6 +188,14 @@ def torque_function(problem: ServoProblem, weights: FloatArray | None = None) ->
     moved = ca.substitute([u], [s.q, s.v, s.a], [q, v, a])
     given = ca.vertcat(*s.signals)
     return ca.Function("kp_observe", [s.t, ca.SX(0, 1), given, s.p], ca.cse([ca.densify(ca.vertcat(q, v, a, *moved))]))
+
+
+def _explicit_motion(problem: ServoProblem, rows: list[int]) -> ca.Function:
+    """Return kp_observe: (t, nothing, signals, p) -> row of a solution without inputs, for measures that are coordinates."""
+    s, e = problem.symbols, problem.equations
+    order = [rows.index(i) for i in range(e.nq)]
+    motion = ca.densify(ca.vertcat(*(column[order] for column in problem.gamma[:3]), ca.SX.zeros(len(problem.driven))))
+    return ca.Function("kp_observe", [s.t, ca.SX(0, 1), ca.vertcat(*s.signals), s.p], [motion])
 
 
 def _least(B: ca.SX, needed: ca.SX, cost: FloatArray) -> ca.SX:
@@ -258,13 +286,14 @@ def _instant(
 
 
 def force_parts(problem: ServoProblem) -> ca.Function:
-    """Return the function (t, row of a solution, p) -> B, A, M a - f without inputs."""
+    """Return the function (t, row of a solution, p) -> B, A, M a - f without inputs and without friction by loads."""
     kept = problem.__dict__.get("_force_parts")
     if kept is None:
         s = problem.symbols
         row = ca.vertcat(s.q, s.v, s.a, s.z, s.lam, s.u)
         others = ca.DM(problem.other_inputs)
         parts = [problem.B, problem.A, problem.M @ s.a - problem.f_without]
+        parts = [ca.substitute(part, s.e, ca.SX.zeros(s.e.numel())) if problem.rubbing else part for part in parts]
         held = s.signals[0][problem.outputs :]
         parts = [ca.substitute(part, held, others) if held.numel() else part for part in parts]
         kept = ca.Function("kp_force_parts", [s.t, row, s.p], [ca.densify(part) for part in parts])

@@ -7,14 +7,12 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError, listed
-from kingpost.control.servo.marching import march_system
 from kingpost.control.servo.problem import EXPRESSED, ServoProblem
+from kingpost.control.servo.rubbing import Rubbing
 from kingpost.control.servo.start import ServoStart
-from kingpost.control.servo.stepping import ServoStepperOptions
 from kingpost.control.servo.system import Progress
 from kingpost.kernel.kernel import Kernel
-from kingpost.plugins.inverse_dynamics.computed_torque import ComputedTorque, explicit, force_parts, kinematic_system
-from kingpost.plugins.inverse_dynamics.steppers import BackwardEuler
+from kingpost.plugins.inverse_dynamics.computed_torque import ComputedTorque, force_parts
 from kingpost.symbols.linear_solvers import householder
 from kingpost.symbols.projection import solve_on_complement
 
@@ -50,21 +48,17 @@ class Modular(ComputedTorque):
     def solve(
         self, problem: ServoProblem, start: ServoStart, times: FloatArray, progress: Progress
     ) -> tuple[FloatArray, FloatArray]:
-        weights, rows = self._weights(problem), explicit(problem)
-        signals = np.ascontiguousarray(problem.signals(times, EXPRESSED).reshape(len(times), -1))
-        backend = problem.posed.how.backend or "auto"
-        if rows is not None:
-            motion = Kernel([_explicit_motion(problem, rows)], backend)
-            values = motion.sample(times, np.zeros((len(times), 0)), signals, problem.p)
-        else:
-            stepper = BackwardEuler(ServoStepperOptions(step=float(times[1] - times[0])))
-            system = kinematic_system(problem)
-            values = march_system(system, stepper, start, times, f"method '{self.name}'", {}, progress).values
+        weights = self._weights(problem)
+        values, signals = self.motion(problem, start, times, progress)
         singular = self._singular(problem, times, values)
         if singular:
             raise SolverError(singular)
-        law = Kernel([law_function(problem, weights)], backend)
-        return times, self.bounded(problem, times, law.sample(times, values, signals, problem.p), weights)
+        if problem.rubbing:
+            values = Rubbing(problem, explicit_law(problem, weights)).solve(times, values, signals)
+        else:
+            law = Kernel([law_function(problem, weights)], problem.posed.how.backend or "auto")
+            values = law.sample(times, values, signals, problem.p)
+        return times, self.bounded(problem, times, values, weights)
 
     def _singular(self, problem: ServoProblem, times: FloatArray, values: FloatArray) -> str:
         """Return where the variables of the inputs cannot be independent, as a sentence without its end, or nothing."""
@@ -120,11 +114,3 @@ def law_function(problem: ServoProblem, weights: FloatArray) -> ca.Function:
     u, lam = explicit_law(problem, weights)
     results = ca.cse([ca.densify(ca.vertcat(s.q, s.v, s.a, s.z, lam, u))])
     return ca.Function("kp_observe", [s.t, row, ca.vertcat(*s.signals), s.p], results)
-
-
-def _explicit_motion(problem: ServoProblem, rows: list[int]) -> ca.Function:
-    """Return kp_observe: (t, nothing, signals, p) -> row of a solution without inputs, for measures that are coordinates."""
-    s, e = problem.symbols, problem.equations
-    order = [rows.index(i) for i in range(e.nq)]
-    motion = ca.densify(ca.vertcat(*(column[order] for column in problem.gamma[:3]), ca.SX.zeros(len(problem.driven))))
-    return ca.Function("kp_observe", [s.t, ca.SX(0, 1), ca.vertcat(*s.signals), s.p], [motion])

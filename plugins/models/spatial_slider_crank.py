@@ -36,12 +36,12 @@ class SpatialSliderCrankOptions:
     ``universal``: a rod that cannot spin, so that the machine has one degree of freedom; ``ball``: the document's rod, free to
     spin about itself, which takes a ``rod_axial_inertia`` above zero.
 
-    ``none``, as inverse dynamics wants it; ``bearing``: the document's, by the force of the guide across it, with the
-    coefficient ``friction``. It is smooth below a speed of the slider, ``transition``.
+    ``bearing``: the document's, by the force of the guide across it, with the coefficient ``friction``. It is smooth below a
+    speed of the slider, ``transition``, a two-thousandth of the largest one of task 002. ``none``: there is none.
     """
 
     pin: Literal["universal", "ball"] = "universal"
-    friction: Literal["none", "bearing"] = "none"
+    friction: Literal["none", "bearing"] = "bearing"
 
 
 class SpatialSliderCrank(Model):

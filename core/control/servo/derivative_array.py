@@ -165,9 +165,11 @@ class FirstOrder(ImplicitSystem):
             kinematics = ca.vertcat(kinematics[:free], s.q[free:] - e.coordinates.follow(s.q, s.p))  # type: ignore[misc]
         held = e.constraints
         speeds = problem.constraint_speeds[held.holonomic :, :]
+        # Friction by loads changes no rank where the path says how everything moves, and is found once the motion is known.
+        balance = ca.substitute(problem.balance, s.e, ca.SX.zeros(s.e.numel())) if problem.rubbing else problem.balance
         rows = ca.vertcat(
             kinematics,
-            problem.balance,
+            balance,
             s.zdot - problem.state_rates,
             problem.phi,
             speeds,

@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from kingpost.base.channels import Channel
-from kingpost.base.errors import MechanismError
+from kingpost.base.errors import MechanismError, listed
 from kingpost.control.blocks.description import Block, DiscreteBlock, Measured
 from kingpost.control.blocks.sampling import sampled
 from kingpost.control.servo.index.analysis import analyse
@@ -50,6 +50,12 @@ class ServoLoop:
     """
 
     def __init__(self, problem: ServoProblem, path: Literal["inside", "inputs"] = "inside") -> None:
+        if problem.rubbing:
+            raise MechanismError(
+                f"controllers take no forces that depend on joint loads, and '{problem.equations.mechanism.name}' has "
+                f"{listed(problem.rubbing)}; give friction a load of its own ('joint-friction') in the machine that the "
+                "controller is made for"
+            )
         self.problem, self.path_from = problem, path
         e = problem.equations
         self.quantities = (*e.position_quantities, *e.speed_quantities, *e.states.quantities)

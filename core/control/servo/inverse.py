@@ -135,12 +135,18 @@ def prepare_inverse(
     plugins = plugins or PluginSet()
     problem = pose_servo(mechanism, task, how, values=settings, plugins=plugins)
     steps = select(plugins.of("servo_steppers"), DEFAULT_STEPPER if stepper is None else stepper)
-    report = analyse(problem)
     known = plugins.of("inverse_dynamics")
     way = select(known, default_method(problem) if method is None else method).chosen()
+    if problem.rubbing and not way.load_dependent:
+        able = [cls.name for cls, _ in known.entries() if cls.load_dependent]
+        raise MechanismError(
+            f"method '{way.name}' takes no forces that depend on joint loads, and '{mechanism.name}' has "
+            f"{listed(problem.rubbing)}. Methods that do: {listed(able)}"
+        )
     refusal = way.refusal(problem)
     if refusal:
         raise MechanismError(f"{refusal}. Methods: {listed(cls.name for cls, _ in known.entries())}")
+    report = analyse(problem)
     refuse_if_impossible(report, Demands(way.name, way.realisations, way.causal, way.internal_states, way.redundant_inputs))
     return PreparedInverse(problem, way, steps, report)
 

@@ -11,6 +11,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError, listed
 from kingpost.control.servo.problem import ServoProblem, check_affine, driven_rows
+from kingpost.control.servo.rubbing import check_rubbing
 from kingpost.equations.equations import Equations
 from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.loads.load_dependent import with_judged_loads
@@ -35,8 +36,9 @@ def pose_servo(
     equations = _without_redundant_rows(posed)
     posed = replace(posed, equations=equations)
     problem = ServoProblem(posed, task, equations, driven_rows(equations, task))
-    _check_symbolic(equations)
+    _check_symbolic(replace(problem.mechanics, states=equations.states))
     check_affine(problem)
+    check_rubbing(problem)
     _check_measures(problem)
     return problem
 

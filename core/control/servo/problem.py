@@ -8,6 +8,9 @@
 
 Document 003, eq. (11), for any descriptor form. Known are the signals: the path gamma and the inputs that are not looked for,
 with as many derivatives as are asked for. Unknown are q, v, z, the multipliers lam and the inputs u that drive the machine.
+
+Where friction depends on joint loads, its efforts e are symbols of their own, f(t, q, v, z, u, p) + E e, and what they are is
+left to :mod:`kingpost.control.servo.rubbing`.
 """
 
 from __future__ import annotations
@@ -47,6 +50,8 @@ class ServoSymbols:
     zdot: ca.SX
     lam: ca.SX
     u: ca.SX
+    #: Efforts that depend on joint loads.
+    e: ca.SX
     signals: tuple[ca.SX, ...]
     p: ca.SX
 
@@ -73,6 +78,18 @@ class ServoProblem:
         return tuple(i for i in range(self.equations.nu) if i not in self.driven)
 
     @property
+    def rubbing(self) -> tuple[str, ...]:
+        """The forces that depend on joint loads."""
+        loaded = self.equations.loaded
+        return () if loaded is None else tuple(dict.fromkeys(effort.force for effort in loaded.assembly.efforts))
+
+    @property
+    def mechanics(self) -> Equations:
+        """The equations in which efforts that depend on joint loads, if any, are unknowns behind inputs and states."""
+        loaded = self.equations.loaded
+        return self.equations if loaded is None or not self.rubbing else loaded.opened
+
+    @property
     def p(self) -> FloatArray:
         """The numbers of the parameters."""
         return self.posed.p
@@ -90,6 +107,7 @@ class ServoProblem:
             zdot=ca.SX.sym("zdot", equations.nz),
             lam=ca.SX.sym("lam", equations.constraints.count),
             u=ca.SX.sym("u", len(self.driven)),
+            e=ca.SX.sym("e", len(equations.loaded.assembly.efforts) if equations.loaded else 0),
             signals=tuple(ca.SX.sym(f"signals_{k}", count) for k in range(EXPRESSED + 1)),
             p=ca.SX.sym("p", equations.np),
         )
@@ -106,13 +124,16 @@ class ServoProblem:
     @cached_property
     def _parts(self) -> dict[str, ca.SX]:
         """The parts of the descriptor form in the symbols of the problem."""
-        e, s = self.equations, self.symbols
+        e, s = self.mechanics, self.symbols
         held = e.constraints
         y = ca.vertcat(*(measure_expression(e, name) for name in self.task.measures))
         names = ["N", "M", "f", "phi", "A", "b", "y"]
         expressions = [e.N, e.M, e.f, held.phi, held.A, held.b, y]
         function = ca.Function("kp_servo_parts", [e.t, e.q, e.v, e.u, e.p], expressions)
         acting = self.acting(s.u, s.signals[0][self.outputs :], s.z)
+        if self.rubbing:
+            # Forces depend on these loads by efforts alone.
+            acting = ca.vertcat(acting, s.e, ca.SX.zeros(e.u.numel() - acting.numel() - s.e.numel()))
         return dict(zip(names, function.call([s.t, s.q, s.v, acting, s.p]), strict=True))
 
     @property
@@ -254,13 +275,6 @@ def check_affine(problem: ServoProblem) -> None:
             f"measure; inputs: {listed(signal.name for signal in problem.equations.mechanism.inputs)}"
         )
     curved = [name for k, name in enumerate(names) if ca.depends_on(ca.densify(B[:, k]), u)]
-    loaded = problem.equations.loaded
-    if curved and loaded is not None:
-        owners = dict.fromkeys(effort.force for effort in loaded.assembly.efforts)
-        raise MechanismError(
-            f"force {listed(owners)} depends on joint loads, and these on {listed(curved)}, so that the forces are not affine "
-            "in the inputs that are looked for, as inverse dynamics needs; give friction a load of its own ('joint-friction')"
-        )
     if curved:
         raise MechanismError(
             f"the forces are not affine in {listed(curved)}: what one of these inputs does depends on its own value or on "

@@ -10,6 +10,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
 from kingpost.control.servo.problem import EXPRESSED, ServoProblem
+from kingpost.control.servo.rubbing import Rubbing, forces_of_motion
 from kingpost.control.servo.system import SOLUTION
 from kingpost.equations.equations import Equations
 
@@ -79,7 +80,11 @@ def observer(problem: ServoProblem, equations: Equations) -> ca.Function:
     signals = ca.MX.sym("signals", (EXPRESSED + 1) * count)
     q, v, a, z, lam, u = ca.vertsplit(row, [0, *np.cumsum(sizes).tolist()])
     acting = problem.acting(u, signals[problem.outputs : count, :], z)
-    values = [ca.vertcat(q, v, z), equations.observations(t, q, v, acting, p)]
+    shown = equations.observations(t, q, v, acting, p)
+    if problem.rubbing:
+        rubbing = Rubbing(problem, forces_of_motion(problem)).seen(t, q, v, a, z, lam, u, signals, p)
+        shown = problem.mechanics.observations(t, q, v, ca.vertcat(acting, rubbing), p)
+    values = [ca.vertcat(q, v, z), shown]
     values += [seen.values(equations, t, q, v, a, lam, acting, p) for seen in equations.observed.observers]
     s = problem.symbols
     symbols = [s.t, s.q, s.v, s.a, s.z, s.lam, s.u, ca.vertcat(*s.signals), s.p]

@@ -131,6 +131,8 @@ class InverseDynamics(Plugin):
     holds: ClassVar[Literal["position", "speed", "acceleration"]] = "position"
     #: Whether it takes more inputs than servo-constraints.
     redundant_inputs: ClassVar[bool] = False
+    #: Whether it takes forces that depend on joint loads.
+    load_dependent: ClassVar[bool] = False
 
     #: The derivatives of the path that determine the inputs, where a method knows them.
     order: ClassVar[int | None] = None
