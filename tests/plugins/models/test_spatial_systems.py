@@ -17,7 +17,7 @@ from tests.validation.natural import PLUGINS, assert_close, derive, numbers
 SYSTEMS = (
     "rolling-sphere",
     "whipple-bicycle",
-    "spatial-slider-crank",
+    "spatial-slider-crank:friction=none",
     "spherical-pendulum:joint=angles",
     "spherical-pendulum:joint=universal",
     "spherical-pendulum:joint=point",
