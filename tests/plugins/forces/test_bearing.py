@@ -443,7 +443,7 @@ def test_a_formulation_without_the_capability_says_which_have_it(formulation):
         posed(pendulum(), formulation)
     message = f"force 'journal' (bearing-friction) depends on the load of joint pin, and formulation '{formulation}' takes no"
     assert message in str(refused.value)
-    assert "Formulations that do: kane, recursive" in str(refused.value)
+    assert "Formulations that do: kane, modular, recursive" in str(refused.value)
 
 
 @pytest.mark.parametrize(
