@@ -65,6 +65,9 @@ from kingpost.modelfiles.opened import open_model as open_model
 from kingpost.modelfiles.task_file import read_task as read_task
 from kingpost.modelfiles.toml_model import read_model as read_model
 from kingpost.modelfiles.urdf import read_urdf as read_urdf
+from kingpost.modular.machine import as_mechanism as as_mechanism
+from kingpost.modular.subsystem import Subsystem as Subsystem
+from kingpost.modular.tree import assembled as assembled
 from kingpost.multibody.force import Force as Force
 from kingpost.multibody.force import ForceState as ForceState
 from kingpost.multibody.force import Kinematics as Kinematics

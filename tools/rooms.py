@@ -114,7 +114,7 @@ room("core/waves", "a door: irregular seas", "core/marine", tests="tests/core/ma
 room("core/cli", "the `kingpost` command line and the verbs of the core", CORE)
 room("core/testing", "the conformance kit for plugins, and fixtures for their tests", CORE, "core/cli")
 
-room("plugins/forces", "what acts on bodies and joints", "core/multibody and below")
+room("plugins/forces", "what acts on bodies and joints, and what moves beside them", "core/multibody and below", "core/modular")
 room("plugins/formulations", "equations of motion", "core/equations and below")
 room(
     "plugins/formalisms",
@@ -137,7 +137,7 @@ room(
     "plugins/inverse_dynamics",
     "plugins/forces",
 )
-room("plugins/models", "machines that can be run by name", "core/mechanism and below", "core/marine")
+room("plugins/models", "machines that can be run by name", "core/mechanism and below", "core/marine", "core/modular")
 room("plugins/writers", "file formats for results", "core/results and below")
 
 room("fmu/interface", "what a model shows to the outside, and how that is described", CORE)

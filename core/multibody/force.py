@@ -22,7 +22,7 @@ A force is written once, with CasADi operations on what a :class:`Kinematics` of
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -148,6 +148,17 @@ class Force(Plugin):
     def states(self, mechanism: Mechanism) -> Sequence[ForceState]:
         """Return the states that this force has in ``mechanism``; their rates are among its :class:`Loads`."""
         return ()
+
+    def fitted_start(
+        self, starts: Mapping[str, float], given: Collection[str], parameters: Mapping[str, float], inputs: Mapping[str, float]
+    ) -> Mapping[str, float]:
+        """Return start values of its states that fit each other, or raise; those that a user has ``given`` stay as they are."""
+        return starts
+
+    @property
+    def fits_start(self) -> bool:
+        """Whether start values of its states depend on each other."""
+        return type(self).fitted_start is not Force.fitted_start
 
     def drawing(self) -> Drawing:
         """Return what pictures show of this force."""

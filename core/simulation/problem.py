@@ -103,7 +103,12 @@ class Problem:
         """The start values of the state as they are declared, formulas among them; those that were found are numbers."""
         equations = self.equations
         fitted = equations.constraints.count or not equations.joint_coordinates or self.how.start == "equilibrium"
-        states = tuple(state.start for state in self.assembly.states)
+        fitted_states = {name for own in _fitting(self.assembly).values() for name in own}
+        first = len(self.x0) - len(self.assembly.states)
+        states = tuple(
+            float(self.x0[first + i]) if state.name in fitted_states else state.start
+            for i, state in enumerate(self.assembly.states)
+        )
         if fitted or equations.coordinates.initial is not None:
             found = tuple(float(value) for value in self.x0)
             return found if self.how.start == "equilibrium" else (*found[: len(found) - len(states)], *states)
@@ -314,11 +319,31 @@ def start_state(assembly: Assembly, equations: Equations, values: Values) -> Flo
             )
         x[first : first + 4] /= length
     nq, nv = len(mechanism.coordinates), len(mechanism.speeds)
+    _fit_states(assembly, names, x, values)
     if equations.coordinates.initial is None:
         return x
     p = parameter_row(mechanism, values)
     moved = np.asarray(equations.coordinates.initial(x[:nq], x[nq : nq + nv], p)).ravel()
     return np.concatenate([moved, x[nq + nv :]])
+
+
+def _fitting(assembly: Assembly) -> dict[str, dict[str, str]]:
+    """Return the states of forces whose start values depend on each other, by their full and their own names."""
+    found: dict[str, dict[str, str]] = {}
+    for name, force in assembly.forces.items():
+        if force.fits_start:
+            own = [state.name for state in assembly.states if state.name.startswith(f"{name}.")]
+            found[name] = {state: state.removeprefix(f"{name}.") for state in own}
+    return found
+
+
+def _fit_states(assembly: Assembly, names: list[str], x: FloatArray, values: Values) -> None:
+    for force, own in _fitting(assembly).items():
+        starts = {short: float(x[names.index(name)]) for name, short in own.items()}
+        given = [own[name] for name in values.start if name in own]
+        fitted = assembly.forces[force].fitted_start(starts, given, values.parameters, values.inputs)
+        for name, short in own.items():
+            x[names.index(name)] = fitted[short]
 
 
 def check_singularity(equations: Equations, x: FloatArray, t: float) -> None:

@@ -12,6 +12,7 @@ from kingpost.plugins.forces.gravity import Gravity
 from kingpost.plugins.forces.joint import JointActuator, JointEffort, JointFriction, JointInertia, JointSpring
 from kingpost.plugins.forces.motor import DCMotor
 from kingpost.plugins.forces.rope import Rope
+from kingpost.plugins.forces.subsystems import Subsystems
 from kingpost.plugins.forces.water import AddedMass, BodyDamping
 from kingpost.plugins.forces.waves import WaveExcitation
 from kingpost.registry.hookspecs import hookimpl
@@ -38,4 +39,5 @@ def kingpost_register_forces() -> list[type[Force]]:
         WaveExcitation,
         Rope,
         PlaneContact,
+        Subsystems,
     ]

@@ -37,6 +37,11 @@ from kingpost.plugins.models.slider_pendulum import SliderPendulum
 from kingpost.plugins.models.spatial_slider_crank import SpatialSliderCrank
 from kingpost.plugins.models.spherical_pendulum import SphericalPendulum
 from kingpost.plugins.models.squeezer import AndrewsSqueezer
+from kingpost.plugins.models.subsystem_models import (
+    FiveBarSubsystems,
+    SphericalPendulumSubsystems,
+    TwoRodSliderSubsystems,
+)
 from kingpost.plugins.models.three_link import ThreeLinkManipulator
 from kingpost.plugins.models.trees import Branched, SixAxisArm, SpacecraftArm
 from kingpost.plugins.models.two_rod_slider import TwoRodSlider
@@ -95,4 +100,7 @@ def kingpost_register_models() -> list[type[Model]]:
         KnifeEdgeDisc,
         TwoRodSlider,
         Delta,
+        SphericalPendulumSubsystems,
+        TwoRodSliderSubsystems,
+        FiveBarSubsystems,
     ]

@@ -1,0 +1,423 @@
+"""The targets of document 002, numbered 1 to 48: which test covers each, and those that no other test covers.
+
+Values are those of the document where it is right, of closed forms, and of an independent implementation. Where the document
+prints something wrong, a test says that it is.
+"""
+
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from kingpost import open_model
+from kingpost.modular.labelled import Labelled
+from kingpost.modular.system import build
+from kingpost.modular.tree import assembled, given_at
+from kingpost.plugins.models.five_bar_parts import five_bar, linkage
+from kingpost.plugins.models.two_rod_subsystems import in_points
+from tests.core.modular.document_systems import quaternion_body, rolling_sphere, two_node_element
+
+TESTS = Path(__file__).parents[1]
+HERE = "validation/test_modular_targets.py::"
+LABELLED = "core/modular/test_labelled.py::"
+COMPLEMENTS = "core/modular/test_complements.py::"
+BODIES = "core/modular/test_bodies.py::"
+TREE = "core/modular/test_tree.py::"
+LINEAR = "core/modular/test_linearisation.py::"
+FIVE_BAR = "plugins/models/test_subsystem_models.py::"
+PENDULUM = "plugins/models/test_pendulum_subsystems.py::"
+
+COVERED = {
+    1: [HERE + "test_01_a_body_that_turns_steadily"],
+    2: [HERE + "test_02_seven_maps_for_seven_coordinates"],
+    3: [HERE + "test_03_05_ranks_of_the_two_rod_slider"],
+    4: [HERE + "test_04_ranks_with_the_slider_off_the_axis"],
+    5: [HERE + "test_03_05_ranks_of_the_two_rod_slider", HERE + "test_05_equal_rods_without_the_angle"],
+    6: [HERE + "test_06_the_complement_of_example_2_4", HERE + "test_06_the_printed_complement_fails"],
+    7: [HERE + "test_07_forces_at_the_contact_do_nothing"],
+    8: [TREE + "test_complements_of_random_trees"],
+    9: [HERE + "test_09_complements_of_the_five_bar"],
+    10: [
+        LABELLED + "test_assembly_is_commutative_and_associative",
+        LABELLED + "test_assembly_of_symbols_is_commutative_and_associative",
+        LABELLED + "test_entries_are_sums_and_missing_ones_zero",
+    ],
+    18: [PENDULUM + "test_all_variables_give_the_motion_of_the_notes"],
+    19: [HERE + "test_19_inertia_forces_of_a_redundant_speed"],
+    20: [HERE + "test_20_inertia_forces_of_appendix_a_are_one"],
+    27: [
+        HERE + "test_27_forces_of_a_half",
+        HERE + "test_27_forces_of_the_five_bar_need_the_weight_of_the_payload",
+        FIVE_BAR + "test_subsystems_and_bodies_accelerate_alike",
+    ],
+    35: [
+        LINEAR + "test_example_4_6_at_rest",
+        LINEAR + "test_example_4_6_while_it_is_let_go",
+        LINEAR + "test_eigenvalues_of_example_4_6",
+    ],
+    36: [
+        LINEAR + "test_example_4_6_while_it_is_let_go",
+        LINEAR + "test_the_printed_factor_of_prop_4_4_fails",
+        LINEAR + "test_direct_is_automatic_around_moving_references",
+        LINEAR + "test_it_is_what_linearize_finds_for_the_mechanism",
+    ],
+    41: [COMPLEMENTS + "test_least_squares_is_exact_where_constraints_are_compatible"],
+    48: [TREE + "test_the_shape_of_the_tree_changes_nothing", BODIES + "test_groups_change_no_acceleration"],
+}
+
+
+@pytest.mark.parametrize("target", COVERED)
+def test_the_tests_of_a_target_are_there(target):
+    assert 1 <= target <= 48
+    for place in COVERED[target]:
+        file, _, name = place.partition("::")
+        assert f"\ndef {name}(" in (TESTS / file).read_text(), place
+
+
+def matrix_at(subsystem, **values):
+    """All constraints A of a system at a state, closed or not; every order below the highest that is not given is zero."""
+    system = build(subsystem)
+    x = np.array([float(values.get(label, 0.0)) for label in system.states])
+    p = np.array([float(values.get(name, value)) for name, value in system.symbols.values.items()])
+    given = given_at(system, 0.0, x, np.zeros(len(system.inputs)), p)
+    return given.A
+
+
+def rank_at(subsystem, **values):
+    return np.linalg.matrix_rank(matrix_at(subsystem, **values).matrix, tol=1e-9)
+
+
+def test_01_a_body_that_turns_steadily():
+    """Ex. 2.1 with the rate W about y in body axes: qy = sin(W t / 2), qt = cos(W t / 2)."""
+    rate, tree = 1.7, assembled(quaternion_body(), {"wy": 1.7})
+    states = tree.system.states
+    # Classical Runge-Kutta: less than (h W / 2)^5 is lost in each of 400 steps, together 5.5e-10.
+    x, h = tree.x.copy(), 0.005
+    for _ in range(400):
+        k = []
+        for share, last in ((0, 0), (0.5, 0), (0.5, 1), (1, 2)):
+            k.append(np.array(tree.rhs(0.0, x + (h * share * k[last] if share else 0), tree.u, tree.p)).ravel())
+        x = x + h / 6 * (k[0] + 2 * k[1] + 2 * k[2] + k[3])
+    final = dict(zip(states, x, strict=True))
+    assert (final["qy"], final["qt"]) == pytest.approx((np.sin(rate), np.cos(rate)), abs=5.5e-10)
+    assert (final["qx"], final["qz"]) == pytest.approx((0.0, 0.0), abs=1e-15)
+
+
+def test_02_seven_maps_for_seven_coordinates():
+    """max(7, 6) = 7 maps, of which none is left over; (h) of Ex. 2.1 is what they solve to, for a unit quaternion."""
+    body = quaternion_body()
+    assert len(body.maps) == 7
+    system = build(body)
+    assert system.invariants == ()
+    e = np.array([0.1, -0.5, 0.3, 0.0])
+    e[3] = np.sqrt(1 - e @ e)
+    w = np.array([0.4, -0.2, 0.7])
+    qx, qy, qz, qt = e
+    expected = 0.5 * np.array([[qt, -qz, qy], [qz, qt, -qx], [-qy, qx, qt], [-qx, -qy, -qz]]) @ w
+    tree = assembled(body, dict(zip(("qx", "qy", "qz", "qt", "wx", "wy", "wz"), (*e, *w), strict=True)))
+    rates = np.array(tree.rhs(0.0, tree.x, tree.u, tree.p)).ravel()[:4]
+    assert np.allclose(rates, expected, rtol=0, atol=1e-14)
+
+
+SINGULAR = [(1, 3.0, 0.0), (-1, -3.0, 0.0), (1, -1.0, np.pi), (-1, 1.0, np.pi)]
+
+
+@pytest.mark.parametrize(("x1", "x2", "theta"), SINGULAR)
+def test_03_05_ranks_of_the_two_rod_slider(x1, x2, theta):
+    """Rods of 1 and 2: rank 5 in general, 4 where they are in line; without the angle 4 there, too."""
+    assert rank_at(in_points(), x1=x1, x2=x2, theta=theta) == 4
+    assert rank_at(in_points(with_angle=False), x1=x1, x2=x2) == 4
+    tree = assembled(in_points())
+    assert tree.start.partition.rank == 5
+    assert tree.degrees_of_freedom == 2
+    assert assembled(in_points(with_angle=False)).start.partition.rank == 4
+
+
+@pytest.mark.parametrize(
+    ("place", "rank"),
+    [
+        ({"x1": -2 * np.sqrt(2) / 3, "y1": 1 / 3, "x2": -2 * np.sqrt(2), "y2": 1.0, "theta": 0.0}, 4),
+        ({"x1": 2 * np.sqrt(2) / 3, "y1": 1 / 3, "x2": 2 * np.sqrt(2), "y2": 1.0, "theta": 0.0}, 4),
+        ({"x1": 0.0, "y1": -1.0, "x2": 0.0, "y2": 1.0, "theta": np.pi}, 3),
+    ],
+)
+def test_04_ranks_with_the_slider_off_the_axis(place, rank):
+    """Ex. 2.3: l1 = 1, l2 = 2, slider on y = 1."""
+    system = in_points(line=1.0)
+    assert rank_at(system, **place) == rank
+    own = build(system)
+    x = np.array([place.get(label, 0.0) for label in own.states])
+    values = [ca.Function("c", own.arguments, [item.expression]) for item in own.invariants]
+    p = np.array(list(own.symbols.values.values()))
+    assert max(abs(float(value(0.0, x, 0.0, p))) for value in values) < 1e-14
+
+
+def test_05_equal_rods_without_the_angle():
+    """The document says full rank everywhere; not with equal rods folded onto each other."""
+    equal = in_points(with_angle=False, l2=1.0)
+    assert rank_at(equal, y1=1.0) == 3
+    assert rank_at(equal, x1=0.6, y1=0.8, x2=1.2) == 4
+
+
+def document_complement(place, sign):
+    """(a) of Ex. 2.4, rows x1' y1' z1' x2' y2' z2' theta', columns z1' x2'; dependent rows with the printed sign or not."""
+    x1, y1, z1, x2, z2, theta = (place[name] for name in ("x1", "y1", "z1", "x2", "z2", "theta"))
+    rows = np.zeros((7, 2))
+    rows[2, 0] = rows[3, 1] = 1
+    rows[0] = sign * np.array([z2 / x2, x1 / x2 - 1])
+    rows[1] = sign * np.array([(z1 * x2 - x1 * z2) / (y1 * x2), x1 * (x2 - x1) / (y1 * x2)])
+    rows[6] = sign * np.array([0.0, x2 / (1.0 * 2.0 * np.sin(theta))])
+    return rows
+
+
+def generic_slider():
+    tree = assembled(in_points())
+    return tree, dict(zip(tree.system.states, tree.x, strict=True))
+
+
+def test_06_the_complement_of_example_2_4():
+    tree, place = generic_slider()
+    labels = [f"{name}_ddot" for name in ("x1", "y1", "z1", "x2", "y2", "z2", "theta")]
+    S = tree.start.S.part(labels, ["z1_ddot", "x2_ddot"]).matrix
+    assert np.allclose(S, document_complement(place, -1.0), rtol=0, atol=1e-12)
+    assert np.abs(tree.start.A.part(..., labels).matrix @ S).max() < 1e-12
+
+
+def test_06_the_printed_complement_fails():
+    """The document prints the dependent rows with the opposite sign."""
+    tree, place = generic_slider()
+    labels = [f"{name}_ddot" for name in ("x1", "y1", "z1", "x2", "y2", "z2", "theta")]
+    assert np.abs(tree.start.A.part(..., labels).matrix @ document_complement(place, 1.0)).max() > 0.1
+
+
+def test_07_forces_at_the_contact_do_nothing():
+    """V S = 0 for the point b where it is the contact: whatever acts there has no share in the equations of motion."""
+    at_contact = {"y": 0.0, "z": 0.0}
+    force = {"Fx": 1.0, "Fy": -2.0, "Fz": 3.0}
+    without, pushed = (assembled(rolling_sphere(), {**at_contact, **given}).start.hb for given in ({}, force))
+    assert np.abs((pushed - without).matrix).max() < 1e-15
+    away = [assembled(rolling_sphere(), given).start.hb for given in ({}, force)]
+    assert np.abs((away[1] - away[0]).matrix).max() > 1e-4
+
+
+def test_ex_2_6_velocities_of_nodes():
+    """The rows of Ex. 2.6 for a node: (1, 0, (1-g) p_iy + g p_jy + rho (p_jx - p_ix) - p_ky), and the one for y."""
+    tree = assembled(two_node_element())
+    state = dict(zip(tree.system.states, tree.x, strict=True))
+    gamma, rho = 0.35, -0.2
+    (x1, y1), (x2, y2) = ((state[f"x{k}"], state[f"y{k}"]) for k in "12")
+    for k in "12":
+        xk, yk = state[f"x{k}"], state[f"y{k}"]
+        rows = tree.start.S.part([f"x{k}_ddot", f"y{k}_ddot"], ["vx_dot", "vy_dot", "w_dot"]).matrix
+        expected = [
+            [1, 0, (1 - gamma) * y1 + gamma * y2 + rho * (x2 - x1) - yk],
+            [0, 1, -(1 - gamma) * x1 - gamma * x2 + rho * (y2 - y1) + xk],
+        ]
+        assert np.allclose(rows, expected, rtol=0, atol=1e-14)
+
+
+#: Data in which left and right differ, and a state that moves.
+OTHER = {"aUL": 0.16, "aBL": 0.28, "mUL": 1.3, "mBR": 0.7, "JUL": 0.06, "JBR": 0.05, "gammaUR": 0.4, "gammaBL": 0.6, "bUR": 0.3}
+MOVING = {"thetaL_dot": 0.7, "thetaR_dot": -0.4}
+
+
+@pytest.fixture(scope="module")
+def machine():
+    return assembled(five_bar(), {**OTHER, **MOVING, "iL": 1.5, "iR": -0.5, "VL": 3.0, "VR": 1.0, "etaL": 20.0})
+
+
+def named(tree):
+    return {**dict(zip(tree.system.states, tree.x, strict=True)), **dict(zip(tree.system.parameters, tree.p, strict=True))}
+
+
+def test_09_complements_of_the_five_bar(machine):
+    """A S = 0 for the whole, and C_R in closed form."""
+    assert np.abs((machine.start.A @ machine.start.S).matrix).max() < 1e-11
+    s = named(machine)
+    chi = np.sin(s["chi"])
+    th = {side: s[f"theta{side}"] for side in "LR"}
+    ph = {side: s[f"phi{side}"] for side in "LR"}
+    aU, aB = ({side: s[f"a{kind}{side}"] for side in "LR"} for kind in "UB")
+    expected = {
+        "x": (-np.sin(th["L"] - ph["L"]) * np.sin(ph["R"]) * aU["L"], np.sin(ph["L"]) * np.sin(th["R"] - ph["R"]) * aU["R"]),
+        "y": (np.cos(ph["R"]) * np.sin(th["L"] - ph["L"]) * aU["L"], -np.cos(ph["L"]) * np.sin(th["R"] - ph["R"]) * aU["R"]),
+        "phiL": (np.sin(th["L"] - ph["R"]) * aU["L"] / aB["L"], -np.sin(th["R"] - ph["R"]) * aU["R"] / aB["L"]),
+        "phiR": (np.sin(th["L"] - ph["L"]) * aU["L"] / aB["R"], -np.sin(th["R"] - ph["L"]) * aU["R"] / aB["R"]),
+    }
+    (linkage_node,) = (child for child in machine.start.children if child.given.name == "R")
+    for label, row in expected.items():
+        found = linkage_node.C.part(f"{label}_ddot", ["thetaL_ddot", "thetaR_ddot"]).matrix.ravel()
+        assert np.allclose(found, np.array(row) / chi, rtol=0, atol=1e-12)
+    turning = linkage_node.C.part(["chi_ddot", "phiR_ddot", "phiL_ddot"]).matrix
+    assert np.allclose(turning[0], turning[1] - turning[2], rtol=0, atol=1e-12)
+
+
+def test_09_the_closed_form_holds_in_symbols():
+    """The same in symbols: C_R of the tree, evaluated at another state than the one it was built at."""
+    tree, other = assembled(linkage()), assembled(linkage(), {"thetaL": 2.4, "thetaR": 0.8})
+    C = tree.root.C
+    at = ca.Function("C", tree.system.arguments, [ca.densify(C.matrix)])(0.0, other.x, other.u, other.p)
+    assert Labelled(at, C.rows, C.columns).equals(other.start.C, 1e-11)
+
+
+def test_19_inertia_forces_of_a_redundant_speed():
+    """Ex. A.1: T = m u / 2 with u = x'^2 + y'^2 + z'^2 among the speeds gives (-m x'', -m y'', -m z'', 0) by (A.7)."""
+    m = 1.3
+    qd, qdd, w = ca.SX.sym("qd", 3), ca.SX.sym("qdd", 3), ca.SX.sym("w", 4)
+    speeds = ca.vertcat(qd, ca.sumsqr(qd))
+    J = ca.jacobian(speeds, qd)
+    Ji = ca.horzcat(ca.SX.eye(3), ca.SX(3, 1))
+    T = m * w[3] / 2
+    turning = ca.jtimes(J.reshape((-1, 1)), qd, qdd).reshape(J.shape)
+    dT = ca.gradient(T, w)
+    # N00 dT/dq and N11 d/dt dT/dw vanish: T depends on neither q nor, twice, on w.
+    found = (-turning @ Ji).T @ dT
+    values = np.array(ca.Function("f", [qd, qdd], [found])([0.3, -0.2, 0.9], [1.0, 2.0, 3.0])).ravel()
+    assert np.allclose(values, [-m, -2 * m, -3 * m, 0.0], rtol=0, atol=1e-15)
+
+
+def test_20_inertia_forces_of_appendix_a_are_one():
+    """(A.1) = (A.2) = (A.7) = (A.11) for r = 1, 2 = (A.47), with affine quasi-velocities that turn with the configuration."""
+    q, qd, qdd = (ca.SX.sym(name, 2) for name in ("q", "qd", "qdd"))
+    w, wd, wdd = (ca.SX.sym(name, 2) for name in ("w", "wd", "wdd"))
+    masses = (1.2, 0.7)
+    places = (
+        ca.vertcat(ca.cos(q[0]), ca.sin(q[0]), 0.3 * q[1] ** 2),
+        ca.vertcat(ca.cos(q[0]) + q[1] * ca.sin(q[0]), ca.sin(q[0]) - q[1] * ca.cos(q[0]), q[1]),
+    )
+    J = ca.vertcat(ca.horzcat(1 + q[1] ** 2, ca.sin(q[0])), ca.horzcat(0.2 * q[0], 2 - ca.cos(q[1])))
+    offset = ca.vertcat(0.3 * q[0], ca.sin(q[1]))
+    speeds = J @ qd + offset
+    Ji = ca.inv(J)
+
+    def rate(expression):
+        return ca.jtimes(expression, q, qd) + ca.jtimes(expression, qd, qdd)
+
+    velocities = [ca.jtimes(place, q, qd) for place in places]
+    accelerations = [rate(velocity) for velocity in velocities]
+    T_dot = sum(m * ca.sumsqr(v) / 2 for m, v in zip(masses, velocities, strict=True))
+    # (A.47): every particle along its partial velocity.
+    kane = -sum(m * (ca.jacobian(v, qd) @ Ji).T @ a for m, v, a in zip(masses, velocities, accelerations, strict=True))
+    # (A.2)
+    lagrange = -Ji.T @ (rate(ca.gradient(T_dot, qd)) - ca.gradient(T_dot, q))
+    # (A.1): Gibbs' function by the rates of the quasi-velocities; qdd = Ji (wd - J' qd - offset').
+    gibbs_dot = sum(m * ca.sumsqr(a) / 2 for m, a in zip(masses, accelerations, strict=True))
+    appell = -Ji.T @ ca.gradient(gibbs_dot, qdd)
+    # T in quasi-velocities, and its rates in q, w, w', w''.
+    qd_of_w = Ji @ (w - offset)
+    T = ca.substitute(T_dot, qd, qd_of_w)
+
+    def rate_in_w(expression):
+        return ca.jtimes(expression, q, qd_of_w) + ca.jtimes(expression, w, wd) + ca.jtimes(expression, wd, wdd)
+
+    turning = ca.jtimes(J.reshape((-1, 1)), q, qd).reshape(J.shape)
+    N01 = ((ca.jacobian(speeds, q) - turning) @ Ji).T
+    hamel = Ji.T @ ca.gradient(T, q) + N01 @ ca.gradient(T, w) - rate_in_w(ca.gradient(T, w))
+    T1 = rate_in_w(T)
+    T2 = rate_in_w(T1)
+    nielsen = [
+        (1 + 1 / r) * Ji.T @ ca.gradient(T, q) + N01 @ ca.gradient(T, w) - ca.gradient(Tr, by) / r
+        for r, Tr, by in ((1, T1, w), (2, T2, wd))
+    ]
+    rng = np.random.default_rng(2)
+    values = {name: rng.uniform(0.3, 1.0, 2) for name in ("q", "qd", "qdd", "wdd")}
+    kinematics = ca.Function("w", [q, qd, qdd], [speeds, rate(speeds)])
+    w_now, wd_now = kinematics(values["q"], values["qd"], values["qdd"])
+    every = ca.Function("f", [q, qd, qdd, w, wd, wdd], [kane, lagrange, appell, hamel, *nielsen])
+    found = [np.array(item).ravel() for item in every(*(values[n] for n in ("q", "qd", "qdd")), w_now, wd_now, values["wdd"])]
+    for other in found[1:]:
+        assert np.allclose(other, found[0], rtol=0, atol=1e-12)
+    # (A.13), (A.14): the inertia matrix is symmetric and positive.
+    inertia = ca.Function("M", [q, qd, qdd, w, wd], [-ca.jacobian(hamel, wd)])
+    slope = np.array(inertia(*(values[n] for n in ("q", "qd", "qdd")), w_now, wd_now))
+    assert np.allclose(slope, slope.T, rtol=0, atol=1e-13)
+    assert np.linalg.eigvalsh(slope).min() > 0
+
+
+def test_27_forces_of_a_half(machine):
+    """fbar_H in closed form, for left and right, at any accelerations of its two angles."""
+    s = named(machine)
+    (linkage_node,) = (child for child in machine.start.children if child.given.name == "R")
+    for side, half in zip("LR", linkage_node.children[:2], strict=True):
+        aU, aB, gU, gB, mU, mB, JU, JB, bU = (
+            s[f"{name}{side}"] for name in ("aU", "aB", "gammaU", "gammaB", "mU", "mB", "JU", "JB", "bU")
+        )
+        th, ph, th1, ph1, g = (s[name] for name in (f"theta{side}", f"phi{side}", f"theta{side}_dot", f"phi{side}_dot", "g"))
+        th2, ph2 = 1.7, -2.3
+        z = Labelled([th2, ph2], (f"theta{side}_ddot", f"phi{side}_ddot"))
+        found = (half.hb - half.Mb @ z).part(z.rows).matrix.ravel()
+        sin, cos = np.sin(th - ph), np.cos(th - ph)
+        expected = [
+            -gB * aU * aB * mB * (ph1**2 * sin + ph2 * cos)
+            - bU * th1
+            - th2 * (aU**2 * (gU**2 * mU + mB) + JU)
+            - g * aU * np.cos(th) * (gU * mU + mB),
+            -gB * aB * mB * (aU * (th2 * cos - th1**2 * sin) + gB * aB * ph2 + g * np.cos(ph)) - JB * ph2,
+        ]
+        assert np.allclose(found, expected, rtol=0, atol=1e-11)
+
+
+def printed_row(s, q, X):
+    """(g) of Ex. 4.3 as printed, along theta of side X."""
+    Y = "R" if X == "L" else "L"
+    names = ("aU", "aB", "gammaU", "gammaB", "mU", "mB", "JU", "JB", "bU", "theta", "phi", "Jm", "bm", "k", "i", "eta")
+    v = {f"{name}{side}": s[f"{name}{word}"] for side, word in (("X", X), ("Y", Y)) for name in names}
+    th1 = {side: s[f"theta{word}_dot"] for side, word in (("X", X), ("Y", Y))}
+    ph1 = {side: s[f"phi{word}_dot"] for side, word in (("X", X), ("Y", Y))}
+    th2 = {side: q[f"theta{word}_ddot"] for side, word in (("X", X), ("Y", Y))}
+    ph2 = {side: q[f"phi{word}_ddot"] for side, word in (("X", X), ("Y", Y))}
+    sn = lambda *terms: np.sin(sum(sign * v[name] for sign, name in terms))  # noqa: E731
+    cs = lambda *terms: np.cos(sum(sign * v[name] for sign, name in terms))  # noqa: E731
+    D = sn((1, "phiY"), (-1, "phiX"))
+    xx, yy, xy = sn((1, "thetaX"), (-1, "phiX")), sn((1, "thetaY"), (-1, "phiY")), sn((1, "thetaX"), (-1, "phiY"))
+    both = sn((-1, "phiY"), (2, "thetaX"), (-1, "phiX"))
+    cxx, cyy = cs((1, "thetaX"), (-1, "phiX")), cs((1, "thetaY"), (-1, "phiY"))
+    cpX, cpY, spY, ctX = cs((1, "phiX")), cs((1, "phiY")), sn((1, "phiY")), cs((1, "thetaX"))
+    g, mL = s["g"], s["mL"]
+    return (
+        v["gammaBY"] * v["aUY"] * v["aUX"] * v["mBY"] * th1["Y"] ** 2 * yy * xx / D
+        + v["gammaBX"] * v["aUX"] ** 2 * v["mBX"] * th1["X"] ** 2 * xx * xy / D
+        - v["gammaBX"] * v["aUX"] * v["aBX"] * v["mBX"] * ph1["X"] ** 2 * xx
+        - th1["X"] * (v["bmX"] * v["etaX"] ** 2 + v["bUX"])
+        - v["aUX"] * mL * q["y_ddot"] * cpY * xx / D
+        - v["gammaBY"] * v["aUY"] * v["aUX"] * v["mBY"] * th2["Y"] * cyy * xx / D
+        + v["aUX"] * mL * q["x_ddot"] * spY * xx / D
+        - v["aUX"] * ph2["X"] / v["aBX"]
+        * (v["gammaBX"] * v["aBX"] ** 2 * v["mBX"] * cxx + (v["gammaBX"] ** 2 * v["aBX"] ** 2 * v["mBX"] + v["JBX"]) * xy / D)
+        + th2["X"] / 2
+        * (
+            v["aUX"] ** 2 * (v["mBX"] * (v["gammaBX"] * (1 - both / D) - 2) - 2 * v["gammaUX"] ** 2 * v["mUX"])
+            - 2 * (v["JmX"] * v["etaX"] ** 2 + v["JUX"])
+        )
+        - v["aUX"] * ph2["Y"] * xx * (v["gammaBY"] ** 2 * v["aBY"] ** 2 * v["mBY"] + v["JBY"]) / (v["aBY"] * D)
+        + v["kX"] * v["etaX"] * v["iX"]
+        - g * v["aUX"] * (v["gammaBY"] * v["mBY"] * cpY * xx / D + v["mBX"] * (v["gammaBX"] * cpX * xy / D + ctX))
+        - g * v["aUX"] * v["gammaUX"] * v["mUX"] * ctX
+    ), v["aUX"] * mL * g * cpY * xx / D  # fmt: skip
+
+
+@pytest.mark.parametrize("side", ["L", "R"])
+def test_27_forces_of_the_five_bar_need_the_weight_of_the_payload(machine, side):
+    """fbar_P at random accelerations is the printed (f), and the printed (g) less the weight that it lacks."""
+    s = named(machine)
+    root = machine.start
+    z = Labelled(np.array([3.0, -2.0, 1.1, -0.6]), ("iL_dot", "iR_dot", "thetaL_ddot", "thetaR_ddot"))
+    motion = root.S @ z + root.e
+    q = dict(zip(motion.rows, motion.matrix.ravel(), strict=True))
+    _, fbar = root.forces(motion)
+    printed, weight = printed_row(s, q, side)
+    found = fbar[f"theta{side}_ddot"].matrix.item()
+    assert found == pytest.approx(printed - weight, abs=1e-10)
+    assert abs(found - printed) == pytest.approx(abs(weight))
+    assert abs(weight) > 0.1
+    current = fbar[f"i{side}_dot"].matrix.item()
+    V = {"L": 3.0, "R": 1.0}[side]
+    electric = V - s[f"ind{side}"] * q[f"i{side}_dot"] - s[f"res{side}"] * s[f"i{side}"]
+    assert current == pytest.approx(electric - s[f"kappa{side}"] * s[f"eta{side}"] * s[f"theta{side}_dot"], abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["spherical-pendulum", "two-rod-slider", "five-bar"])
+def test_models_of_the_document_are_there(name):
+    for form in (name, f"{name}-subsystems"):
+        assert open_model(form).mechanism.name == form
