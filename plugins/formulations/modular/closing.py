@@ -43,8 +43,8 @@ class StraightClosing:
                 continue
             rank = int((margins > DEPENDENT).sum())
             return (
-                f"the closures {listed(dict.fromkeys(held.owners))} hold {rank} motions near t = {t:.6g} s, but {len(A)} at "
-                f"the start: a row of '{held.owners[worst]}' follows from those before it there (ratio of pivots "
+                f"the closures {listed(dict.fromkeys(held.owners))} hold {rank} motions near t = {t:.6g} s instead of "
+                f"{len(A)}: a row of '{held.owners[worst]}' follows from those before it there (ratio of pivots "
                 f"{margins[worst]:.1e}, {DEPENDENT:.0e} is the least). The machine is at a dead centre, where its "
                 "accelerations are not determined"
             )
@@ -59,6 +59,9 @@ class RecursiveClosing(StraightClosing):
     root: Node
 
     def accelerations(self, equations: Equations, rate: float) -> ca.Function:
+        if equations.loaded is not None and equations.u.numel() < self.assembly.u.numel():
+            # Efforts that depend on loads are solved for in M and f; the recursion would have them as inputs.
+            return super().accelerations(equations, rate)
         held = equations.constraints
         closing = equations.function("kp_closing", [held.A, ca.densify(equations.drift(rate))])
         passes = NodePasses(self.assembly, self.root, loops_of(self.assembly, held.A), closing)
