@@ -87,6 +87,8 @@ def rigid_body(
 
     Parameters
     ----------
+    name
+        What it is called; its labels end with it.
     nodes
         Where its nodes are at the start (m): first guesses, which joints correct, and the shape of the body, which stays.
     mass, moment
