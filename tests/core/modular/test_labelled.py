@@ -194,3 +194,14 @@ def test_a_matrix_is_shown_as_a_table():
     x = ca.SX.sym("x")
     assert str(Labelled(ca.horzcat(x, 2), ("p",), ("a", "b"))).splitlines() == ["   a  b", "p  x  2"]
     assert str(Labelled([[0.5, 1e-9]], ("p",), ("a", "b"))).splitlines() == ["     a      b", "p  0.5  1e-09"]
+
+
+def test_wide_matrices_are_shown_in_blocks_with_dots_for_zeros():
+    wide = Labelled([[1.0, 0.0, 1e-17], [0.0, -2.5, 3.0]], ("p", "longer"), ("a", "b", "c"))
+    assert wide.lines(width=16, dot=True) == [
+        "        a     b", "     p  1     .", "longer  .  -2.5",
+        "        c", "     p  .", "longer  3",
+    ]  # fmt: skip
+    assert wide.lines(dot=True)[1].split() == ["p", "1", ".", "."]
+    assert str(wide).splitlines()[1].split() == ["p", "1", "0", "1e-17"]
+    assert Labelled.zeros(("p",), ()).lines() == [" ", "p"]
