@@ -20,9 +20,9 @@ from kingpost import Group, Mechanism, PluginSet, RunSettings, pose
 from kingpost.kernel.kernel import Kernel
 
 #: Links, and subsystems that they are cut in.
-CHAINS = ((16, 2), (32, 4), (64, 8), (128, 16))
+CHAINS = ((8, 2), (16, 2), (32, 4), (64, 8), (128, 16))
 #: Kane's straight-line code for 24 links takes about a minute to derive and compile.
-LARGEST_KANE = 16
+LARGEST_KANE = 8
 LOOPS = ("four-bar", "andrews-squeezer", "offshore-crane-cylinder")
 ROUNDS, SAMPLES = 30, 200
 

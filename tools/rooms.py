@@ -128,7 +128,7 @@ room(
     "core/equations and below",
     "plugins/formulations",
 )
-room("plugins/joint_loads", "ways to find the wrench in a joint", "core/loads and below")
+room("plugins/joint_loads", "ways to find the wrench in a joint", "core/loads and below", "plugins/formulations")
 room("plugins/inverse_dynamics", "methods for servo-constraints, and their steppers", "core/control and below")
 room(
     "plugins/feedback",

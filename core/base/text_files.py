@@ -15,7 +15,8 @@ def read_text(path: Path, what: str = "", encoding: str = "utf-8") -> str:
     try:
         return path.read_text(encoding=encoding)
     except FileNotFoundError:
-        raise FileError(f"there is no {f'{what} ' if what else ''}file '{path}'") from None
+        kind = f"{what.removeprefix('the ')} " if what else ""
+        raise FileError(f"there is no {kind}file '{path}'") from None
     except (OSError, ValueError) as error:  # not UTF-8, or a name that no file can have
         raise FileError(f"'{path}' cannot be read: {error}") from None
 

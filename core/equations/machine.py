@@ -16,7 +16,7 @@ from kingpost.multibody.constraints import Constraints, tree_constraints
 from kingpost.multibody.force import Loads, Rotor
 from kingpost.multibody.tree import TreeKinematics
 from kingpost.symbols.joints import JOINT_KINDS, GivenMotion
-from kingpost.symbols.screws import Pose, quaternion_of_vector, quaternion_product, rotation_of_quaternion
+from kingpost.symbols.screws import Pose, quaternion_product, rotation_of_quaternion
 
 Result = TypeVar("Result")
 #: A force is the slope of its potential if both differ by no more than this part, at random states.
@@ -66,7 +66,9 @@ class _AlongTime(TreeKinematics):
     def given_motion(self, joint: Joint) -> GivenMotion:
         now = super().given_motion(joint)
         tau, w, v, rate = self.tau, now.twist[:3], now.twist[3:], now.rate
-        turn = quaternion_of_vector(w * tau + rate[:3] * tau**2 / 2)
+        # The rotation vector r as the quaternion (1, r / 2) of whatever length: right up to the third power of tau, and no root
+        # stands in the way of derivatives at tau = 0.
+        turn = ca.vertcat(1, (w * tau + rate[:3] * tau**2 / 2) / 2)
         moved = v * tau + (rate[3:] + ca.cross(w, v)) * tau**2 / 2
         pose = Pose(now.pose.R @ rotation_of_quaternion(turn), now.pose.p + now.pose.R @ moved)
         return GivenMotion(pose, quaternion_product(now.quaternion, turn), now.twist + rate * tau, rate)

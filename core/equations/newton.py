@@ -26,7 +26,7 @@ from kingpost.base.errors import MechanismError
 from kingpost.equations.equations import Equations
 from kingpost.equations.integrator import StepMap
 from kingpost.kernel.codegen import WATCHED
-from kingpost.symbols.straightline import fused
+from kingpost.symbols.straightline import expanded, fused
 
 #: Iterations end when the scaled unknowns move by less: convergence is quadratic, so about the square of this is left.
 SMALL_STEP = 1e-10
@@ -258,8 +258,8 @@ def straightened(function: ca.Function, equations: Equations) -> ca.Function:
     """Return a function as straight-line code where that is possible and small enough."""
     if equations.all_externals or isinstance(equations.q, ca.MX):
         return function
-    expanded = function.expand()
-    return fused(function) if expanded.n_nodes() <= STRAIGHT else function
+    straight = expanded(function)
+    return fused(function) if straight is not None and straight.n_nodes() <= STRAIGHT else function
 
 
 @dataclass(frozen=True)

@@ -198,7 +198,7 @@ def _along(piece: Part, times: FloatArray, order: int) -> FloatArray:
     """Return a derivative of a formula at many times: it is differentiated once."""
     t = ca.SX.sym(TIME)
     value = piece.value(t, order)
-    if not isinstance(value, SYMBOLIC):
+    if not isinstance(value, ca.SX):
         return np.full(len(times), float(value))
     numbers = np.asarray(ca.Function("along", [t], [value])(times.reshape(1, -1))).ravel()
     for k in np.flatnonzero(~np.isfinite(numbers)).tolist():

@@ -24,7 +24,7 @@ VESSEL_JOINTS = (*MANY_AXES, "given", "prismatic")
 SHIP_WORDS = ("vessel", "hull", "ship", "boat", "barge")
 #: Closures that are drawn as a pin, and as a ball.
 PINS = ("revolute", "cylindrical", "point-on-line")
-BALLS = ("spherical", "universal", "weld")
+BALLS = ("spherical", "universal", "weld", "slot")
 #: Radius of a bar as a share of the machine's size.
 THICKNESS = 0.016
 

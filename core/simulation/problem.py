@@ -82,15 +82,15 @@ class Problem:
         """The functions that advance it."""
         return Stepper(self.equations, self.integrator)
 
-    def with_ramps(self) -> tuple[InputLayout, Stepper] | None:
-        """Return the stepper for inputs that rise or fall during a step, and of what rows for them consist.
+    def with_ramps(self, degree: int) -> tuple[InputLayout, Stepper] | None:
+        """Return the stepper for inputs that change during a step, and of what rows for them consist.
 
-        For each input that is free, a row has its value and its rate; both are for the time that stands in it. None without
-        inputs, and for integrators that remember these from step to step.
+        For each input that is free, a row has its value and the other coefficients of a polynomial of some degree in the time
+        since the one that stands in it. None without inputs, and for integrators that remember these from step to step.
         """
         driven = {} if self.assembly.layout is None else self.assembly.layout.driven
         names = tuple(signal.name for signal in self.mechanism.inputs)
-        forms = {name: InputForm(1, 1) for name in names if name not in driven}
+        forms = {name: InputForm(1, degree) for name in names if name not in driven}
         if not forms or self.deriving is None or not self.stepper.fixed or self.stepper.remembered:
             return None
         layout = InputLayout(names, forms, driven)

@@ -233,6 +233,7 @@ class Simulation:
         needed = self.integrator.needs_jacobian
         jacobians: list[Evaluator] = [self.kernel.evaluator("kp_jacobian")] if needed else []
         if not np.isfinite(evaluate(times[0], x0, row(times[0]), p)).all():
+            failures.refuse_dead_centre(float(times[0]), [x0])
             failures.refuse(float(times[0]), x0, "such that its rate is not finite", "at")
 
         def finite_jacobian(t: float, x: FloatArray) -> FloatArray:

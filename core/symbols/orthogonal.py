@@ -102,5 +102,5 @@ def least_squares(rows: int, columns: int) -> ca.Function:
         both[k:, k:] = both[k:, k:] - weight * normal @ (normal.T @ both[k:, k:])
     x = ca.SX.zeros(columns)
     for k in reversed(range(columns)):
-        x[k] = (both[k, columns] - both[k, k + 1 : columns] @ x[k + 1 :]) / both[k, k]
+        x[k] = (both[k, columns] - both[k, k + 1 : columns] @ x[k + 1 :, :]) / both[k, k]
     return ca.Function("kp_least_squares", [A, b], [x])

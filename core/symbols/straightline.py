@@ -12,10 +12,22 @@ FUSED = 10
 
 
 def fused(function: ca.Function) -> ca.Function:
-    """Return the same function as straight-line code in which nothing is computed twice."""
-    expanded = function.expand()
-    symbols = expanded.sx_in()
-    return ca.Function(function.name(), symbols, ca.cse(expanded.call(symbols)))
+    """Return the same function as straight-line code in which nothing is computed twice, or as it is where that cannot be."""
+    straight = expanded(function)
+    if straight is None:
+        return function
+    symbols = straight.sx_in()
+    return ca.Function(function.name(), symbols, ca.cse(straight.call(symbols)))
+
+
+def expanded(function: ca.Function) -> ca.Function | None:
+    """Return a function as straight-line code; None if a solver of sparse systems inside of it forbids that."""
+    try:
+        return function.expand()
+    except RuntimeError as error:
+        if "eval_sx not defined" not in str(error):
+            raise
+        return None
 
 
 def solve_symmetric(matrix: Any, right: Any) -> Any:

@@ -14,7 +14,7 @@ TORQUES = ("winch1_torque", "winch2_torque", "winch3_torque")
 def cablev(number, case, rows, work, table):
     """Draw and check one manoeuvre of CABLEV in steps of 0.01 s, with `flat` as reference."""
     task = f"000-6.3.7-{case}"
-    history = follow("cablev", task, "minimal-extension", "backward-euler:step=0.01", 0.0, WINCHES)
+    history = follow("cablev", task, "minimal-extension", "backward-euler:step=0.01", WINCHES)
     t = history.time
     for instant, values in rows.items():
         k = int(np.argmin(np.abs(t - instant)))

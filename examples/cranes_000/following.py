@@ -1,6 +1,5 @@
 """What the figures of all cranes are made with: the inverse dynamics of a task, closed forms, snapshots."""
 
-import dataclasses
 import functools
 
 import casadi as ca
@@ -13,11 +12,10 @@ G = 9.81
 
 
 @functools.cache
-def follow(model, task, method, stepper, t_start=0.0, settings=()):
+def follow(model, task, method, stepper, settings=()):
     """Return the inverse dynamics of a task."""
     machine = open_model(model)
-    task = dataclasses.replace(machine.task(task), t_start=t_start)
-    return inverse(machine.mechanism, task, method=method, stepper=stepper, settings=dict(settings))
+    return inverse(machine.mechanism, machine.task(task), method=method, stepper=stepper, settings=dict(settings))
 
 
 def rate(expression, t, order=1):

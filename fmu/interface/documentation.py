@@ -12,7 +12,7 @@ from kingpost.base.errors import listed
 from kingpost.base.open_loads import DECIDED, measure, open_loops
 from kingpost.base.version import __version__
 from kingpost.equations.integrator import StepMap
-from kingpost.fmu.interface.interface import Interface, Variable, loads_record
+from kingpost.fmu.interface.interface import INPUT_ORDER, Interface, Variable, loads_record
 from kingpost.simulation.provenance import problem_record
 
 STYLE = (
@@ -56,7 +56,7 @@ def _page(interface: Interface, version: int, exporter: str) -> str:
     steps = f"internal steps of {model.step:g} s or less" if fixed else "internal steps of its own choice"
     if model.samples is not None:
         steps = f"samples {model.step:g} s apart, the first one where the run begins"
-    ramps = ", or change linearly if their derivative is given (FMI 2)" if exporter == "native-fmu" else ""
+    ramps = _within_steps(interface, version) if exporter == "native-fmu" else ""
     division = "A communication step is divided into equal internal steps. " if fixed else ""
     refusal = "A value that is not finite is refused and named in the log."
     if model.samples is not None:
@@ -101,6 +101,20 @@ that its description states; on the child it is exerted by the parent.</li>{_ope
 </table>
 </body></html>
 """
+
+
+def _within_steps(interface: Interface, version: int) -> str:
+    """Return how inputs can change within a communication step of a native FMU, and what error that leaves."""
+    if interface.model.samples is not None:
+        taken = f"if their derivatives of order 1 to {INPUT_ORDER} are given" if version == 2 else "where they are asked for"
+        return f", or have the values at sample times that they are to have there {taken}"
+    whole = interface.ramps is not None
+    if version == 2:
+        error = "without any other error" if whole else "with the value in the middle of each internal step"
+        return f", or follow the polynomial of their derivatives of order 1 to {INPUT_ORDER}, where these are given, {error}"
+    asked = "in the middle and at the end" if whole else "in the middle"
+    error = "as parabolas, which keep the order of the integrator" if whole else "which leaves an error of second order"
+    return f", or are what an importer with intermediate update gives when it is asked {asked} of each internal step, {error}"
 
 
 def _open_loads(interface: Interface) -> str:

@@ -30,6 +30,8 @@ from kingpost.simulation.stepper import Stepper
 
 #: Relative tolerance that model exchange suggests, and counts on where an importer does not tell its own.
 SOLVER_TOLERANCE = 1e-8
+#: The highest derivative of an input that native FMUs take, which is that of paths.
+INPUT_ORDER = 8
 Causality = Literal["independent", "parameter", "input", "output", "local"]
 
 
@@ -86,8 +88,8 @@ class Interface:
 
     @cached_property
     def ramps(self) -> tuple[InputLayout, Stepper] | None:
-        """Steps with inputs that rise or fall during them, and what they take for the inputs; None where there are none."""
-        return self.model.problem.with_ramps() if self.kind == "cs" else None
+        """Steps with inputs that change during them, and what they take for the inputs; None where there are none."""
+        return self.model.problem.with_ramps(INPUT_ORDER) if self.kind == "cs" else None
 
     @property
     def counts(self) -> dict[str, int]:

@@ -53,7 +53,7 @@ class HamelRoad(Road):
         # K C = 1 and A C = 0 for the motions D C, which are orthonormal in the scaled speeds.
         K_now = C.T @ ca.diag(1 / columns)
         dT_dw = householder(n, 1)(ca.vertcat(K_now, A).T, momenta_now)[0]
-        used = dT_dw if self.full else ca.vertcat(dT_dw[: n - rows], ca.MX.zeros(rows))
+        used = dT_dw if self.full else ca.vertcat(dT_dw[: n - rows, :], ca.MX.zeros(rows))
         along = second.call([*arguments, ca.vec(K_now), dT_dw, used])[2]
         left = ca.vertcat(C.T @ D @ M @ D, E @ A @ D)
         right = ca.vertcat(C.T @ (columns * along), -lines * drift)

@@ -35,7 +35,15 @@ def _options(cls: type[Formalism]) -> type[Any]:
     own: list[Any] = [(field.name, field.type, field) for field in dataclasses.fields(cls.Options)]
     if not own:
         return LoopOptions
-    both = dataclasses.make_dataclass(f"{cls.__name__}LoopOptions", own, bases=(LoopOptions,), frozen=True)
+
+    def check(options: Any) -> None:
+        LoopOptions.__post_init__(options)
+        if hasattr(cls.Options, "__post_init__"):
+            cls.Options.__post_init__(options)
+
+    both = dataclasses.make_dataclass(
+        f"{cls.__name__}LoopOptions", own, bases=(LoopOptions,), namespace={"__post_init__": check}, frozen=True
+    )
     both.__module__ = cls.Options.__module__  # where its annotations are to be understood
     return both
 

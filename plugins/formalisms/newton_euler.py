@@ -127,7 +127,7 @@ class ReactionRoad(Road):
         r = ca.densify(ca.vertcat(*right))
         scale = _scales(K, bodies.size)
         K = ca.SX(ca.sparsify(ca.diag(scale) @ K @ ca.diag(scale)))
-        entries = ca.vertcat(ca.SX(0, 1), *(ca.SX(entry) for entry in K.nonzeros()))
+        entries: ca.SX = K.nz[:]
         found = [entries, scale * r, scale, L, L @ bias]
         parts = system_parts(equations, f"{name}_parts", rate, found)
         arguments = parts.mx_in()
@@ -163,7 +163,7 @@ def recursive_matrices(machine: Machine) -> tuple[ca.SX, ca.SX]:
         needed[name] = bodies.inertia(name) @ accelerations[name] - bodies.applied(name)
     efforts = machine.rotor_matrix @ machine.vdot - machine.efforts if machine.n else ca.SX(0, 1)
     for name, link in reversed(list(bodies.links.items())):
-        efforts[link.rows] += link.S_B.T @ needed[name]
+        efforts[link.rows, :] += link.S_B.T @ needed[name]
         if link.joint.parent != WORLD:
             needed[link.joint.parent] += link.V_BP.T @ needed[name]
     at_zero = ca.substitute(efforts, machine.vdot, ca.SX.zeros(machine.n)) if machine.n else efforts

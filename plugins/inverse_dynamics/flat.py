@@ -8,8 +8,9 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
+from kingpost.control.servo.near_singular import EPS, FurtherDerivatives
 from kingpost.control.servo.problem import ServoProblem
-from kingpost.control.servo.prolonged import Found, Prolonged, rank_of
+from kingpost.control.servo.prolonged import Found, Prolonged, rank_of, shifted
 from kingpost.control.servo.start import CONSISTENT, KNOWN, ServoStart
 from kingpost.control.servo.system import DirectInverse, Progress
 
@@ -21,6 +22,10 @@ STEPS_AT_ONCE = 8
 FIRST, LONGEST, SHORTEST = 1 / 100, 1 / 20, 1e-7
 #: The scaled residual of an anchor.
 ROUGH = 1e-6
+#: Sums of unknowns whose growth is looked at; one alone may miss what another sees.
+PROBES = 3
+#: What rounding may do to what is wanted, in the sizes of the unknowns, before further derivatives are asked.
+ROUNDED = 1e-10
 #: Changes from the prediction to the solution, in the sizes of the unknowns, beyond which the way was too long.
 FAR = 0.2
 
@@ -29,7 +34,8 @@ class Flat(DirectInverse):
     """The equations and their derivatives solved at each time: no error of steps; for problems without internal states.
 
     Document 000, sections 4.3 and 6.3.6, for any machine. The path must be as smooth as the index asks for, less one: at a jump
-    of that derivative the inputs jump.
+    of that derivative the inputs jump. Where the equations lose rank, the solution goes on smoothly, and further derivatives
+    of the path tell it.
     """
 
     name = "flat"
@@ -121,28 +127,35 @@ class Flat(DirectInverse):
         residual = np.abs(array.residual(times, array.unpack(values), signals)) / size
         settled &= residual.max(axis=1, initial=0.0) <= CONSISTENT
         x = array.unpack(values)
+        settled &= EPS * self._growth(array, kept, free, times, x, signals, scale) <= ROUNDED
+        further = FurtherDerivatives(start) if not settled.all() else None
         for i in np.flatnonzero(~settled):
-            found = array.solve(float(times[i]), shifted(anchors[i].known, distance[i : i + 1])[:, :, 0], start.weights)
-            if found.left > CONSISTENT:
-                raise SolverError(
-                    f"the equations could not be solved at t = {times[i]:.9g} s (scaled residual {found.left:.1e}); the path "
-                    "may pass a place there at which they are singular"
-                )
-            x[:, :, i] = found.series
+            assert further is not None
+            guess = shifted(anchors[i].known, distance[i : i + 1])[:, :, 0]
+            x[:, :, i] = further.solve(float(times[i]), guess)[:, : array.k + 1]
         return solution_rows(start, x)
 
-
-def shifted(series: FloatArray, distance: FloatArray) -> FloatArray:
-    """Return series (unknowns x orders [x times]) about places that are so far (in tau) from those that they are about."""
-    orders = series.shape[1]
-    if series.ndim == 2:
-        series = np.repeat(series[:, :, None], len(distance), axis=2)
-    result = np.array(series)
-    # Horner's scheme, once for each coefficient.
-    for first in range(orders - 1):
-        for j in range(orders - 2, first - 1, -1):
-            result[:, j] += distance * result[:, j + 1]
-    return result
+    def _growth(
+        self,
+        array: Prolonged,
+        kept: FloatArray,
+        free: FloatArray,
+        times: FloatArray,
+        x: FloatArray,
+        signals: FloatArray,
+        scale: FloatArray,
+    ) -> FloatArray:
+        """Return by how much errors of the equations grow in what is wanted, at each time: sums with signs by chance."""
+        J = array.jacobian(times, x, signals) * scale
+        full = np.concatenate([kept @ J, np.broadcast_to(free, (len(times), *free.shape))], axis=1)
+        wanted = np.concatenate([array.states, array.results])
+        sums = np.zeros((full.shape[2], PROBES))
+        sums[wanted] = np.random.default_rng(0).choice([-1.0, 1.0], (len(wanted), PROBES))
+        try:
+            grown = np.linalg.solve(full.transpose(0, 2, 1), np.broadcast_to(sums, (len(times), *sums.shape)))
+        except np.linalg.LinAlgError:
+            return np.full(len(times), np.inf)
+        return np.asarray(np.nan_to_num(np.linalg.norm(grown, axis=1).max(axis=1), nan=np.inf, posinf=np.inf))
 
 
 def solution_rows(start: ServoStart, x: FloatArray) -> FloatArray:

@@ -14,7 +14,7 @@ from kingpost.plugins.inverse_dynamics.output_input import OutputInput
 from kingpost.plugins.inverse_dynamics.projection import Projection
 from kingpost.plugins.inverse_dynamics.projection_dependent import ProjectionDependent
 from kingpost.plugins.inverse_dynamics.stable_inversion import StableInversion
-from kingpost.plugins.inverse_dynamics.steppers import BDF2, BDF3, BackwardEuler, Radau2
+from kingpost.plugins.inverse_dynamics.steppers import BDF2, BDF3, BackwardEuler, Midpoint, Radau2
 from kingpost.registry.hookspecs import hookimpl
 
 
@@ -36,4 +36,4 @@ def kingpost_register_inverse_dynamics() -> list[type[InverseDynamics]]:
 
 @hookimpl
 def kingpost_register_servo_steppers() -> list[type[ServoStepper]]:
-    return [BackwardEuler, BDF2, BDF3, Radau2]
+    return [BackwardEuler, BDF2, BDF3, Radau2, Midpoint]

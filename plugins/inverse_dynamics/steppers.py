@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kingpost.control.servo.stepping import ServoStepper
+import casadi as ca
+
+from kingpost.control.servo.stepping import ServoStep, ServoStepper
+from kingpost.control.servo.system import ServoSystem
 
 
 class BackwardEuler(ServoStepper):
@@ -50,3 +53,31 @@ class Radau2(ServoStepper):
         # The inverse of ((5/12, -1/12), (3/4, 1/4)).
         first, second = (stage - x for stage in stages)
         return [(1.5 * first + 0.5 * second) / h, (-4.5 * first + 2.5 * second) / h]
+
+
+class Midpoint(ServoStepper):
+    """The mid-point rule, for study: what is stepped is met in the middle of a step, everything else at its end.
+
+    Of second order for differential equations, but the inputs of servo problems ring: where places are given, the error of
+    speeds changes its sign from step to step, v1 + v0 = 2 (q1 - q0) / h, and nothing damps it (document 000, section 7.2). A
+    jump of the third derivative of a coordinate by j leaves M j h / 6 in the inputs.
+    """
+
+    name = "midpoint"
+    order = 1
+    between = (0.5,)
+    warning = (
+        "stepper 'midpoint' makes inputs ring: their error changes its sign from step to step, and nothing damps it. It is "
+        "there for study; 'bdf2' has order 2 and does not ring"
+    )
+
+    def rates(self, stages: list[Any], x: Any, earlier: list[Any], h: Any) -> list[Any]:
+        return [(stages[0] - x) / h]
+
+    def residual(self, system: ServoSystem, step: ServoStep) -> ca.SX:
+        middle = system.equations(
+            step.t + step.h / 2, (step.x + step.stages[0]) / 2, step.rates[0], step.w[0], step.signals[1], step.p
+        )
+        end = system.equations(step.t + step.h, step.stages[0], step.rates[0], step.w[0], step.signals[0], step.p)
+        stepped = ca.which_depends(system.residual, system.xdot, 1, True) if system.x.numel() else [False] * end.numel()
+        return ca.vertcat(*(middle[i] if inside else end[i] for i, inside in enumerate(stepped)))

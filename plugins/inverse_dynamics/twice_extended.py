@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -47,7 +47,7 @@ class TwiceExtended(DirectInverse):
                 f"method '{self.name}' with twice = true needs a path that determines everything, and it leaves "
                 f"{start.internal_states} internal states free (document 000, remark 6)"
             )
-        found = checked_signature(self.name, start)
+        found = with_accelerations(checked_signature(self.name, start), start)
         system = prolonged_system(start, found)
         stepper = BackwardEuler(ServoStepperOptions(step=float(times[1] - times[0])))
         return times, march_system(system, stepper, start, times, f"method '{self.name}'", {}, progress).values
@@ -71,12 +71,26 @@ def checked_signature(method: str, start: ServoStart) -> Signature:
         gap, _ = jacobian_rank(found.jacobian(*(np.asarray(part.full()) for part in parts)))
         if gap.rank == n and sum(found.unknown_offsets) == sum(found.row_offsets):
             return found
-        shown = f"the matrix of its highest derivatives has rank {gap.rank} of {n}"
+        shown = f"the matrix of its highest derivatives has rank {gap.rank} of {n} at t = {start.t:g} s"
+        if start.singular:
+            shown += f" (they lose rank there: it takes {start.needed} derivatives of the path, elsewhere {start.order})"
     raise MechanismError(
         f"method '{method}' with twice = true needs coordinates in which the structure of the equations shows, and {shown} for "
         f"'{name}'. Coordinates of the load itself, with ropes as closures, would do; or take method 'flat', which needs no "
         "structure"
     )
+
+
+def with_accelerations(found: Signature, start: ServoStart) -> Signature:
+    """Return offsets with which the rates of all speeds and states of forces are among the unknowns: one more for everything.
+
+    What has no inertia, such as the share of a rope before a pulley, needs no acceleration to be determined.
+    """
+    at = start.first_order.unknowns
+    if all(found.unknown_offsets[j] for part in (at.v, at.z) for j in range(part.start, part.stop)):
+        return found
+    rows, unknowns = (tuple(offset + 1 for offset in offsets) for offsets in (found.row_offsets, found.unknown_offsets))
+    return replace(found, row_offsets=rows, unknown_offsets=unknowns)
 
 
 def prolonged_system(start: ServoStart, found: Signature) -> ServoSystem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kingpost.loads.method import JointLoads
 from kingpost.plugins.joint_loads.auxiliary_speeds import AuxiliarySpeeds
+from kingpost.plugins.joint_loads.fictitious_variables import FictitiousVariables
 from kingpost.plugins.joint_loads.multipliers import MultiplierLoads
 from kingpost.plugins.joint_loads.recursive import RecursiveLoads
 from kingpost.registry.hookspecs import hookimpl
@@ -11,4 +12,4 @@ from kingpost.registry.hookspecs import hookimpl
 
 @hookimpl
 def kingpost_register_joint_loads() -> list[type[JointLoads]]:
-    return [AuxiliarySpeeds, RecursiveLoads, MultiplierLoads]
+    return [AuxiliarySpeeds, RecursiveLoads, MultiplierLoads, FictitiousVariables]

@@ -42,6 +42,7 @@ from kingpost.plugins.models.subsystem_models import (
     SphericalPendulumSubsystems,
     TwoRodSliderSubsystems,
 )
+from kingpost.plugins.models.tadpole_tricycle import TadpoleTricycle
 from kingpost.plugins.models.three_link import ThreeLinkManipulator
 from kingpost.plugins.models.trees import Branched, SixAxisArm, SpacecraftArm
 from kingpost.plugins.models.two_rod_slider import TwoRodSlider
@@ -100,6 +101,7 @@ def kingpost_register_models() -> list[type[Model]]:
         KnifeEdgeDisc,
         TwoRodSlider,
         Delta,
+        TadpoleTricycle,
         SphericalPendulumSubsystems,
         TwoRodSliderSubsystems,
         FiveBarSubsystems,

@@ -31,13 +31,17 @@ def loop(s: float, crank: float = CRANK, rod: float = ROD) -> tuple[float, float
 
 @dataclass(frozen=True)
 class SpatialSliderCrankOptions:
-    """``pin``: what joins crank and rod.
+    """``pin``: what joins crank and rod. ``friction``: that of the slider in its guide.
 
     ``universal``: a rod that cannot spin, so that the machine has one degree of freedom; ``ball``: the document's rod, free to
     spin about itself, which takes a ``rod_axial_inertia`` above zero.
+
+    ``none``, as inverse dynamics wants it; ``bearing``: the document's, by the force of the guide across it, with the
+    coefficient ``friction``. It is smooth below a speed of the slider, ``transition``.
     """
 
     pin: Literal["universal", "ball"] = "universal"
+    friction: Literal["none", "bearing"] = "none"
 
 
 class SpatialSliderCrank(Model):
@@ -62,7 +66,11 @@ class SpatialSliderCrank(Model):
         axial = Parameter("rod_axial_inertia", 0.0, "kg.m2", "moment of inertia of the rod about its own axis")
         m2 = Parameter("rod_mass", 0.50, "kg", "mass of the rod")
         m3 = Parameter("slider_mass", 2.0, "kg", "mass of the slider")
+        friction = Parameter("friction", 0.50, "1", "coefficient of friction of the slider in its guide", minimum=0.0)
+        transition = Parameter("transition", 1e-3, "m/s", "speed of the slider below which friction is viscous", minimum=0.0)
         torque = Input("torque", "N.m", description="torque on the crank")
+        rubs = self.options.friction == "bearing"
+        rub = ForceElement("bearing-friction", name="rub", joint="guide", mu=friction, transition=transition)
         chi, psi, phi = loop(START)
         # Rx(chi) carries the crank, whose pin is on its -y axis; the rod's own direction is x.
         first, second = rod_angles(chi, psi, phi)
@@ -74,7 +82,7 @@ class SpatialSliderCrank(Model):
         return Mechanism(
             name=self.name,
             description=(self.__doc__ or "").strip().split("\n")[0],
-            parameters=(l1, l2, share, i1, i2, axial, m2, m3),
+            parameters=(l1, l2, share, i1, i2, axial, m2, m3, *((friction, transition) if rubs else ())),
             inputs=(torque,),
             bodies=(
                 Body("crank", mass=0.0, inertia=(i1, i1, i1)),
@@ -87,7 +95,10 @@ class SpatialSliderCrank(Model):
                 Joint("guide", "prismatic", "world", "slider", axis=(1, 0, 0), position=(l2, -l1, 0), start=START),
             ),
             closures=(Closure("ball", "spherical", "slider", "rod", child_position=(l2, 0, 0)),),
-            forces=(ForceElement("joint-effort", name="drive", coordinate="shaft.angle", effort=torque),),
+            forces=(
+                ForceElement("joint-effort", name="drive", coordinate="shaft.angle", effort=torque),
+                *((rub,) if rubs else ()),
+            ),
             outputs=(Output("slider", "slider"), Output("rod-centre", "rod", at=(share * l2, 0, 0))),
         )  # fmt: skip
 

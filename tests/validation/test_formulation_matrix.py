@@ -22,7 +22,7 @@ PLUGINS = PluginSet(entry_points=False)
 REFERENCE = "kane"
 FORMULATIONS = [name for name in PLUGINS.formulations if name != REFERENCE]
 MODELS = [name for name in PLUGINS.models if name != "chain"] + ["chain:links=3"]
-EXPRESS_EVERYTHING = ("kane", "recursive")
+EXPRESS_EVERYTHING = ("kane", "modular", "recursive")
 #: What any other formulation may say instead of equations.
 REFUSALS = (
     r"formulation '\w+' takes no .*\('.*'\).*\. Formulations that take '.*': .*kane",

@@ -32,6 +32,8 @@ def test_overhead_crane():
     assert way_off("overhead-crane", "000-4.4.1", 0.01, "recursive", "xz") < 1e-6
 
 
+# Inputs of `flat` are exact at samples of 2 ms, and splines between them begin anew at corners of the path: of fourth order,
+# 1.6e-11 m at 4 ms and 1.1e-12 m at 2 ms with rk4. The other formulations have their own integrators.
 @pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["kane", "recursive", "directors"])
 def test_rotary_crane_over_twenty_seconds(formulation):

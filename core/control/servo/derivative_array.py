@@ -31,6 +31,8 @@ SMALLEST = 1e-11
 SETTLED = 1e-12
 #: Newton steps are not shortened further.
 SHORTEST = 1e-4
+#: Scaled residuals below this are rounding.
+ROUNDING = 1e-15
 #: How much more easily unknowns without rates move than positions and speeds.
 EASY = 1e3
 #: How much more easily derivatives move than the unknowns themselves, which stay where they are as far as they can.
@@ -252,6 +254,8 @@ class DerivativeArray:
             left = float(np.abs(r / rows).max(initial=0.0))
             if not (np.isfinite(left) and np.isfinite(J).all()):
                 return x, np.inf
+            if left <= ROUNDING:
+                return x, left
             step = -least_norm(J / rows[:, None], r / rows)
             size = 1.0 + float(np.abs(x.T.ravel() / columns).max(initial=0.0))
             change = (columns * step).reshape(self.order + 2, self.size).T

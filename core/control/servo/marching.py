@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -10,6 +12,8 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import Interrupted, SolverError
+from kingpost.control.servo.near_singular import FurtherDerivatives
+from kingpost.control.servo.prolonged import shifted
 from kingpost.control.servo.solution import ServoSolution
 from kingpost.control.servo.start import ServoStart
 from kingpost.control.servo.stepping import ServoMarch, ServoStepper
@@ -42,6 +46,9 @@ def march_system(
     statistics |= {"backend": kernel.backend, "note": kernel.note, "kernel": kernel.key}
     values = np.empty((len(times), observe.numel_out(0)))
     values[:1] = kernel.sample(times[:1], state[None, :], given[:1], p)
+    if start.singular:
+        # Where the equations lose rank at the start, Newton's method must not begin there.
+        state[moving.nx : moving.nx + moving.nw] = unknowns_at(system, start, float(times[1]))
     finished = 0
 
     def advanced(steps: int) -> None:
@@ -68,6 +75,13 @@ def march_system(
     return ServoSolution(times, values)
 
 
+def unknowns_at(system: ServoSystem, start: ServoStart, t: float) -> FloatArray:
+    """Return about what is found anew at each time, at a time near the start."""
+    guess = shifted(start.series, np.array([(t - start.t) / start.tau]))[:, :, 0]
+    series = FurtherDerivatives(start).solve(t, guess, enough=math.inf)
+    return system.begun(replace(start, t=t, series=series), t)[2]
+
+
 def beginning(moving: ServoMarch, start: ServoStart, times: FloatArray, h: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the first state, what the march is given at each sample, and the parameters with scales."""
     system, problem, stepper = moving.system, start.problem, moving.stepper
@@ -75,7 +89,7 @@ def beginning(moving: ServoMarch, start: ServoStart, times: FloatArray, h: float
     x, xdot, w = system.begun(start, start.t)
     earlier = [system.begun(start, start.t - (k + 1) * h)[0] for k in range(stepper.earlier)]
     state = np.concatenate([x, w, xdot, *earlier])
-    offsets = (0.0, *stepper.stages)
+    offsets = (0.0, *stepper.stages, *stepper.between)
     given = np.hstack([problem.signals(times + c * h, system.orders).reshape(len(times), -1) for c in offsets])
     scales = moving.scales(start.t, state, given[0], problem.p, h)
     return state, np.ascontiguousarray(given), np.concatenate([problem.p, scales])

@@ -279,6 +279,19 @@ def _single(arguments: list[FloatArray]) -> list[FloatArray]:
     return [argument[:, :, 0] for argument in arguments] if arguments[0].shape[2] == 1 else arguments
 
 
+def shifted(series: FloatArray, distance: FloatArray) -> FloatArray:
+    """Return series (unknowns x orders [x times]) about places that are so far (in tau) from those that they are about."""
+    orders = series.shape[1]
+    if series.ndim == 2:
+        series = np.repeat(series[:, :, None], len(distance), axis=2)
+    result = np.array(series)
+    # Horner's scheme, once for each coefficient.
+    for first in range(orders - 1):
+        for j in range(orders - 2, first - 1, -1):
+            result[:, j] += distance * result[:, j + 1]
+    return result
+
+
 def _sized(x: FloatArray, order: int) -> FloatArray:
     """Return a series with the coefficients up to an order."""
     result = np.zeros((len(x), order + 1))

@@ -13,6 +13,7 @@ from kingpost.control.servo.derivative_array import FirstOrder
 from kingpost.control.servo.problem import EXPRESSED, ServoProblem
 from kingpost.control.servo.prolonged import Found, Prolonged
 from kingpost.control.servo.system import ServoPoint
+from kingpost.mechanism.trajectories import HIGHEST_ORDER
 
 #: Derivatives of the path beyond those that determine inputs: what backward differences of order three begin with.
 KNOWN = 2
@@ -37,6 +38,13 @@ class ServoStart:
     internal_states: int
     #: The sizes of the unknowns.
     weights: FloatArray
+    #: The derivatives of the path that determine the inputs at the start itself: more where the equations lose rank there.
+    needed: int = 0
+
+    @property
+    def singular(self) -> bool:
+        """Whether the equations lose rank at the start."""
+        return self.needed > self.order
 
     def at(self, t: float) -> ServoPoint:
         """Return the point that the series gives at a time near the start."""
@@ -86,12 +94,12 @@ def consistent_start(problem: ServoProblem, order: int | None = None, t: float |
         )
     assert found is not None
     needed, free = found.array.k, found.free_states()
-    for k in range(needed + 1, needed + KNOWN + 1):
+    for k in range(needed + 1, max(needed, min(needed + KNOWN, HIGHEST_ORDER)) + 1):
         further = Prolonged(system, k, tau).solve(t, series, weights)
         if not further.left <= CONSISTENT:
             break
         series = further.series
-    return ServoStart(problem, system, t, tau, series, order or needed, free, weights)
+    return ServoStart(problem, system, t, tau, series, order or needed, free - system.invariants, weights, needed)
 
 
 def unknown_sizes(system: FirstOrder, t: float, x: FloatArray) -> FloatArray:

@@ -50,12 +50,38 @@ class ServoStepper(Plugin):
     stages: ClassVar[tuple[float, ...]] = (1.0,)
     #: How many earlier values of x it uses, apart from that at the beginning of the step.
     earlier: ClassVar[int] = 0
+    #: Further places in the step at which it needs the signals, as parts of it.
+    between: ClassVar[tuple[float, ...]] = ()
     #: What a user should know before he takes it, or nothing.
     warning: ClassVar[str] = ""
 
     @abstractmethod
     def rates(self, stages: list[Any], x: Any, earlier: list[Any], h: Any) -> list[Any]:
         """Return xdot at each stage from x at the stages, at the beginning of the step, and before."""
+
+    def residual(self, system: ServoSystem, step: ServoStep) -> ca.SX:
+        """Return what must vanish: the equations of a system at each stage, one after the other."""
+        return ca.vertcat(
+            *(
+                system.equations(step.t + c * step.h, step.stages[k], step.rates[k], step.w[k], step.signals[k], step.p)
+                for k, c in enumerate(self.stages)
+            )
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ServoStep:
+    """The symbols of one step: its beginning x, then lists with an entry for each stage."""
+
+    t: Any
+    h: Any
+    p: Any
+    x: Any
+    stages: list[Any]
+    rates: list[Any]
+    w: list[Any]
+    #: Behind those of the stages, those at the places ``between``.
+    signals: list[Any]
 
 
 class ServoMarch:
@@ -71,6 +97,11 @@ class ServoMarch:
         self.problem = self._problem()
         self.loop = NewtonLoop(self.problem, stepper.options.iterations, flush=True)
 
+    @property
+    def given_size(self) -> int:
+        """The size of what a step is given: the signals at its beginning, at its stages, and in between."""
+        return (1 + len(self.stepper.stages) + len(self.stepper.between)) * self.width
+
     def _split(self, state: Any) -> tuple[Any, Any, Any, list[Any]]:
         nx, nw = self.nx, self.nw
         x, w, xdot = state[:nx, :], state[nx : nx + nw, :], state[nx + nw : 2 * nx + nw, :]
@@ -82,7 +113,7 @@ class ServoMarch:
         count, size = len(stages), self.size
         t, h = ca.SX.sym("t"), ca.SX.sym("h")
         state = ca.SX.sym("state", self.state_size)
-        given = ca.SX.sym("given", (count + 1) * self.width)
+        given = ca.SX.sym("given", self.given_size)
         p = ca.SX.sym("p", system.problem.equations.np + 2 * self.unknowns)
         known = [t, state, given, p, h]
         own, columns, rows = ca.vertsplit(p, [0, system.problem.equations.np, p.numel() - self.unknowns, p.numel()])
@@ -96,11 +127,12 @@ class ServoMarch:
         at = [values[k * size : (k + 1) * size, :] for k in range(count)]
         xs, ws = [item[: self.nx, :] for item in at], [item[self.nx :, :] for item in at]
         rates = self.stepper.rates(xs, x, earlier, h) if self.nx else [ca.SX(0, 1)] * count
-        signals = [given[(k + 1) * self.width : (k + 2) * self.width, :] for k in range(count)]
-        left = [system.equations(t + c * h, xs[k], rates[k], ws[k], signals[k], own) for k, c in enumerate(stages)]
+        places = count + len(self.stepper.between)
+        signals = [given[(k + 1) * self.width : (k + 2) * self.width, :] for k in range(places)]
+        left = self.stepper.residual(system, ServoStep(t, h, own, x, xs, rates, ws, signals))
         factors = ca.SX.sym("factors", 0, 1)
         arguments = [unknowns, *known, factors]
-        residual = ca.Function("kp_equations", arguments, [ca.densify(ca.vertcat(*left) * rows)])
+        residual = ca.Function("kp_equations", arguments, [ca.densify(left * rows)])
         memory = [x, *earlier][: self.stepper.earlier]
         following = ca.vertcat(xs[-1], ws[-1], rates[-1], *memory)
         return StepProblem(
@@ -140,7 +172,7 @@ class ServoMarch:
         """The function (t, state, given, p with scales) -> q, v, a, z, lam, u."""
         system = self.system
         t, state = ca.MX.sym("t"), ca.MX.sym("state", self.state_size)
-        given = ca.MX.sym("given", (len(self.stepper.stages) + 1) * self.width)
+        given = ca.MX.sym("given", self.given_size)
         p = ca.MX.sym("p", system.problem.equations.np + 2 * self.unknowns)
         x, w, xdot, _ = self._split(state)
         own = p[: system.problem.equations.np, :]

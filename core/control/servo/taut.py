@@ -126,7 +126,7 @@ class Tensions:
         return replace(self.prepared.problem, task=task)
 
     def __call__(self, task: ServoTask) -> tuple[FloatArray, FloatArray]:
-        """Return times, and the tensions at them: times x ropes."""
+        """Return times, and the tensions at them: times x ropes; where they are lowest, what they fall to in between."""
         problem, method, stepper = self.along(task), self.prepared.method, self.prepared.stepper
         index = self.prepared.report.index
         start = consistent_start(problem, None if index is None else index - 1)
@@ -137,7 +137,18 @@ class Tensions:
             assert isinstance(method, SteppedInverse)
             solution = _stepped(problem, method, stepper, start)
         signals = np.ascontiguousarray(problem.signals(solution.times, EXPRESSED).reshape(len(solution.times), -1))
-        return solution.times, self._observe.sample(solution.times, solution.values, signals, problem.p)[:, self.columns]
+        found = self._observe.sample(solution.times, solution.values, signals, problem.p)[:, self.columns]
+        return solution.times, between_samples(found)
+
+
+def between_samples(values: FloatArray) -> FloatArray:
+    """Return samples, those that are lowest among their neighbours as low as the parabola through the three of them gets."""
+    before, middle, after = values[:-2], values[1:-1], values[2:]
+    bend = before - 2 * middle + after
+    lowest = (middle <= before) & (middle <= after) & (bend > 0.0)
+    found = np.array(values)
+    found[1:-1] -= np.where(lowest, (after - before) ** 2 / (8 * np.where(lowest, bend, 1.0)), 0.0)
+    return found
 
 
 def _stepped(problem: ServoProblem, method: SteppedInverse, stepper: ServoStepper, start: Any) -> ServoSolution:

@@ -262,7 +262,7 @@ class RunningModel(Running):
     @cached_property
     def _ramps(self) -> _Ramps | None:
         """The time loop with inputs that change during a step, made when it is first needed; None where there is none."""
-        found = self._model.problem.with_ramps()
+        found = self._model.problem.with_ramps(2)
         if found is None:
             return None
         layout, stepper = found
@@ -283,8 +283,8 @@ class RunningModel(Running):
     def _follow(self, slopes: FloatArray, n: int, first: float, own: float, h: float) -> Status:
         """Take the internal steps with inputs that change during them, and the outputs with what they are at the end.
 
-        As FMUs that interpolate inputs do: each is a straight line over the step, with the mean and the mean rate of what the
-        master says. Integrators that remember inputs see the mean of each over each internal step.
+        Each is the parabola that the master says. Integrators that remember inputs see the mean of each over each internal
+        step.
         """
         begin = self.inputs.copy()
         self.inputs += h * slopes[0] + h * h / 2 * slopes[1]
@@ -292,12 +292,12 @@ class RunningModel(Running):
         status = Status.OK
         if self._ramps is not None:
             ramps, nu = self._ramps, self._u.shape[1]
-            rate = slopes[0] + slopes[1] * h / 2
             ramps.rows[:, :nu] = self._u[1]
-            ramps.rows[0, self._places] = held(begin, slopes, 0.0, h) - rate * h / 2
+            ramps.rows[0, self._places] = begin
             ramps.rows[0, nu] = first
             ramps.rows[0, nu + 1 :] = 0.0
-            ramps.rows[0, ramps.rates[self._places]] = rate
+            ramps.rows[0, ramps.rates[self._places]] = slopes[0]
+            ramps.rows[0, ramps.rates[self._places] + 1] = slopes[1] / 2
             status = ramps.loop.go(first, own, n, n)
             self._u[0] = self._u[1]
             return status

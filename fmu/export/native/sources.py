@@ -12,7 +12,7 @@ import casadi as ca
 
 from kingpost.base.errors import ExportError
 from kingpost.equations.guard import guarded_joints
-from kingpost.fmu.interface.interface import SOLVER_TOLERANCE, Interface, start_function
+from kingpost.fmu.interface.interface import INPUT_ORDER, SOLVER_TOLERANCE, Interface, start_function
 from kingpost.kernel.codegen import generated
 from kingpost.kernel.compiler import CompilerError
 from kingpost.simulation.export_model import ExportModel
@@ -79,9 +79,11 @@ def _along(name: str, function: ca.Function) -> ca.Function:
     return ca.Function(name, [*symbols, seed], [ca.densify(change)])
 
 
-def native_sources(interface: Interface, token: str, version: Literal[2, 3], ramps: bool | None = None) -> NativeSources:
-    """Return the C sources of an FMU; ``ramps``: whether importers give rates of inputs, as they can in FMI 2."""
-    ramps = version == 2 if ramps is None else ramps
+def native_sources(interface: Interface, token: str, version: Literal[2, 3], ramps: bool = True) -> NativeSources:
+    """Return the C sources of an FMU; ``ramps``: whether importers can say how inputs change during a step.
+
+    In FMI 2 they give derivatives, in FMI 3 values at the times within a step at which they are asked.
+    """
     shared = files("kingpost.fmu.export.native").joinpath("c")
     texts = {name: shared.joinpath(name).read_text(encoding="utf-8") for name in ("core.h", *SHARED, f"fmi{version}.c")}
     texts["model.h"] = _header(interface, token, version, ramps)
@@ -93,7 +95,7 @@ def native_sources(interface: Interface, token: str, version: Literal[2, 3], ram
 
 def marked(sources: NativeSources, interface: Interface, token: str, version: Literal[2, 3]) -> NativeSources:
     """Return the same sources with another token."""
-    return NativeSources({**sources.texts, "model.h": _header(interface, token, version, version == 2)}, sources.compiled)
+    return NativeSources({**sources.texts, "model.h": _header(interface, token, version, ramps=True)}, sources.compiled)
 
 
 def _generated(name: str, functions: list[ca.Function]) -> str:
@@ -137,8 +139,10 @@ def _header(interface: Interface, token: str, version: Literal[2, 3], ramps: boo
 #define KP_NU {counts["u"]}
 #define KP_NX {counts["x"]}
 #define KP_NY {counts["y"]}
-/* What a step with inputs that change during it takes for them: values, the time of these, and rates; 0: there is none. */
+/* What a step with inputs that change during it takes for them: values, the time of these, coefficients; 0: there is none. */
 #define KP_NR {interface.ramps[0].size if ramps and interface.ramps is not None else 0}
+/* The highest derivative of inputs that counts. */
+#define KP_ORDERS {INPUT_ORDER}
 #define KP_NM {model.problem.stepper.remembered}
 #define KP_NG {guarded}
 #define KP_NE {len(model.equations.quaternions)}

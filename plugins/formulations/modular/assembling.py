@@ -22,10 +22,10 @@ from typing import Literal, TypeAlias
 
 import casadi as ca
 
-from kingpost.mechanism.elements import WORLD, Joint
-from kingpost.multibody.tree import TreeBody, TreeKinematics
+from kingpost.mechanism.elements import WORLD
+from kingpost.multibody.tree import TreeBody
 from kingpost.plugins.formulations.modular.nodes import Node
-from kingpost.symbols.screws import hat, twist_cross
+from kingpost.symbols.straightline import solve_symmetric
 
 #: A body, with the six rates of its twist, or a joint, with one rate for each speed.
 Name: TypeAlias = tuple[Literal["body", "joint"], str]
@@ -49,14 +49,17 @@ def body_part(name: str, inertia: ca.SX, force: ca.SX) -> Part:
     return Part({("body", name): 6}, inertia, force, {name: ca.SX.eye(6)}, {name: ca.SX(6, 1)})
 
 
-def assembled_part(node: Node, leaves: Mapping[str, Part], kinematics: TreeKinematics) -> Part:
-    """Return what a node delivers, from its bodies and the subsystems within it."""
-    children = [assembled_part(child, leaves, kinematics) for child in node.children]
+def assembled_part(node: Node, leaves: Mapping[str, Part], links: Mapping[str, TreeBody]) -> Part:
+    """Return what a node delivers, from its bodies and the subsystems within it; ``links`` say how bodies hang by joints.
+
+    A joint has as many rates as its link has motions: those of its speeds, and fictitious ones where somebody added some.
+    """
+    children = [assembled_part(child, leaves, links) for child in node.children]
     parts = [*(leaves[name] for name in node.bodies), *children]
-    z = _independent(parts, node.joints)
+    z = _independent(parts, [links[joint.child] for joint in node.joints])
     complement = _Complement(z, parts)
     for joint in node.joints:
-        complement.hang(joint, kinematics.links[joint.child])
+        complement.hang(links[joint.child])
     n = complement.width
     M, h = ca.SX(n, n), ca.SX(n, 1)
     S: dict[str, ca.SX] = {}
@@ -70,11 +73,28 @@ def assembled_part(node: Node, leaves: Mapping[str, Part], kinematics: TreeKinem
     return Part(z, ca.sparsify(M), h, S, e)
 
 
-def _independent(parts: Sequence[Part], joints: Sequence[Joint]) -> dict[Name, int]:
-    """Return z: what the parts have, without the bodies that the joints carry, and the speeds of the joints."""
-    carried = {("body", joint.child) for joint in joints}
+def hub_projection(part: Part, body: str) -> tuple[ca.SX, ca.SX]:
+    """Return the inertia and the force of a part that its hub feels, with everything else in z solved for.
+
+    This is what is left of Mb and hb along the acceleration of ``body``, which must be one of z: the interface inertia, and the
+    wrench without acceleration, that a port on a joint with a given motion shows (:mod:`kingpost.loads.ports`).
+    """
+    first = 0
+    kept: list[int] = []
+    others: list[int] = []
+    for name, size in part.z.items():
+        (kept if name == ("body", body) else others).extend(range(first, first + size))
+        first += size
+    yielding = solve_symmetric(part.M[others, others], ca.horzcat(part.M[others, kept], part.h[others, :]))
+    rest = part.M[kept, others] @ yielding
+    return part.M[kept, kept] - rest[:, :-1], part.h[kept, :] - rest[:, -1]
+
+
+def _independent(parts: Sequence[Part], links: Sequence[TreeBody]) -> dict[Name, int]:
+    """Return z: what the parts have, without the bodies that the joints carry, and the rates of the joints."""
+    carried = {("body", link.joint.child) for link in links}
     kept = {name: size for part in parts for name, size in part.z.items() if name not in carried}
-    return kept | {("joint", joint.name): len(joint.speeds) for joint in joints if joint.speeds}
+    return kept | {("joint", link.joint.name): link.S_B.shape[1] for link in links if link.S_B.shape[1]}
 
 
 class _Complement:
@@ -105,27 +125,15 @@ class _Complement:
                 C, e = C + S @ self._rows[name][0], e + S @ self._rows[name][1]
         return ca.sparsify(C), ca.sparsify(e)
 
-    def hang(self, joint: Joint, link: TreeBody) -> None:
+    def hang(self, link: TreeBody) -> None:
         """Let the child of a joint follow its parent."""
-        along = self._rows[("joint", joint.name)][0] if joint.speeds else ca.SX(0, self.width)
+        joint = link.joint
+        along = self._rows[("joint", joint.name)][0] if link.S_B.shape[1] else ca.SX(0, self.width)
         C, e = link.S_B @ along, link.own_bias_B
         if joint.parent != WORLD:
             S_P, e_P = self.motion(self._owner[joint.parent], joint.parent)
             C, e = link.V_BP @ S_P + C, link.V_BP @ e_P + e
         self._rows[("body", joint.child)] = ca.sparsify(C), ca.sparsify(e)
-
-
-def spatial_inertia(kinematics: TreeKinematics, name: str) -> ca.SX:
-    """Return the 6 x 6 inertia of a body about its origin, in body axes."""
-    body = kinematics.mechanism.body(name)
-    mass, com = kinematics.value(body.mass), hat(kinematics.vector(body.com))
-    about_origin = kinematics.inertia(name) - mass * com @ com
-    return ca.sparsify(ca.blockcat(about_origin, mass * com, -mass * com, mass * ca.SX.eye(3)))
-
-
-def gyroscopic_wrench(inertia: ca.SX, twist: ca.SX) -> ca.SX:
-    """Return the inertial wrench of a body at a twist without accelerations."""
-    return -twist_cross(twist).T @ (inertia @ twist)
 
 
 def _symmetric_product(A: ca.SX, B: ca.SX) -> ca.SX:

@@ -15,14 +15,9 @@ from kingpost.multibody.constraints import tree_constraints
 from kingpost.multibody.measures import outputs_and_measures
 from kingpost.multibody.tree import TreeKinematics
 from kingpost.plugins.formulations.loops import LoopOptions, constraints_in, loop_treatment
-from kingpost.plugins.formulations.modular.assembling import (
-    Part,
-    assembled_part,
-    body_part,
-    gyroscopic_wrench,
-    spatial_inertia,
-)
+from kingpost.plugins.formulations.modular.assembling import Part, assembled_part
 from kingpost.plugins.formulations.modular.closing import RecursiveClosing, StraightClosing, loops_of
+from kingpost.plugins.formulations.modular.leaves import leaves_of
 from kingpost.plugins.formulations.modular.nodes import node_tree
 from kingpost.plugins.formulations.modular.recursion import NodePasses
 from kingpost.plugins.formulations.passes import in_straight_line
@@ -46,6 +41,7 @@ class Modular(Formulation):
 
     name = "modular"
     Options = ModularOptions
+    load_dependent = True
 
     def derive(self, assembly: Assembly) -> Equations:
         mode = self.options.mode
@@ -57,26 +53,8 @@ class Modular(Formulation):
 
 def _written_out(assembly: Assembly) -> Equations:
     mechanism, kinematics = assembly.mechanism, TreeKinematics(assembly)
-    inertias = {name: spatial_inertia(kinematics, name) for name in kinematics.links}
-    kinetic, potential = ca.SX(0), ca.SX(0)
-    forces = {}
-    for name, link in kinematics.links.items():
-        forces[name] = -gyroscopic_wrench(inertias[name], link.t_WB_B)
-        kinetic += ca.dot(link.t_WB_B, inertias[name] @ link.t_WB_B) / 2
-    n = kinematics.v.numel()
-    M, f = ca.SX(n, n), ca.SX(n, 1)
-    for loads in kinematics.loads():
-        for name, wrench in loads.wrenches.items():
-            forces[name] += wrench
-        for name, added in loads.inertias.items():
-            inertias[name] += added
-        for coordinate, effort in loads.efforts.items():
-            f[kinematics.effort_row(coordinate)] += effort
-        M += kinematics.rotor_matrix(loads.rotors)
-        potential += loads.potential
-        kinetic += loads.kinetic
-    leaves = {name: body_part(name, inertias[name], forces[name]) for name in kinematics.links}
-    whole = assembled_part(node_tree(mechanism), leaves, kinematics)
+    leaves = leaves_of(kinematics)
+    whole = assembled_part(node_tree(mechanism), leaves.bodies, kinematics.links)
     order = _in_order(whole, assembly)
     return Equations(
         mechanism=mechanism,
@@ -87,17 +65,17 @@ def _written_out(assembly: Assembly) -> Equations:
         u=assembly.u,
         p=assembly.p,
         N=kinematics.velocity_map(),
-        M=M + whole.M[order, order],
-        f=f + whole.h[order, :],
-        kinetic=kinetic,
-        potential=potential,
+        M=leaves.M + whole.M[order, order],
+        f=leaves.f + whole.h[order, :],
+        kinetic=leaves.kinetic,
+        potential=leaves.potential,
         externals=tuple(kinematics.externals),
         constraints=tree_constraints(kinematics, mechanism.closures),
         outputs=ca.vertcat(
             ca.SX(0, 1), *outputs_and_measures(kinematics), *(value for value, _ in kinematics.signals.values())
         ),
         output_channels=output_channels(mechanism, kinematics.signals),
-        structure=Structure(closing=StraightClosing()) if mechanism.closures else Structure(),
+        structure=Structure(road=StraightClosing()) if mechanism.closures else Structure(),
     )
 
 
@@ -120,7 +98,7 @@ def _recurring(assembly: Assembly) -> Equations:
         if not space.traced and len(mechanism.speeds) <= FUSED:
             symbols, parts = in_straight_line(symbols, parts)
         closed["constraints"] = constraints_in(assembly, symbols)
-        closed["structure"] = Structure(closing=RecursiveClosing(assembly, root))
+        closed["structure"] = Structure(road=RecursiveClosing(assembly, root))
     else:
         closed["vdot"] = passes.accelerations()
     return Equations(

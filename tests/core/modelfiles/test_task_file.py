@@ -305,3 +305,8 @@ def test_the_schema_knows_tasks(plugins):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(tomllib.loads(CRANE.replace(old, new, 1)), schema)
     assert json.dumps(schema)
+
+
+def test_a_file_that_is_not_there_is_called_so(tmp_path):
+    with pytest.raises(FileError, match=r"^there is no servo task file '.*missing\.toml'$"):
+        read_task_file(tmp_path / "missing.toml")

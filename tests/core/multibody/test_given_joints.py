@@ -35,7 +35,7 @@ def interface(values, port):
     return wrench, free, A
 
 
-@pytest.mark.parametrize("formulation", ["kane", "recursive"])
+@pytest.mark.parametrize("formulation", ["kane", "recursive", "modular"])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_given_base_is_a_free_one_whose_acceleration_is_known(seed, formulation, plugins):
     """The rows of a machine on a free base, solved for what is left: a Schur complement, from another derivation."""
@@ -63,7 +63,7 @@ def test_a_given_base_is_a_free_one_whose_acceleration_is_known(seed, formulatio
     assert values["foot.power"] == pytest.approx(wrench @ v[:6], rel=1e-12)
 
 
-@pytest.mark.parametrize("formulation", ["kane", "recursive"])
+@pytest.mark.parametrize("formulation", ["kane", "recursive", "modular"])
 def test_a_carrier_with_the_interface_inertia_moves_as_one_machine(formulation, plugins):
     """(M + A) a = f + free, with both halves derived apart, against the whole."""
     tree = random_tree(4, 3)
@@ -110,7 +110,7 @@ def test_a_carrier_with_the_interface_inertia_moves_as_one_machine(formulation, 
     np.testing.assert_allclose(of_crane, expected[6:], rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("formulation", ["kane", "recursive"])
+@pytest.mark.parametrize("formulation", ["kane", "recursive", "modular"])
 def test_a_pendulum_on_a_shaken_pivot(formulation, plugins):
     """theta'' = -((g + z'') sin theta - x'' cos theta) / l, with both accelerations by hand."""
     equations = derived(shaken_pendulum(pose=("0.3*cos(2*t)", 0, "0.1*sin(7*t)", 0, 0, 0)), formulation, plugins)

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kingpost.symbols.straightline import fused, solve_symmetric
+from kingpost.symbols.straightline import expanded, fused, solve_symmetric
 
 
 @pytest.mark.parametrize("kind", [ca.SX, ca.MX])
@@ -30,3 +30,11 @@ def test_nothing_is_computed_twice():
     once = fused(twice)
     assert sum(once.instruction_id(i) == ca.OP_SIN for i in range(once.n_instructions())) == 1
     assert [float(part) for part in once(0.3)] == [np.sin(0.3) + 1, np.sin(0.3) * 2]
+
+
+def test_functions_with_sparse_solvers_stay_as_they_are():
+    A, b = ca.MX.sym("A", 2, 2), ca.MX.sym("b", 2)
+    solving = ca.Function("solving", [A, b], [ca.solve(A, b, "qr")])
+    assert expanded(solving) is None
+    assert fused(solving) is solving
+    assert expanded(ca.Function("product", [A, b], [A @ b])).is_a("SXFunction")

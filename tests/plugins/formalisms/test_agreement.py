@@ -1,12 +1,14 @@
 """All formalisms give the same accelerations: of random trees and loops, of models, and of what else a machine can be."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Input, Joint, Mechanism, MechanismError, Parameter
 from kingpost.mechanism.closures import Closure
 from kingpost.registry.selection import select
-from kingpost.testing.problems import RANDOM_CLOSURES, bare_winch, lagging_cart, random_loop, random_tree
+from kingpost.testing.problems import RANDOM_CLOSURES, bare_winch, lagging_cart, pendulum, random_loop, random_tree
 from tests.plugins.formalisms.machines import EXACT, FORMALISMS, PLUGINS, place
 
 #: Of the largest acceleration, with or without constraints: rounding of 1e-16 in some 1e4 operations, times condition numbers
@@ -68,7 +70,8 @@ def test_models(name):
         "rotary-crane",
         "satellite",
     ]
-    + ["six-axis-arm", "slider-pendulum", "spacecraft-arm", "three-link-manipulator", "vessel-crane", "small-crane"],
+    + ["six-axis-arm", "slider-pendulum", "spacecraft-arm", "three-link-manipulator", "vessel-crane", "small-crane"]
+    + ["small-crane-on-base", "rrr-parallel", "whitworth", "spatial-slider-crank", "whipple-bicycle"],
 )
 def test_further_models(name):
     assert_all_agree(place(select(PLUGINS.models, name).build(), shake=0.5))
@@ -111,7 +114,7 @@ def driven_machine():
         forces=(
             ForceElement("gravity"),
             ForceElement("joint-spring", coordinate="a.angle", stiffness=30.0, rest=0.2),
-            ForceElement("joint-damper", coordinate="a.angle", damping=1.1),
+            ForceElement("joint-friction", coordinate="a.angle", viscous=1.1, coulomb=0.4),
             ForceElement("joint-effort", name="motor", coordinate="a.angle", effort="push * cos(t)"),
             ForceElement(
                 "joint-actuator", name="drive", coordinate="a.angle", stiffness=2.0, damping=0.1, effort=3.0, time_constant=0.5
@@ -123,7 +126,17 @@ def driven_machine():
 def test_moving_bases_inputs_parameters_and_states_of_forces():
     """Bases that move by formulas of the time, and by inputs whose rates are given, are no obstacle to differentiation."""
     assert_all_agree(place(driven_machine(), {"load": 3.1, "push": 4.0}, t=0.7))
+
+
+def test_machines_with_one_speed():
+    """A cart whose drive has a state; a pendulum that carries a welded body; a bar that a closure holds altogether."""
     assert_all_agree(place(lagging_cart()))
+    weight = (Body("weight", mass=2.0, com=(0.3, 0, 0), inertia=(0.1, 0.2, 0.3)),)
+    weld = (Joint("bolt", "weld", "bob", "weight", position=(0, 0, -1)),)
+    swinging = pendulum()
+    assert_all_agree(place(replace(swinging, bodies=(*swinging.bodies, *weight), joints=(*swinging.joints, *weld)), shake=1.0))
+    held = Closure("stay", "point-on-plane", "world", "bob", position=(0, 0, -1), axis=(0, 0, 1), child_position=(0.5, 0, 0))
+    assert_all_agree(place(replace(swinging, closures=(held,))))
 
 
 def test_a_loop_across_a_moving_base():
@@ -158,7 +171,7 @@ def test_energies_are_differentiated_where_forces_have_them():
     slopes = dict(zip(names, here.machine.conservative, strict=True))
     assert slopes["gravity"]
     assert slopes["joint-spring"]
-    assert not slopes["joint-damper"]
+    assert not slopes["joint-friction"]
     assert not slopes["joint-actuator"]
 
 
@@ -195,7 +208,7 @@ def test_singular_mass_matrices():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["rotary-crane-two-winches", "us-navy-crane-2d", "us-navy-crane-3d"])
+@pytest.mark.parametrize("name", ["rotary-crane-two-winches", "us-navy-crane-2d", "us-navy-crane-3d", "rolling-sphere"])
 def test_models_with_singular_mass_matrices(name):
     assert_all_agree(place(select(PLUGINS.models, name).build(), shake=0.2), [name for name in SINGULAR if name in EXACT])
 

@@ -1,6 +1,7 @@
 """Plane mechanisms of document 002 by virtual work: places of centres as functions of the time, written out by hand."""
 
 from dataclasses import dataclass
+from math import cos, hypot, pi, sin
 
 import casadi as ca
 import numpy as np
@@ -68,3 +69,64 @@ def needed(equations, t, q, v, a, p, driven):
     solution, *_ = np.linalg.lstsq(left, wanted, rcond=1e-12)
     residuals = (left @ solution - wanted, phi, speeds, A @ a + bias.ravel())
     return solution[: len(columns)], max(float(np.abs(part).max(initial=0.0)) for part in residuals)
+
+
+#: Lengths of Whitworth's rod, lever and crank (m).
+L2, L3, R4 = hypot(0.65, 0.2), hypot(0.15, 0.6), hypot(0.1, 0.1)
+
+
+def quick_return(crank):
+    """Return the parts of Whitworth's mechanism, and the coordinates of the model, as functions of the angle of the crank."""
+    pin = ca.vertcat(R4 * ca.cos(crank), 0.3 + R4 * ca.sin(crank))
+    lever = ca.atan2(pin[1], pin[0])
+    out = ca.vertcat(ca.cos(lever), ca.sin(lever))
+    tip = L3 * out
+    rise = 0.8 - tip[1]
+    x = tip[0] + ca.sqrt(L2**2 - rise**2)
+    rod = ca.atan2(rise, x - tip[0])
+    slider = ca.vertcat(x, 0.8)
+    parts = [
+        Part(1.0, 0.0, slider, ca.SX(0)),
+        Part(0.2, 0.2 * 0.1**2 / 12, (tip + slider) / 2, rod),
+        Part(0.4, 0.2 * 0.5**2 / 12, tip / 2, lever),
+        Part(0.2, 0.2 * 0.1**2 / 3, ca.vertcat(0, 0.3), crank),
+    ]
+    return parts, [crank, lever, rod - lever, x]
+
+
+#: Torques (N m) of the 3RRR at 1 to 7 s: notes on figures 5.19 to 5.21.
+RRR_TORQUES = [
+    (-4.10916, 4.79659, -5.02503),
+    (7.17420, 4.16660, -0.61282),
+    (6.90788, -7.33861, 3.28025),
+    (-0.66276, 0.94118, 1.50228),
+    (-7.33762, 8.05715, -4.34370),
+    (4.12235, 1.42105, 6.43340),
+    (0.11951, -10.96923, 2.68388),
+]
+#: Which side of the line from base to corner the elbows are on: all to the same, seen along it.
+SIDE = -1.0
+
+
+def rrr_legs(x, y, turn):
+    """Return the angles of the bars at the base and at the platform, and the parts that move, at a pose of the platform."""
+    bases, distals = [], []
+    parts = [Part(1.0, 0.25, ca.vertcat(x, y), turn)]
+    for direction in (0.0, 2 * pi / 3, -2 * pi / 3):
+        base = ca.DM([3 * cos(direction), 3 * sin(direction)])
+        corner = ca.vertcat(x + ca.cos(turn + direction), y + ca.sin(turn + direction))
+        apart = corner - base
+        # Two bars of the same length: the elbow is across the middle of the line between their ends.
+        half = ca.acos(ca.norm_2(apart) / 4)
+        first = ca.atan2(apart[1], apart[0]) + SIDE * half
+        second = ca.atan2(apart[1], apart[0]) - SIDE * half
+        elbow = base + 2 * ca.vertcat(ca.cos(first), ca.sin(first))
+        parts += [Part(0.5, 2 / 3, ca.SX(base), first), Part(0.5, 1 / 6, (elbow + corner) / 2, second)]
+        bases.append(first)
+        distals.append(second)
+    return bases, distals, parts
+
+
+def rrr_path(t):
+    """Return the pose of the platform at a time."""
+    return [-ca.sin(pi * t / 2), ca.sin(pi * t / 4), pi / 6 * ca.sin(pi * t / 4) ** 4]

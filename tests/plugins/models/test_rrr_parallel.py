@@ -1,7 +1,7 @@
 """The plane manipulator on three legs against document 002, section 5.3.2, and against virtual work written out by hand."""
 
 from dataclasses import replace
-from math import cos, pi, sin
+from math import pi
 
 import casadi as ca
 import numpy as np
@@ -12,51 +12,18 @@ from kingpost.modelfiles.opened import open_model
 from kingpost.multibody.assembly import assemble
 from kingpost.simulation.problem import derive
 from kingpost.simulation.settings import RunSettings
-from tests.plugins.models.inverse_002 import Part, along, moments_of, needed
+from tests.plugins.models.inverse_002 import RRR_TORQUES, along, moments_of, needed, rrr_legs, rrr_path
 
 T = ca.SX.sym("t")
-#: Torques (N m) at 1 to 7 s: notes on figures 5.19 to 5.21.
-TABLE = [
-    (-4.10916, 4.79659, -5.02503),
-    (7.17420, 4.16660, -0.61282),
-    (6.90788, -7.33861, 3.28025),
-    (-0.66276, 0.94118, 1.50228),
-    (-7.33762, 8.05715, -4.34370),
-    (4.12235, 1.42105, 6.43340),
-    (0.11951, -10.96923, 2.68388),
-]
-#: Which side of the line from base to corner the elbows are on: all to the same, seen along it.
-SIDE = -1.0
+PATH = rrr_path(T)
 TORQUES = ("torque1", "torque2", "torque3")
-
-
-def legs(x, y, turn):
-    """Return the angles of the bars at the base and at the platform, and the parts that move, at a pose of the platform."""
-    bases, distals = [], []
-    parts = [Part(1.0, 0.25, ca.vertcat(x, y), turn)]
-    for direction in (0.0, 2 * pi / 3, -2 * pi / 3):
-        base = ca.DM([3 * cos(direction), 3 * sin(direction)])
-        corner = ca.vertcat(x + ca.cos(turn + direction), y + ca.sin(turn + direction))
-        apart = corner - base
-        # Two bars of the same length: the elbow is across the middle of the line between their ends.
-        half = ca.acos(ca.norm_2(apart) / 4)
-        first = ca.atan2(apart[1], apart[0]) + SIDE * half
-        second = ca.atan2(apart[1], apart[0]) - SIDE * half
-        elbow = base + 2 * ca.vertcat(ca.cos(first), ca.sin(first))
-        parts += [Part(0.5, 2 / 3, ca.SX(base), first), Part(0.5, 1 / 6, (elbow + corner) / 2, second)]
-        bases.append(first)
-        distals.append(second)
-    return bases, distals, parts
-
-
-PATH = [-ca.sin(pi * T / 2), ca.sin(pi * T / 4), pi / 6 * ca.sin(pi * T / 4) ** 4]
 
 
 @pytest.fixture(scope="module")
 def torques():
     """Return the torques as a function of the time."""
     pose = ca.SX.sym("pose", 3)
-    bases, _, parts = legs(*ca.vertsplit(pose))
+    bases, _, parts = rrr_legs(*ca.vertsplit(pose))
     forces = moments_of(parts, pose, PATH, T)
     # What the torques do along the pose is what the parts ask for: forces = (d bases / d pose)' torques.
     J = ca.substitute(ca.jacobian(ca.vertcat(*bases), pose), pose, ca.vertcat(*PATH))
@@ -66,7 +33,7 @@ def torques():
 @pytest.fixture(scope="module")
 def places():
     """Return the coordinates of the model, with their derivatives, as a function of the time."""
-    bases, distals, _ = legs(*PATH)
+    bases, distals, _ = rrr_legs(*PATH)
     own = [item for pair in zip(bases, distals, strict=True) for item in (pair[0], pair[1] - pair[0])]
     return along(T, [*PATH, *own])
 
@@ -87,7 +54,7 @@ def test_the_torques_of_the_table(opened, torques, places):
     """All 21 values by the equations of the machine, at places, speeds and accelerations that are found without it."""
     equations = derive(assemble(opened.mechanism, opened.plugins), "kane", opened.plugins)
     p = [parameter.default for parameter in opened.mechanism.parameters]
-    for t, row in enumerate(TABLE, start=1):
+    for t, row in enumerate(RRR_TORQUES, start=1):
         by_hand = np.asarray(torques(t)).ravel()
         np.testing.assert_allclose(by_hand, row, atol=6e-6)
         ours, residual = needed(equations, t, *places(t), p, TORQUES)
@@ -141,3 +108,14 @@ def test_inverse_and_back(opened, torques):
     for name, trajectory in task.path.items():
         np.testing.assert_allclose(forward[name], trajectory.jets_at(forward.time, 0)[:, 0], atol=2e-5)
     assert forward["constraints.position"].max() < 1e-11
+
+
+@pytest.mark.slow
+def test_the_method_of_the_document(opened, torques):
+    """Theorem 4.3 (method modular), on a coarse grid."""
+    task = replace(opened.task("002"), t_end=8.0)
+    how = RunSettings(loads=(), backend="vm")
+    stepper = "backward-euler:step=0.1"
+    found = inverse(opened.mechanism, task, method="modular", stepper=stepper, plugins=opened.plugins, how=how)
+    by_hand = np.array([np.asarray(torques(t)).ravel() for t in found.time])
+    np.testing.assert_allclose(found.select(list(TORQUES)), by_hand, atol=1e-9)

@@ -48,7 +48,7 @@ def near_the_start(mechanism, equations, p, count=2):
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_accelerations_and_loads_are_the_same_in_joint_and_in_natural_coordinates(name):
-    """kane, recursive and directors; auxiliary speeds, recursion and multipliers.
+    """kane, recursive, modular and directors; auxiliary speeds, recursion and multipliers.
 
     1e-10 by the conditions that natural.py states; bodies without mass of the contacts add a factor of 100, since what
     multipliers do to them is taken apart again, and a sphere of 1 cm one of 100 more, by the square of its radius.
@@ -57,7 +57,9 @@ def test_accelerations_and_loads_are_the_same_in_joint_and_in_natural_coordinate
     assembly = assemble(mechanism, PLUGINS)
     p = np.array([item.default for item in mechanism.parameters])
     u = np.full(len(mechanism.inputs), 0.7)
-    kane, recursive, ours = (derive(mechanism, formulation) for formulation in ("kane", "recursive", "directors"))
+    kane, recursive, modular, ours = (
+        derive(mechanism, formulation) for formulation in ("kane", "recursive", "modular", "directors")
+    )
     names = [*(joint.name for joint in mechanism.joints), *(closure.name for closure in mechanism.closures)]
     requests = [LoadRequest(item) for item in names]
 
@@ -75,6 +77,7 @@ def test_accelerations_and_loads_are_the_same_in_joint_and_in_natural_coordinate
     for q, v in near_the_start(mechanism, kane, p):
         vdot = numbers(kane.accelerations(0.3, q, v, u, p))
         assert_close(numbers(recursive.accelerations(0.3, q, v, u, p)), vdot, "recursive", tolerance)
+        assert_close(numbers(modular.accelerations(0.3, q, v, u, p)), vdot, "modular", tolerance)
         Q, V = ours.split(numbers(ours.coordinates.initial(q, v, p)))
         own = ours.accelerations(0.3, Q, V, u, p)
         assert_close(numbers(ours.coordinates.joint_state(Q, V, own, p)[2]), vdot, "directors", tolerance)

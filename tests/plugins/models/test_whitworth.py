@@ -1,41 +1,22 @@
 """Whitworth's quick return against document 002, section 5.3.1, and against virtual work written out by hand."""
 
 from dataclasses import replace
-from math import hypot, pi
+from math import pi
 
 import casadi as ca
 import numpy as np
 import pytest
 
-from kingpost import inverse, simulate
+from kingpost import inverse, read_history, simulate
 from kingpost.modelfiles.opened import open_model
 from kingpost.multibody.assembly import assemble
 from kingpost.simulation.problem import derive
 from kingpost.simulation.settings import RunSettings
-from tests.plugins.models.inverse_002 import SPEED, Part, along, kinetic_energy, moments_of, needed
+from tests.plugins.models.inverse_002 import R4, SPEED, along, kinetic_energy, moments_of, needed, quick_return
 
-L2, L3, R4, W = hypot(0.65, 0.2), hypot(0.15, 0.6), hypot(0.1, 0.1), pi / 2
+W = pi / 2
 T = ca.SX.sym("t")
 STEP = 0.002
-
-
-def linkage(crank):
-    """Return the parts, and the coordinates of the model, as functions of the angle of the crank."""
-    pin = ca.vertcat(R4 * ca.cos(crank), 0.3 + R4 * ca.sin(crank))
-    lever = ca.atan2(pin[1], pin[0])
-    out = ca.vertcat(ca.cos(lever), ca.sin(lever))
-    tip = L3 * out
-    rise = 0.8 - tip[1]
-    x = tip[0] + ca.sqrt(L2**2 - rise**2)
-    rod = ca.atan2(rise, x - tip[0])
-    slider = ca.vertcat(x, 0.8)
-    parts = [
-        Part(1.0, 0.0, slider, ca.SX(0)),
-        Part(0.2, 0.2 * 0.1**2 / 12, (tip + slider) / 2, rod),
-        Part(0.4, 0.2 * 0.5**2 / 12, tip / 2, lever),
-        Part(0.2, 0.2 * 0.1**2 / 3, ca.vertcat(0, 0.3), crank),
-    ]
-    return parts, [crank, lever, rod - lever, x]
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +24,10 @@ def reference():
     """Return functions of the time: coordinates with their derivatives, the torque, and the kinetic energy."""
     angle = pi / 4 + W * T
     crank = ca.SX.sym("crank")
-    parts, _ = linkage(crank)
+    parts, _ = quick_return(crank)
     torque = moments_of(parts, crank, [angle], T)
     energy = ca.substitute(kinetic_energy(parts, crank), ca.vertcat(crank, SPEED[0]), ca.vertcat(angle, W))
-    return along(T, linkage(angle)[1]), ca.Function("torque", [T], [torque]), ca.Function("energy", [T], [energy])
+    return along(T, quick_return(angle)[1]), ca.Function("torque", [T], [torque]), ca.Function("energy", [T], [energy])
 
 
 @pytest.fixture(scope="module")
@@ -162,10 +143,14 @@ def test_the_slot_presses_as_the_crank_needs(found):
     np.testing.assert_allclose(moment, -found["torque"], atol=1e-10)
 
 
-def test_the_verb(kingpost_cli, tmp_path):
+def test_the_verb_with_the_method_of_the_document(kingpost_cli, tmp_path, reference):
+    """Theorem 4.3 (method modular) finds the same torques as the fixture above, here from words to files."""
     outcome = kingpost_cli(
-        "inverse", "whitworth", "--task", "002", "--method", "computed-torque", "--loads", "none", "--backend", "vm",
+        "inverse", "whitworth", "--task", "002", "--method", "modular", "--loads", "none", "--backend", "vm",
         "--stepper", "backward-euler:step=0.05", "--out", str(tmp_path), "--write", "npz",
     )  # fmt: skip
     assert outcome.status == 0, outcome.err
     assert "002: torque for crank-pivot.angle" in outcome.out
+    history = read_history(tmp_path / "history.npz")
+    assert history.time[-1] == pytest.approx(16.0)
+    np.testing.assert_allclose(history["torque"], [float(reference[1](t)) for t in history.time], atol=1e-10)

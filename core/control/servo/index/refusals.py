@@ -11,6 +11,9 @@ from kingpost.control.servo.index.realisation import MIXED, ORTHOGONAL, TANGENTI
 from kingpost.control.servo.index.report import IndexReport, shown_complex
 from kingpost.control.servo.index.zero_dynamics import ZeroDynamics
 
+#: Whatever the index, positions, speeds and accelerations of a machine are continuous.
+LEAST_SMOOTH = 2
+
 
 @dataclass(frozen=True)
 class Demands:
@@ -65,7 +68,7 @@ def _reasons(report: IndexReport, demands: Demands | None) -> Iterator[str]:
         return
     yield from _dependent(report)
     if report.stopped:
-        yield report.stopped
+        yield from _stopped(report)
     elif report.index is None:
         yield _no_index(report)
     yield from _rank_changes(report)
@@ -104,6 +107,25 @@ def _dependent(report: IndexReport) -> Iterator[str]:
             f"{found.freedom} degrees of freedom and rank p = {found.rank}: only {found.independent_inputs} of the inputs "
             f"{listed(report.inputs)} act independently"
         )
+
+
+def _stopped(report: IndexReport) -> Iterator[str]:
+    """Yield why no state meets the path, where that can be told, and which one was looked for."""
+    there = report.smoothness_there or {}
+    rough = {name: LEAST_SMOOTH for name, order in there.items() if order < LEAST_SMOOTH}
+    if report.index is None and rough:
+        yield (
+            f"the path is not smooth enough for any index: {_orders(rough, there)}. Speeds or accelerations would jump; take a "
+            "profile with more continuous derivatives, such as smooth:4"
+        )
+    found = report.realisation
+    if report.index is None and isinstance(found, Realisation) and found.rank < found.of:
+        yield (
+            f"at {found.t:.6g} s the inputs {listed(report.inputs)} act on the accelerations of {found.rank} of {found.of} "
+            f"measures ({listed(report.measures)}; singular values {listed(f'{value:.2e}' for value in found.cosines)}): the "
+            "others can only be led through the motion of the rest, and here they are not"
+        )
+    yield report.stopped
 
 
 def _no_index(report: IndexReport) -> str:

@@ -84,7 +84,8 @@ class Sampled:
             try:
                 if not self._flat:
                     walk = walk.near_rest(t) or walk
-                walk.to(t)
+                # Where the path determines everything, the rates say where the unknowns go.
+                walk.to(t, 1 if self._flat else 0)
             except InconsistentError as error:
                 self.lost.append(str(error))
                 break

@@ -301,7 +301,7 @@ kp_status kp_get(kp_instance *self, const unsigned references[], size_t count, d
 }
 
 kp_status kp_set(kp_instance *self, const unsigned references[], size_t count, const double values[]) {
-  size_t i;
+  size_t i, k;
   unsigned r;
   bool starting = self->now.phase == KP_INSTANTIATED || self->now.phase == KP_INITIALIZING;
   /* Everything is checked before anything is changed. */
@@ -328,7 +328,7 @@ kp_status kp_set(kp_instance *self, const unsigned references[], size_t count, c
       self->now.p[r - KP_FIRST_P] = values[i];
     } else if (r < KP_FIRST_X) {
       self->now.u[r - KP_FIRST_U] = values[i];
-      self->now.u_rate[r - KP_FIRST_U] = 0;
+      for (k = 0; k < KP_ORDERS; ++k) self->now.u_course[k][r - KP_FIRST_U] = 0;
     } else {
       self->now.x[r - KP_FIRST_X] = values[i];
       self->now.x_given[r - KP_FIRST_X] = 1;
@@ -345,11 +345,47 @@ kp_status kp_set_input_rates(kp_instance *self, const unsigned references[], siz
   for (i = 0; i < count; ++i) {
     if (references[i] < KP_FIRST_U || references[i] >= KP_FIRST_X)
       return kp_say(self, KP_ERROR, "value reference %u is not an input, so it has no derivative to set", references[i]);
-    if (orders[i] != 1)
-      return kp_say(self, KP_ERROR, "inputs are interpolated to first order; a derivative of order %d cannot be used", orders[i]);
+    if (orders[i] < 1 || orders[i] > KP_ORDERS)
+      return kp_say(self, KP_ERROR, "derivatives of inputs are taken from order 1 to %d; one of order %d cannot be used", KP_ORDERS,
+                    orders[i]);
     if (!isfinite(rates[i]) && !KP_SAMPLED)
       return kp_say(self, KP_ERROR, "the derivative of '%s' was set to %g; it must be finite", kp_names[references[i]], rates[i]);
   }
-  for (i = 0; i < count; ++i) self->now.u_rate[references[i] - KP_FIRST_U] = rates[i];
+  for (i = 0; i < count; ++i) {
+    double factorial = 1;
+    int k;
+    for (k = 2; k <= orders[i]; ++k) factorial *= k;
+    self->now.u_course[orders[i] - 1][references[i] - KP_FIRST_U] = rates[i] / factorial;
+  }
   return KP_OK;
 }
+
+double kp_input_after(const kp_instance *self, size_t i, double after) {
+  double value = 0;
+  int k;
+  /* An input that holds does so whatever it is; some models take ones that are not finite. */
+  if (!kp_input_moves(self, i)) return self->now.u[i];
+  for (k = KP_ORDERS - 1; k >= 0; --k) value = (value + self->now.u_course[k][i]) * after;
+  return self->now.u[i] + value;
+}
+
+bool kp_input_moves(const kp_instance *self, size_t i) {
+  int k;
+  for (k = 0; k < KP_ORDERS; ++k)
+    if (self->now.u_course[k][i] != 0) return true;
+  return false;
+}
+
+void kp_move_inputs(kp_instance *self, double after) {
+  size_t i;
+  int first, k;
+  for (i = 0; i < KP_NU; ++i) {
+    if (!kp_input_moves(self, i)) continue;
+    self->now.u[i] = kp_input_after(self, i, after);
+    /* Horner's scheme, once for the value and once for each coefficient: the same polynomial in the time since then. */
+    for (first = -1; first < KP_ORDERS; ++first)
+      for (k = KP_ORDERS - 2; k >= 0 && k >= first; --k) self->now.u_course[k][i] += after * self->now.u_course[k + 1][i];
+  }
+}
+
+void kp_hold_inputs(kp_instance *self) { memset(self->now.u_course, 0, sizeof self->now.u_course); }

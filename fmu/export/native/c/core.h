@@ -47,7 +47,8 @@ typedef struct {
   double time;
   double p[KP_ROOM(KP_NP)];
   double u[KP_ROOM(KP_NU)];
-  double u_rate[KP_ROOM(KP_NU)];
+  /* How inputs change from now on, if the importer tells: for each power of the time since, the coefficient of every input. */
+  double u_course[KP_ORDERS][KP_ROOM(KP_NU)];
   double x[KP_ROOM(KP_NX)];
   double stop_time;
   double phase;
@@ -130,9 +131,15 @@ KP_LOCAL kp_status kp_get(kp_instance *self, const unsigned references[], size_t
 KP_LOCAL kp_status kp_set(kp_instance *self, const unsigned references[], size_t count, const double values[]);
 KP_LOCAL kp_status kp_set_input_rates(kp_instance *self, const unsigned references[], size_t count, const int orders[],
                                       const double rates[]);
+/* An input some time from now, as far as the importer has told how it changes; whether it does; and now as it is then. */
+KP_LOCAL double kp_input_after(const kp_instance *self, size_t i, double after);
+KP_LOCAL bool kp_input_moves(const kp_instance *self, size_t i);
+KP_LOCAL void kp_move_inputs(kp_instance *self, double after);
+/* From now on all inputs hold. */
+KP_LOCAL void kp_hold_inputs(kp_instance *self);
 KP_LOCAL kp_status kp_do_step(kp_instance *self, double from, double size);
 /* Parts of it: what can be said against it before it begins; one internal step, the state changes only if all went well, with
-   inputs u or, if they change during it (ramps), their values, the time of these, and rates; and a look of the importer at the
+   inputs u or, if they change during it (ramps), their values, the time of these, and coefficients; and a look of the importer at the
    state at time t, or at the inputs that hold there, false if it did what ends the instance. */
 KP_LOCAL kp_status kp_check_step(kp_instance *self, double from, double size);
 KP_LOCAL kp_status kp_advance(kp_instance *self, double t, double h, const double *u, bool ramps);

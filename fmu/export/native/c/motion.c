@@ -107,12 +107,52 @@ static double whole_steps(double t) {
   return n >= 0 && fabs(t - n * KP_STEP) <= 1e-6 * KP_STEP ? n : -1;
 }
 
+/* Write how inputs change from time t on into the row u of a step that asks itself for values, at the times at which it needs
+   them; the values at t are there. */
+static void write_course(const kp_instance *self, double *u, double t) {
+#if KP_NR > 0
+  size_t i;
+  int k;
+  u[KP_NU] = t;
+  for (i = 0; i < KP_NU; ++i)
+    for (k = 0; k < KP_ORDERS && kp_rate_places[i] >= 0; ++k) u[kp_rate_places[i] + k] = self->now.u_course[k][i];
+#else
+  (void)self;
+  (void)u;
+  (void)t;
+#endif
+}
+
+/* Ask the importer for the inputs in the middle and at the end of an internal step of length h, and write them into its row: as
+   the parabolas through these and the values at the begin. False if the importer did what ends the instance. */
+static bool ask_course(kp_instance *self, double t, double h, double *until, double *u) {
+#if KP_NR > 0
+  double middle[KP_ROOM(KP_NU)];
+  size_t i;
+  memcpy(u, self->now.u, KP_NU * sizeof *u);
+  if (!kp_ask(self, t + 0.5 * h, false, false, until)) return false;
+  memcpy(middle, self->now.u, KP_NU * sizeof *u);
+  if (!kp_ask(self, t + h, false, false, until)) return false;
+  for (i = 0; i < KP_NU; ++i) {
+    self->now.u_course[0][i] = (4 * middle[i] - 3 * u[i] - self->now.u[i]) / h;
+    self->now.u_course[1][i] = 2 * (u[i] - 2 * middle[i] + self->now.u[i]) / (h * h);
+  }
+  write_course(self, u, t);
+  kp_hold_inputs(self);
+#else
+  /* An integrator that remembers inputs from step to step sees each with its value in the middle of the step. */
+  if (!kp_ask(self, t + 0.5 * h, false, false, until)) return false;
+  memcpy(u, self->now.u, KP_NU * sizeof *u);
+#endif
+  return true;
+}
+
 kp_status kp_do_step(kp_instance *self, double from, double size) {
   double u[KP_ROOM(KP_NU > KP_NR ? KP_NU : KP_NR)] = {0};
   double h, length, t, count, until = HUGE_VAL, first = whole_steps(from), last = whole_steps(from + size);
   long k, n;
   size_t i;
-  bool ramps = false;
+  bool moves = false;
   kp_status status = kp_check_step(self, from, size);
   if (status != KP_OK || size == 0) return status;
   /* As many internal steps as fit, none longer than the one the model was exported with. */
@@ -124,14 +164,9 @@ kp_status kp_do_step(kp_instance *self, double from, double size) {
   h = last > 0 ? KP_STEP : size / (double)n;
   for (i = 0; i < KP_NU; ++i) {
     u[i] = self->now.u[i];
-    ramps = ramps || self->now.u_rate[i] != 0;
+    moves = moves || kp_input_moves(self, i);
   }
-#if KP_NR > 0
-  /* The step itself asks for the values that it needs, at the times at which it needs them. */
-  u[KP_NU] = last > 0 ? first * h : from;
-  for (i = 0; i < KP_NU; ++i)
-    if (kp_rate_places[i] >= 0) u[kp_rate_places[i]] = self->now.u_rate[i];
-#endif
+  write_course(self, u, last > 0 ? first * h : from);
   kp_stale(self);
   for (k = 0; k < n; ++k) {
     t = last > 0 ? (first + (double)k) * h : from + (double)k * h;
@@ -139,18 +174,16 @@ kp_status kp_do_step(kp_instance *self, double from, double size) {
     length = until - t < h * (1 - 1e-9) ? until - t : h;
     self->returned_early = length < h;
     if (!(length > 1e-9 * h)) break;
-#if KP_NR == 0
-    /* An integrator that remembers inputs from step to step sees each with its value in the middle of the step. */
-    if (ramps)
-      for (i = 0; i < KP_NU; ++i) u[i] = self->now.u[i] + self->now.u_rate[i] * ((double)k + 0.5) * h;
-#endif
     if (self->between && self->asks_inputs) {
-      if (!kp_ask(self, t + 0.5 * length, false, false, &until)) return KP_ERROR;
-      memcpy(u, self->now.u, KP_NU * sizeof *u);
+      if (!ask_course(self, t, length, &until, u)) return KP_ERROR;
+      moves = true;
+    } else if (moves && KP_NR == 0) {
+      /* An integrator that remembers inputs from step to step sees each with its value in the middle of the step. */
+      for (i = 0; i < KP_NU; ++i) u[i] = kp_input_after(self, i, ((double)k + 0.5) * h);
     }
-    status = kp_advance(self, t, length, u, ramps);
+    status = kp_advance(self, t, length, u, moves);
     if (status != KP_OK) {
-      for (i = 0; i < KP_NU; ++i) self->now.u[i] += self->now.u_rate[i] * (double)k * h;
+      if (!self->asks_inputs) kp_move_inputs(self, (double)k * h);
       self->now.time = self->last_successful_time = t;
       return status;
     }
@@ -158,10 +191,8 @@ kp_status kp_do_step(kp_instance *self, double from, double size) {
     if (self->between && !kp_ask(self, t, true, k + 1 < n && !self->returned_early, &until)) return KP_ERROR;
     if (self->returned_early) break;
   }
-  for (i = 0; i < KP_NU; ++i) {
-    self->now.u[i] += self->now.u_rate[i] * size;
-    self->now.u_rate[i] = 0;
-  }
+  kp_move_inputs(self, size);
+  kp_hold_inputs(self);
   kp_stale(self);
   self->now.time = t;
   self->last_successful_time = self->returned_early ? t : from + size;

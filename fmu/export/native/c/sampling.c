@@ -27,12 +27,12 @@ static void tell(kp_instance *self, double t, const double *u, double refused, d
     kp_say(self, KP_WARNING, "the sample at t = %.9g s is good again, after %.0f that were refused or failed", t, bad);
 }
 
-static kp_status take_sample(kp_instance *self, double t, double after, const double *given) {
+static kp_status take_sample(kp_instance *self, double t, double after) {
   double u[KP_ROOM(KP_NU)];
   double refused = self->now.x[KP_ROW_REFUSED], bad = self->now.x[KP_ROW_BAD];
   kp_status status;
   size_t i;
-  for (i = 0; i < KP_NU; ++i) u[i] = given[i] + (after > 0 && self->now.u_rate[i] != 0 ? self->now.u_rate[i] * after : 0);
+  for (i = 0; i < KP_NU; ++i) u[i] = after > 0 ? kp_input_after(self, i, after) : self->now.u[i];
   status = kp_advance(self, t, KP_STEP, u, false);
   if (status == KP_OK) tell(self, t, u, refused, bad);
   return status;
@@ -41,7 +41,6 @@ static kp_status take_sample(kp_instance *self, double t, double after, const do
 kp_status kp_do_step(kp_instance *self, double from, double size) {
   double origin = self->now.x[KP_ROW_ORIGIN], begin = self->now.time, end = from + size, until = HUGE_VAL, t, k, after;
   double next = end;
-  size_t i;
   kp_status status = kp_check_step(self, from, size);
   if (status != KP_OK || size == 0) return status;
   k = due(origin, begin);
@@ -53,7 +52,7 @@ kp_status kp_do_step(kp_instance *self, double from, double size) {
       t = origin + k * KP_STEP;
       after = t - from > KP_SAME_TIME * KP_STEP ? t - from : 0;
       if (self->between && self->asks_inputs && !kp_ask(self, t, false, false, &until)) return KP_ERROR;
-      status = take_sample(self, t, self->asks_inputs ? 0 : after, self->now.u);
+      status = take_sample(self, t, self->asks_inputs ? 0 : after);
       if (status != KP_OK) {
         self->now.time = self->last_successful_time = t;
         return status;
@@ -69,10 +68,8 @@ kp_status kp_do_step(kp_instance *self, double from, double size) {
     }
     if (next >= end - KP_SAME_TIME * KP_STEP) break;
   }
-  for (i = 0; i < KP_NU; ++i) {
-    if (self->now.u_rate[i] != 0) self->now.u[i] += self->now.u_rate[i] * (end - from);
-    self->now.u_rate[i] = 0;
-  }
+  kp_move_inputs(self, end - from);
+  kp_hold_inputs(self);
   kp_stale(self);
   self->now.time = next;
   self->last_successful_time = self->returned_early ? next : from + size;

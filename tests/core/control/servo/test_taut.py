@@ -8,7 +8,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 from kingpost import MechanismError, SolverError
 from kingpost.control.servo.inverse import prepare_inverse
-from kingpost.control.servo.taut import keep_taut, slowed
+from kingpost.control.servo.taut import between_samples, keep_taut, slowed
 from kingpost.modelfiles.opened import open_model
 
 GRAVITY, MASS = 9.81, 100.0
@@ -50,6 +50,18 @@ def test_the_shortest_duration_is_that_of_the_closed_form(prepared):
     assert history["rope.tension"].min() >= 900.0 - 1e-6
     assert history.time[-1] == pytest.approx(3.0 * found.slower)
     assert "the manoeuvre takes 5." in found.sentence and "it was 841.2" in found.sentence
+
+
+def test_what_is_lowest_may_lie_between_samples():
+    """A parabola is found exactly wherever its lowest point lies; of a cosine, parts of h^4 are left."""
+    for offset in (0.0, 0.3, 0.5, -0.45):
+        x = np.arange(-3.0, 4.0) + offset
+        found = between_samples(np.column_stack([3.0 + 2.0 * x**2, 1.0 - 2.0 * x**2]))
+        assert found[:, 0].min() == pytest.approx(3.0, abs=1e-14)
+        # What has no lowest point inside is left as it is.
+        assert np.array_equal(found[:, 1], 1.0 - 2.0 * x**2)
+        times = 0.1 * x + math.pi
+        assert between_samples(np.cos(times)[:, None]).min() == pytest.approx(-1.0, abs=0.1**4 / 16)
 
 
 @pytest.mark.slow

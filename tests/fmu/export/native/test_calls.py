@@ -269,8 +269,8 @@ def test_inputs_that_change_linearly_are_taken_exactly(native):
     with Hosted(path) as fmu:
         fmu.initialize()
         torque = fmu.references["torque"]
-        refused(3, fmu.raw.setRealInputDerivatives, [torque], [2], [1.0])
-        assert fmu.said == "inputs are interpolated to first order; a derivative of order 2 cannot be used"
+        refused(3, fmu.raw.setRealInputDerivatives, [torque], [9], [1.0])
+        assert fmu.said == "derivatives of inputs are taken from order 1 to 8; one of order 9 cannot be used"
         refused(3, fmu.raw.setRealInputDerivatives, [0], [1], [1.0])
         assert fmu.said == "value reference 0 is not an input, so it has no derivative to set"
         refused(3, fmu.raw.setRealInputDerivatives, [torque], [1], [math.nan])
@@ -318,6 +318,61 @@ def test_going_back_takes_rates_and_parameters_along(native):
         fmu.step(0.0, 0.5)
         assert fmu.get(fmu.outputs).tobytes() == first
         fmu.forget(state)
+
+
+def test_inputs_follow_the_polynomial_of_their_derivatives(native):
+    """A torque of sum c_k t^k on 2 kg m^2 gives the speed sum c_k t^(k + 1) / (2 (k + 1)), by rk4 up to the third power."""
+    derivatives = (3.0, -4.0, 12.0)
+    powers = [1.0, *(value / math.factorial(k) for k, value in enumerate(derivatives, start=1))]
+    with Hosted(native(flywheel(), step=0.01)) as fmu:
+        torque = [fmu.references["torque"]] * 3
+        fmu.initialize()
+        fmu.set({"torque": 1.0})
+        fmu.raw.setRealInputDerivatives(torque, [1, 2, 3], list(derivatives))
+        fmu.step(0.0, 0.5)
+        rate, angle, after = fmu.get(["axle.angle.rate", "axle.angle", "torque"])
+        assert rate == pytest.approx(sum(c * 0.5 ** (k + 1) / (k + 1) for k, c in enumerate(powers)) / 2, rel=1e-13)
+        assert after == pytest.approx(sum(c * 0.5**k for k, c in enumerate(powers)), rel=1e-14)
+        # The angle is what the speed does between: the part of t^5 is known to rk4 up to h^4 / 2880 times the third derivative.
+        wanted = sum(c * 0.5 ** (k + 2) / ((k + 1) * (k + 2)) for k, c in enumerate(powers)) / 2
+        assert angle == pytest.approx(wanted, abs=1e-10)
+        # Then it holds: derivatives are for one step.
+        fmu.step(0.5, 0.1)
+        assert fmu.get("axle.angle.rate") == pytest.approx(rate + 0.05 * after, rel=1e-13)
+
+
+def test_derivatives_of_high_order_leave_an_error_of_the_next(native):
+    """With n derivatives of sin in steps of H, what is left of the speed is of order n + 1, until it is that of rk4."""
+    errors = {}
+    for count in (4, 8):
+        for highest in (1, 2, 3, 8):
+            with Hosted(native(flywheel(), step=0.001)) as fmu:
+                torque, h = fmu.references["torque"], 2.0 / count
+                fmu.initialize()
+                for k in range(count):
+                    t = k * h
+                    fmu.set({"torque": math.sin(t)})
+                    orders = list(range(1, highest + 1))
+                    fmu.raw.setRealInputDerivatives([torque] * highest, orders, [math.sin(t + n * math.pi / 2) for n in orders])
+                    fmu.step(t, h)
+                speed = fmu.get("axle.angle.rate")
+            errors[highest, count] = abs(speed - (1 - math.cos(2.0)) / 2)
+    for highest in (1, 2, 3):
+        assert math.log2(errors[highest, 4] / errors[highest, 8]) == pytest.approx(highest + 1, abs=0.3)
+    # 0.25^9 / 10! in each of 8 steps.
+    assert errors[8, 8] < 1e-11
+
+
+def test_a_step_that_fails_leaves_inputs_where_it_got_to(native):
+    """After a discarded step the polynomial goes on from the time that was reached."""
+    with Hosted(native(flywheel(), step=0.25)) as fmu:
+        fmu.initialize()
+        fmu.set({"torque": 1.0})
+        fmu.raw.setRealInputDerivatives([fmu.references["torque"]] * 2, [1, 2], [0.0, 1e308])
+        with pytest.raises(FMICallException):
+            fmu.step(0.0, 10.0)
+        reached, torque = fmu.raw.getReal([TIME, fmu.references["torque"]])
+        assert torque == pytest.approx(1.0 + 0.5e308 * reached**2, rel=1e-12)
 
 
 CONTINUE = """

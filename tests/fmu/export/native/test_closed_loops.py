@@ -15,6 +15,7 @@ from kingpost.registry.selection import select
     [
         ("four-bar", "kane", "rk4"),
         ("slider-crank", "recursive", "midpoint"),
+        ("slider-crank", "modular:mode=numeric", "rk4"),
         ("four-bar", "kane", "energy-momentum"),
         ("heavy-top", "directors", "energy-momentum"),
         ("slider-crank", "kane", "generalized-alpha"),

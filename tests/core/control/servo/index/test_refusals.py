@@ -51,6 +51,34 @@ def test_a_path_that_is_not_smooth_enough():
     assert refusals(smooth, FLAT) == ()
 
 
+def crane_along(**paths):
+    """Overhead crane with a path from rest to rest in 3 s for some measures: start, end and profile."""
+    crane = open_model("overhead-crane").mechanism
+    course = {
+        name: read_trajectory(
+            {"kind": "rest-to-rest", "start": start, "end": end, "t_start": 0.0, "t_end": 3.0, "profile": profile}
+        )
+        for name, (start, end, profile) in paths.items()
+    }
+    inputs = ("trolley_force", "winch_torque")[: len(paths)]
+    return analyse(pose_servo(crane, ServoTask(course, inputs, 3.0)))
+
+
+def test_a_path_whose_acceleration_jumps_is_called_so_where_no_state_meets_it():
+    found = crane_along(**{"load.x": (0.0, 5.0, "smooth:1"), "load.z": (-4.0, -1.5, "smooth:4")})
+    assert found.index is None and found.stopped
+    first, *_, last = refusals(found)
+    assert "the path is not smooth enough for any index: 'load.x' needs C^2 and is C^1. Speeds or accelerations" in first
+    assert "load.z" not in first and last.startswith("no state of the machine was found that meets the path at 0 s")
+
+
+def test_an_input_that_does_not_act_on_its_measure_is_called_so_where_no_state_meets_the_path():
+    """A trolley cannot lift its load: below it, its force acts along the other axis alone."""
+    found = crane_along(**{"load.z": (-4.0, -1.5, "smooth:4")})
+    first, *_ = refusals(found)
+    assert "at 0 s the inputs trolley_force act on the accelerations of 0 of 1 measures (load.z; singular values " in first
+
+
 def test_a_jump_in_the_path():
     ramp = read_trajectory({"kind": "sampled", "times": [0.0, 1.0, 2.0], "values": [0.0, 1.0, 1.0], "interpolation": "linear"})
     found = analyse(pose_servo(sliders(1, [1]), ServoTask({"rail1.x": ramp}, "force1", 2.0)))
