@@ -119,6 +119,8 @@ class Structure:
     discrete: DiscreteNullSpace | None = None
     #: How to solve with a mass matrix that is singular, where constraints make up for it.
     augmentation: Augmentation | None = None
+    #: Groups of speeds of bodies whose own inertia is taken to resist each of them, where it is only parameters that say so.
+    volumes: Mapping[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     #: How accelerations and multipliers are found, where a formalism does it its own way.
     road: Road | None = None
     #: How accelerations are found in closed loops, where it is not by multipliers.
