@@ -20,11 +20,14 @@ import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.base.errors import MechanismError
+from kingpost.base.errors import MechanismError, listed
+from kingpost.mechanism.mechanism import expressions_in
 
 if TYPE_CHECKING:
     from kingpost.equations.equations import Equations
 
+#: An inertia along one direction that is this part of that along another counts as none.
+FLAT = 1e-8
 #: Up to this many speeds (three bodies) the factorisation becomes straight-line code.
 STRAIGHT = 36
 
@@ -165,6 +168,32 @@ def check_motions(equations: Equations, augmentation: Augmentation, x: FloatArra
     raise MechanismError(
         f"nothing resists an acceleration of '{coordinate}' at the start: body '{joint.child}' and what it "
         f"carries have no inertia along that motion of joint '{joint.name}'. Give them mass or inertia, or weld the joint"
+    )
+
+
+def check_volumes(equations: Equations, x: FloatArray, p: FloatArray) -> None:
+    """Refuse numbers with which a body has no volume or no mass, where equations were derived for others with which it has."""
+    volumes = equations.structure.volumes
+    if not volumes:
+        return
+    M = equations.mass_at(x, p)
+    for name, groups in volumes.items():
+        for rows in groups:
+            sizes = np.linalg.eigvalsh(M[np.ix_(rows, rows)])
+            if not (sizes[0] > FLAT * sizes[-1] and sizes[-1] > 0.0):
+                raise MechanismError(_without_volume(equations, name, sizes, p))
+
+
+def _without_volume(equations: Equations, name: str, sizes: FloatArray, p: FloatArray) -> str:
+    body = equations.mechanism.body(name)
+    used = {item for formula in expressions_in((body.mass, body.inertia)) for item in formula.names}
+    items = zip(equations.mechanism.parameters, p, strict=True)
+    numbers = listed(f"{item.name} = {value:.6g} {item.unit}" for item, value in items if item.name in used)
+    return (
+        f"body '{name}' is flat, slender, a point or without mass with {numbers or 'its numbers'}: its inertia is "
+        f"{sizes[0]:.4g} along one director and {sizes[-1]:.4g} along another, and these equations of formulation "
+        f"'{equations.formulation}' were derived for numbers with which it has a volume. Derive them for these (a run, or a "
+        "batch, whose first numbers they are), or take formulation 'kane', for which it makes no difference"
     )
 
 

@@ -22,6 +22,7 @@ from typing import Any, Literal
 import casadi as ca
 import numpy as np
 
+from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel, Quantity
 from kingpost.equations.augmentation import corrections, first_of
 from kingpost.equations.guard import joint_guard
@@ -213,6 +214,15 @@ class Equations:
         """The mass matrix, with A' W A added where it is singular: a metric in which motions that A forbids are heavy, too."""
         augmentation = self.structure.augmentation
         return self.M if augmentation is None else augmentation.mass(self.M, self.constraints.A)
+
+    def mass_at(self, x: FloatArray, p: FloatArray) -> FloatArray:
+        """Return the mass matrix at a state."""
+        return np.asarray(self._mass(0.0, *self.split(x), np.zeros(self.u.numel()), p))
+
+    @cached_property
+    def _mass(self) -> ca.Function:
+        # Of M alone: forces need not make sense at the time 0 and without inputs.
+        return self.function("kp_mass", [ca.densify(self.M)])
 
     @cached_property
     def constraint_residuals(self) -> ca.Function:

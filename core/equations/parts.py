@@ -121,6 +121,8 @@ class Structure:
     discrete: DiscreteNullSpace | None = None
     #: How to solve with a mass matrix that is singular, where constraints make up for it.
     augmentation: Augmentation | None = None
+    #: Groups of speeds of bodies whose own inertia is taken to resist each of them, where it is only parameters that say so.
+    volumes: Mapping[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     #: How accelerations and multipliers are found, where a formulation does it its own way.
     road: OwnRoad | None = None
     #: Rows in q, and in v, of joint coordinates that are coordinates without mass, each tied to the others by a constraint. Its

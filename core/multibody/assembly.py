@@ -41,6 +41,9 @@ class Assembly:
     states: tuple[ForceState, ...] = ()
     #: What the numbers for the inputs in ``u`` are, where some inputs move; None if each has one number, its value.
     layout: InputLayout | None = None
+    #: The parameters that equations are wanted for, where that is known; else the default ones. Whatever they are, parameters
+    #: stay symbols: what can depend on them is a choice between ways to solve, such as that for bodies without volume.
+    meant: tuple[float, ...] | None = None
 
     def with_moving_inputs(self, layout: InputLayout) -> Assembly:
         """Return the same with fresh symbols for inputs that move as ``layout`` says."""

@@ -13,7 +13,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError, SolverError, listed
 from kingpost.base.formulas import Scalar, evaluate
-from kingpost.equations.augmentation import check_motions
+from kingpost.equations.augmentation import check_motions, check_volumes
 from kingpost.equations.consistency import consistent_start
 from kingpost.equations.equations import Equations
 from kingpost.equations.formulation import (
@@ -151,7 +151,8 @@ def draft(
     assembly = assemble(mechanism, plugins)
     resolved = resolve_values(mechanism, values or {}, [state.name for state in assembly.states])
     step = checked_step(integrator, how.step)
-    u0 = input_row(mechanism, resolved)
+    u0, p = input_row(mechanism, resolved), parameter_row(mechanism, resolved)
+    assembly = replace(assembly, meant=tuple(p.tolist()))
     if drive is not None:
         layout, u0 = drive(assembly, resolved)
         assembly = assembly.with_moving_inputs(layout) if layout.moving else assembly
@@ -171,7 +172,7 @@ def draft(
         values=resolved,
         x0=start_state(assembly, equations, resolved),
         u0=u0,
-        p=parameter_row(mechanism, resolved),
+        p=p,
         how=how,
         plugins=plugins,
         given=dict(values or {}),
@@ -374,12 +375,11 @@ def check_mass_matrix(equations: Equations, x: FloatArray, p: FloatArray) -> Non
     """Refuse a mass matrix that is not positive definite at the state ``x``, naming the speed to blame."""
     if equations.nv == 0:
         return
+    check_volumes(equations, x, p)
     if equations.structure.augmentation is not None:
         check_motions(equations, equations.structure.augmentation, x, p)
         return
-    # Of M alone: forces need not make sense at the time 0 and without inputs.
-    mass = equations.function("kp_mass", [equations.M])
-    M = np.asarray(mass(0.0, *equations.split(x), np.zeros(equations.u.numel()), p))
+    M = equations.mass_at(x, p)
     scale = np.sqrt(np.diag(M).clip(min=np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
     # A scaled eigenvalue below n * eps is zero to round-off: the accelerations would be noise.

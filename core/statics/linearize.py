@@ -21,6 +21,8 @@ from kingpost.symbols.externals import python_forces_named
 #: A coordinate is taken as an independent one if it shares in the motions that are left by at least this part of the one that
 #: shares most: so the first coordinates of a model describe it wherever they can.
 SHARE = 0.1
+#: A share below this part of the largest is none: what rounding leaves of motions that are described already is some 1e-15.
+NO_SHARE = 1e-8
 #: Growth of an error in one step that is taken for instability: far above the errors of finite differences, and a factor of
 #: 10^4 in a thousand steps.
 AMPLIFICATION = 1.01
@@ -263,19 +265,26 @@ def tangent_basis(A: FloatArray, M: FloatArray) -> FloatArray:
 def independent_motions(A: FloatArray, M: FloatArray, regular: FloatArray | None = None) -> tuple[list[int], FloatArray]:
     """Return coordinates that the rows ``A`` leave independent, and all motions by those: A T = 0, T[chosen] = 1.
 
-    ``regular`` is M, or what it is made regular by where some motions have no inertia: none of these is chosen.
+    ``regular`` is M, or what it is made regular by where some motions have no inertia: these are chosen only where the others
+    do not tell where the machine is, because rolling holds their speeds and nothing their positions.
     """
-    T = tangent_basis(A, M if regular is None else regular)
-    # Shares in the kinetic energy of a motion, so that angles and lengths can be compared.
-    left = np.sqrt(np.diag(M))[:, None] * T
+    regular = M if regular is None else regular
+    T = tangent_basis(A, regular)
+    # What of the motions is left to describe. Shares are in their kinetic energy, so that angles and lengths can be compared.
+    left = T.copy()
     chosen: list[int] = []
-    for _ in range(T.shape[1]):
-        sizes = np.linalg.norm(left, axis=1)
-        best = int(np.argmax(sizes >= SHARE * sizes.max()))
-        direction = left[best] / sizes[best]
-        left = left - np.outer(left @ direction, direction)
-        left[best] = 0.0
-        chosen.append(best)
+    for metric in (M, regular):
+        weights = np.sqrt(np.diag(metric))
+        nothing = NO_SHARE * float((weights * np.linalg.norm(T, axis=1)).max(initial=0.0))
+        while len(chosen) < T.shape[1]:
+            sizes = weights * np.linalg.norm(left, axis=1)
+            if sizes.max() <= nothing:
+                break
+            best = int(np.argmax(sizes >= SHARE * sizes.max()))
+            direction = left[best] / np.linalg.norm(left[best])
+            left = left - np.outer(left @ direction, direction)
+            left[best] = 0.0
+            chosen.append(best)
     chosen.sort()
     return chosen, T @ np.linalg.inv(T[chosen])
 

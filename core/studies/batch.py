@@ -26,7 +26,7 @@ from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
 from kingpost.simulation.grid import Grid
 from kingpost.simulation.input_rows import InputRows, input_courses, row_plan, rows_by_plan
-from kingpost.simulation.problem import check_singularity, derive, parameter_row, start_state
+from kingpost.simulation.problem import check_mass_matrix, check_singularity, derive, parameter_row, start_state
 from kingpost.simulation.run import Simulation
 from kingpost.simulation.settings import RunChoices, RunSettings
 from kingpost.simulation.signals import Signals, signals_by_name
@@ -162,6 +162,8 @@ def prepare_batch(
             u = rows[k].values
             _check_redundancy(equations, every_row, grid.t_start, x, p)
             x = consistent_start(equations, grid.t_start, x, p, bool(problem.how.close_loops)).x
+            if not parameters or not np.array_equal(p, parameters[-1]):
+                check_mass_matrix(equations, x, p)
             if problem.how.start == "equilibrium":
                 x = find_equilibrium(equations, x, u[0], p, grid.t_start).x
         except KingpostError as error:

@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kingpost import Body, ForceElement, Joint, LoadRequest, Mechanism, MechanismError, simulate
+from kingpost import Body, ForceElement, Joint, LoadRequest, Mechanism, MechanismError, Parameter, simulate, simulate_batch
 from kingpost.equations.augmentation import Augmentation
 from kingpost.equations.consistency import consistent_start
 from kingpost.loads.joint_loads import derive_loads
@@ -222,3 +222,83 @@ def test_motions_without_inertia_are_found_at_any_scale():
     assert parts.unresisted(M, np.array([[0.0, 1.0, 1.0]])) is None
     motion = parts.unresisted(M, np.array([[1.0, 0.0, 0.0]]))
     assert np.abs(motion[:2]).max() < 1e-9 * abs(motion[2])
+
+
+def coin(across=0.125, about=0.25):
+    """Return a coin on a ball joint, whose moments of inertia are parameters: it is flat where one is half the other."""
+    names = ("across", "about", "mass")
+    c, a, m = (Parameter(name, value, "kg.m2" if name != "mass" else "kg") for name, value in zip(names, (across, about, 2.0)))
+    return Mechanism(
+        "coin",
+        parameters=(c, a, m),
+        bodies=(Body("coin", mass=m, com=(0.3, 0, 0), inertia=(c, a, c)),),
+        joints=(Joint("pin", "spherical", "world", "coin", start_rate=(1.0, 2.0, 0.5)),),
+        forces=(ForceElement("gravity"),),
+    )
+
+
+SPINS = ("pin.wx", "pin.wy", "pin.wz")
+
+
+@pytest.mark.parametrize(
+    ("about", "settings"),
+    [
+        (0.25, {}),  # flat at the default parameters alone
+        (0.25 - 1e-12, {}),  # flat but for rounding
+        (0.2, {"about": 0.25}),  # flat by what is set
+        (0.25, {"about": 0.2}),  # by default, but not as it is set
+        (0.2, {"across": 0.2, "about": 0.0}),  # a rod
+    ],
+)
+def test_bodies_that_parameters_make_flat_move_as_in_joint_coordinates(about, settings):
+    """Where it is numbers that take the volume, and not the formulas: rk4 makes the same errors, but for coordinates: 1e-8."""
+    options = {"step": 1e-3, "output_step": 0.05, "plugins": PLUGINS, "backend": "vm", "settings": settings}
+    one, other = (simulate(coin(about=about), 0.1, formulation=name, **options) for name in ("kane", "directors"))
+    for name in SPINS:
+        assert_close(other[name], one[name], name, 1e-8)
+    assert np.ptp(one["pin.wy"]) > 0.5
+
+
+def test_a_body_that_parameters_make_a_point():
+    """On two axes across its arm, so that none of its motions is without inertia."""
+    pin = Joint("pin", "universal", "world", "coin", axis=(0, 0, 1), axis2=(0, 1, 0), start_rate=(1.0, 2.0))
+    mechanism = dataclasses.replace(coin(), joints=(pin,))
+    options = {"step": 1e-3, "output_step": 0.05, "plugins": PLUGINS, "backend": "vm"}
+    options["settings"] = {"across": 0.0, "about": 0.0}
+    one, other = (simulate(mechanism, 0.1, formulation=name, **options) for name in ("kane", "directors"))
+    for name in one.names:
+        if name.startswith("pin."):
+            assert_close(other[name], one[name], name, 1e-8)
+
+
+@pytest.mark.parametrize("options", ["", ":planar=true"])
+def test_bodies_flat_by_parameters_are_solved_with_their_constraints(options):
+    mechanism = coin()
+    if options:
+        pin = Joint("pin", "revolute", "world", "coin", axis=(0, 0, 1))
+        mechanism = dataclasses.replace(mechanism, joints=(pin,))
+    flat = derive(mechanism, f"directors{options}")
+    assert flat.structure.augmentation is not None and not flat.structure.volumes
+    solid = dataclasses.replace(mechanism, parameters=coin(about=0.2).parameters)
+    assert derive(solid, f"directors{options}").structure.augmentation is None
+
+
+@pytest.mark.parametrize("formulation", ["directors", "directors:planar=true"])
+def test_a_batch_that_takes_the_volume_of_a_body_is_refused_by_name(formulation):
+    mechanism = coin(about=0.2)
+    if "planar" in formulation:
+        pin = Joint("pin", "revolute", "world", "coin", axis=(0, 0, 1), start_rate=1.0)
+        mechanism = dataclasses.replace(mechanism, joints=(pin,))
+    options = {"plugins": PLUGINS, "backend": "vm", "formulation": formulation, "step": 1e-3}
+    with pytest.raises(
+        MechanismError,
+        match=r"scenario 1: body 'coin' is flat.* with across = 0\.125 kg\.m2, about = 0\.25 kg\.m2, mass = 2 kg: its inertia "
+        r"is 0 along one director and 0\.125 along another, and .*'directors' were derived for .*take formulation 'kane'",
+    ):
+        simulate_batch(mechanism, 0.01, [{}, {"about": 0.25}], **options)
+    with pytest.raises(MechanismError, match=r"scenario 1: body 'coin' .* mass = 0 kg: its inertia is 0 along"):
+        simulate_batch(mechanism, 0.01, [{}, {"mass": 0.0}], **options)
+    # The other way round nothing is in the way.
+    one, other = simulate_batch(mechanism, 0.01, [{"about": 0.25}, {}], **options)
+    last = SPINS[2] if formulation == "directors" else "pin.angle.rate"
+    assert np.isfinite([one[last], other[last]]).all()

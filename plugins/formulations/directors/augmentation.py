@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.equations.augmentation import Augmentation
+from kingpost.equations.augmentation import FLAT, Augmentation
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Joint
 from kingpost.multibody.assembly import Assembly
@@ -20,8 +20,6 @@ from kingpost.multibody.tree import JointSpace
 from kingpost.plugins.formulations.directors.bodies import SIZE, euler_tensor
 from kingpost.plugins.formulations.directors.driven import ENDING, Driven
 
-#: A part of a body's inertia, or of the machine's mean mass, that counts as none.
-NONE = 1e-8
 #: What a body without inertia is taken to have in scales, as a part of the mean over all bodies.
 STAND_IN = 1e-3
 
@@ -64,26 +62,39 @@ def augmentation(
     )
 
 
+def volumes(assembly: Assembly, sizes: Mapping[str, int]) -> dict[str, tuple[tuple[int, ...], ...]]:
+    """Return the rows of the centre of mass and those of the directors, for each body that is taken to have a volume."""
+    found: dict[str, tuple[tuple[int, ...], ...]] = {}
+    first = 0
+    for name, size in sizes.items():
+        if not _without_volume(assembly, name, size):
+            groups = (tuple(range(first, first + 3)), tuple(range(first + 3, first + size)))
+            found[name] = groups if size == SIZE else groups[:1]
+        first += size
+    return found
+
+
 def _samples(assembly: Assembly, expression: ca.SX) -> list[FloatArray]:
-    """Return the values of an expression at the default parameters and near them, where they are finite."""
-    rng = np.random.default_rng(0)
-    defaults = np.array([parameter.default for parameter in assembly.mechanism.parameters])
+    """Return the values of an expression at the default parameters and at those that are meant, where they are finite."""
+    defaults = tuple(parameter.default for parameter in assembly.mechanism.parameters)
     function = ca.Function("values", [assembly.p], [ca.densify(expression)])
-    near = [defaults, *(defaults * rng.uniform(0.8, 1.2, len(defaults)) for _ in range(2))]
-    values = [np.asarray(function(p)) for p in near]
+    values = [np.asarray(function(p)) for p in dict.fromkeys((defaults, assembly.meant or defaults))]
     return [value for value in values if np.isfinite(value).all()]
 
 
 def _without_volume(assembly: Assembly, body: str, size: int) -> bool:
-    """Say whether a body has no mass, or no extent along some axis, whatever the parameters are; of one that turns."""
+    """Say whether a body has no mass, or no extent along some axis if it turns, at the default parameters or those meant.
+
+    Parameters with which it has are no obstacle to what is done for bodies that have not: see :class:`.Augmentation`.
+    """
     space = JointSpace(assembly)
     mass = space.value(assembly.mechanism.body(body).mass)
     if size != SIZE:
         masses = _samples(assembly, mass)
-        return bool(masses) and all(float(value[0, 0]) <= 0.0 for value in masses)
+        return any(float(value[0, 0]) <= 0.0 for value in masses)
     samples = _samples(assembly, ca.diagcat(mass, euler_tensor(space, body)))
     extremes = [(value[0, 0], *np.linalg.eigvalsh(value[1:, 1:])[[0, -1]]) for value in samples]
-    return bool(extremes) and all(m <= 0.0 or smallest <= NONE * abs(largest) for m, smallest, largest in extremes)
+    return any(m <= 0.0 or smallest <= FLAT * abs(largest) for m, smallest, largest in extremes)
 
 
 def _inertias(assembly: Assembly, sizes: Mapping[str, int]) -> FloatArray:

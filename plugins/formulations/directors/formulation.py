@@ -25,7 +25,7 @@ from kingpost.equations.treatment import Treatment
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.constraints import Constraints
 from kingpost.plugins.formulations.body_coordinates import BodyModel, rates_of
-from kingpost.plugins.formulations.directors.augmentation import augmentation
+from kingpost.plugins.formulations.directors.augmentation import augmentation, volumes
 from kingpost.plugins.formulations.directors.bodies import (
     SIZE,
     DirectorBody,
@@ -124,7 +124,12 @@ def natural_equations(model: DirectorModel, formulation: str, held: Constraints,
             follow=model.follow(),
         ),
         observed=Observed(momentum=model.momentum()),
-        structure=Structure(midpoint_forces=model.midpoint_forces(), augmentation=extra, scalars=model.scalars),
+        structure=Structure(
+            midpoint_forces=model.midpoint_forces(),
+            augmentation=extra,
+            volumes=volumes(assembly, model.sizes),
+            scalars=model.scalars,
+        ),
     )
 
 

@@ -175,6 +175,7 @@ def in_plane(assembly: Assembly, full: Equations) -> Equations:
         structure=Structure(
             midpoint_forces=_midpoint_forces(full, to_space, state.numel(), L),
             augmentation=None if solving is None else _augmentation(solving),
+            volumes={name: _volume(groups[0][0] // SIZE) for name, groups in full.structure.volumes.items()},
         ),
     )
 
@@ -300,6 +301,12 @@ def _follow(full: Equations, to_space: ca.Function, size: int, n: int) -> ca.Fun
     assert full.coordinates.follow is not None
     q = ca.SX.sym("q", size)
     return ca.Function("kp_follow", [q, full.p], [full.coordinates.follow(to_space(q, ca.SX.zeros(n), full.p)[0], full.p)])
+
+
+def _volume(body: int) -> tuple[tuple[int, ...], ...]:
+    """Return the rows of a body's centre of mass and those of its directors."""
+    first = PLANE_SIZE * body
+    return (first, first + 1), tuple(range(first + 2, first + PLANE_SIZE))
 
 
 def _augmentation(full: Augmentation) -> Augmentation:

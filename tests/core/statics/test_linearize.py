@@ -31,6 +31,21 @@ def test_motions_by_independent_coordinates(rows_and_mass):
     np.testing.assert_allclose(A @ T, 0, atol=1e-12)
 
 
+def test_motions_without_inertia_are_described_by_their_own_coordinates(rows_and_mass):
+    """Two coordinates without inertia, which other rows make regular: one more is needed than those with inertia can tell."""
+    A, M = rows_and_mass
+    M[3:, :], M[:, 3:] = 0.0, 0.0
+    more = np.vstack([A, np.array([[0.3, -1.2, 0.4, 1.0, 0.2], [0.7, 0.1, -0.5, -0.4, 1.0]])])
+    chosen, T = independent_motions(A[:1], M, M + more.T @ more)
+    assert chosen[:3] == [0, 1, 2] and len(chosen) == 4
+    np.testing.assert_allclose(T[chosen], np.eye(4), atol=1e-12)
+    np.testing.assert_allclose(A[:1] @ T, 0, atol=1e-12)
+    assert np.abs(T).max() < 100.0
+    # Where those with inertia are enough, none of the others is chosen.
+    chosen, _ = independent_motions(A, M, M + more.T @ more)
+    assert chosen == [0, 1, 2]
+
+
 def test_an_oscillator_of_two_radians_per_second(plugins):
     equations, x, u, p = place(oscillator(), plugins)
     system = linearize(equations, 0.0, x, u, p)

@@ -1,5 +1,7 @@
 """The tadpole tricycle: structure and canonical matrices of document 002, section 5.2, with the geometry closed."""
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -40,8 +42,15 @@ def machine():
 def canonical(machine):
     """M, C and K of M q'' + C q' + K q = torques for q = (steer, lean), by the speed; as in the test of the bicycle."""
     _, equations, p, states = machine
+    return small_motions(equations, p, states, SPEEDS)
+
+
+def small_motions(equations, p, states, speeds):
+    """Return M, C and K by the speed, for some of SPEEDS."""
     found = {}
-    for v, system in zip(SPEEDS, linearize_along(equations, np.zeros(4), states, np.zeros((4, 2)), p), strict=True):
+    rows = states[[SPEEDS.index(v) for v in speeds]]
+    n = len(speeds)
+    for v, system in zip(speeds, linearize_along(equations, np.zeros(n), rows, np.zeros((n, 2)), p), strict=True):
         rows = [system.states.index(f"displacement of {name}") for name in ("steer.angle", "attitude.lean")]
         S = np.vstack([np.eye(len(system.A))[rows], system.A[rows]])
         F = S @ system.A @ np.linalg.pinv(S)
@@ -235,6 +244,17 @@ def test_a_leaned_start_is_closed(machine):
     residual = np.asarray(equations.constraint_residuals(0, *equations.split(closed), p)[0])
     assert np.abs(residual).max() < 1e-12
     assert abs(closed[names.index("play.displacement")]) > 1e-9
+
+
+@pytest.mark.slow
+def test_a_plate_without_mass_changes_nothing(machine, canonical):
+    """It does not move to first order, so that its mass has no part in small motions; rolling alone holds it."""
+    tricycle, _, p, states = machine
+    bodies = tuple(replace(body, mass=0.0) if body.name == "plate" else body for body in tricycle.bodies)
+    equations = derive(replace(tricycle, bodies=bodies), "kane")
+    for v, (M, C, K) in small_motions(equations, p, states, SPEEDS[2:3]).items():
+        for found, expected in zip((M, C, K), canonical[v], strict=True):
+            np.testing.assert_allclose(found, expected, atol=1e-8 * np.abs(expected).max())
 
 
 @pytest.mark.slow
