@@ -35,6 +35,9 @@ class Coordinates:
     #: (up to their sign) that fit the others is meant, as the others give them nearest to what they are: nothing else changes
     #: with them.
     follow: ca.Function | None = None
+    #: The function (q, p) -> what is zero in every position that q' = N v leads to from one where it is, where no multipliers
+    #: hold it: the lengths of directors, and what joints ask of them. As many as q without followers has entries more than v.
+    kept: ca.Function | None = None
 
     @property
     def followers(self) -> int:

@@ -59,7 +59,8 @@ class Layout:
             own = system.component(name).timeout
             limit = checked_limit(system.timeout if own is None else own, "timeout")
             yield name, Places(
-                lists[0], parts[0], lists[1], parts[1], lists[2], parts[2], self.plan.master.goes_back, limit, deadline
+                lists[0], parts[0], lists[1], parts[1], lists[2], parts[2], self.plan.master.goes_back,
+                self.plan.master.moves_inputs, limit, deadline,
             )  # fmt: skip
 
     def coupling(self, partners: Mapping[str, Partner]) -> Coupling:

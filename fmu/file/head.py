@@ -9,6 +9,7 @@ from xml.parsers import expat
 #: How deep the elements lie that are looked at, the root being 0.
 DEEPEST = 3
 VARIABLES = "ModelVariables"
+TRUE = ("true", "1")
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,8 @@ class Head:
     found: Mapping[str, Mapping[str, str]]
     #: Variables of FMI 1.0 whose value is the negative of the one whose reference they share.
     negated: frozenset[str]
+    #: Variables of FMI 3 that take part in intermediate updates, where it has them.
+    intermediate: frozenset[str] = frozenset()
 
     @property
     def version(self) -> str:
@@ -30,15 +33,20 @@ def read_head(description: bytes) -> Head:
     """Go through a model description once; :class:`ValueError` if it is not XML."""
     found: dict[str, dict[str, str]] = {}
     negated: list[str] = []
+    intermediate: list[str] = []
     path: list[str] = []
 
     def begin(name: str, attributes: dict[str, str]) -> None:
-        if len(path) == 1 and name == VARIABLES and not found.get("", {}).get("fmiVersion", "").startswith("1"):
-            # What follows in FMI 2 and 3 is only looked at for whether it is XML.
+        old = found.get("", {}).get("fmiVersion", "").startswith("1")
+        between = found.get("CoSimulation", {}).get("providesIntermediateUpdate") in TRUE
+        if len(path) == 1 and name == VARIABLES and not old and not between:
+            # What follows is only looked at for whether it is XML.
             parser.StartElementHandler = parser.EndElementHandler = None
         if len(path) > 1 and path[1] == VARIABLES:
             if attributes.get("alias") == "negatedAlias":
                 negated.append(attributes.get("name", ""))
+            if attributes.get("intermediateUpdate") in TRUE:
+                intermediate.append(attributes.get("name", ""))
         elif len(path) <= DEEPEST:
             found.setdefault("/".join([*path[1:], name]) if path else "", attributes)
         path.append(name)
@@ -50,4 +58,4 @@ def read_head(description: bytes) -> Head:
         parser.Parse(description, True)
     except (expat.ExpatError, LookupError) as error:  # the latter for an encoding that nobody knows
         raise ValueError(str(error)) from None
-    return Head(found.pop(""), found, frozenset(negated))
+    return Head(found.pop(""), found, frozenset(negated), frozenset(intermediate))

@@ -78,6 +78,8 @@ class Fmu:
     annotation: Mapping[str, Any]
     #: Variables of FMI 1.0 that are the negative of the one whose reference they share.
     negated: frozenset[str] = frozenset()
+    #: Variables of FMI 3 that take part in intermediate updates.
+    intermediate: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
     @property
@@ -187,6 +189,7 @@ def open_fmu(path: str | Path, interface: FmiKind | None = None) -> Fmu:
         members,
         record,
         head.negated,
+        head.intermediate,
         notes,
     )
 

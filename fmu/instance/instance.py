@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from fmpy import calloc, fmi2, fmi3, free
@@ -85,6 +85,14 @@ class Beginning:
     settings: Mapping[Variable, Sequence[Any]]
 
 
+class IntermediateUpdate(Protocol):
+    """What an FMU of FMI 3 calls during a step: with its environment, the time, whether inputs are wanted, and more."""
+
+    references: list[int]
+
+    def __call__(self, environment: Any, t: float, wanted: bool, *others: Any) -> None: ...
+
+
 class Instance(ABC):
     """An instance of an FMU.
 
@@ -100,6 +108,8 @@ class Instance(ABC):
         Is told of every call before it is made, so that a crash can be laid at its door.
     logging_on
         Whether the FMU is asked to log.
+    between
+        Is called during steps of an FMU for co-simulation of FMI 3, for the inputs that it names.
 
     """
 
@@ -112,8 +122,10 @@ class Instance(ABC):
         log: Log | None = None,
         trail: Trail = lambda call: None,
         logging_on: bool = True,
+        between: IntermediateUpdate | None = None,
     ) -> None:
         self.fmu = fmu
+        self._between = between
         self.log = Log() if log is None else log
         self.trail = trail
         self.time = 0.0
@@ -142,7 +154,10 @@ class Instance(ABC):
 
     def _instantiate(self, logging_on: bool) -> None:
         if self.fmu.major == 3:
-            self.raw.instantiate(loggingOn=logging_on, logMessage=self._take3)
+            more: dict[str, Any] = {}
+            if self._between is not None:
+                more = {"intermediateUpdate": self._between, "requiredIntermediateVariables": self._between.references}
+            self.raw.instantiate(loggingOn=logging_on, logMessage=self._take3, **more)
             return
         callbacks = fmi2.fmi2CallbackFunctions()
         callbacks.logger = fmi2.fmi2CallbackLoggerTYPE(self._take2)

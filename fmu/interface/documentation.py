@@ -28,6 +28,10 @@ def documentation_files(interface: Interface, version: int, exporter: str) -> di
     return {"documentation/index.html": _page(interface, version, exporter).encode(), licences: _licence().encode()}
 
 
+#: The exporter whose FMUs follow inputs during steps.
+NATIVE = "native-fmu"
+
+
 def record(interface: Interface, exporter: str) -> dict[str, Any]:
     """Return what was exported and with what, as plain data; the same for the same model, whenever it is exported."""
     model = interface.model
@@ -45,6 +49,7 @@ def record(interface: Interface, exporter: str) -> dict[str, Any]:
         "loads": posed.get("loads", {}),
         "channels": {shown.get(channel.name, channel.name): vars(channel) for channel in model.equations.channels},
         "names": shown,
+        **({"input_derivatives": INPUT_ORDER} if exporter == NATIVE else {}),
         "references": {variable.name: variable.reference for variable in interface.variables},
     }
 
@@ -56,7 +61,7 @@ def _page(interface: Interface, version: int, exporter: str) -> str:
     steps = f"internal steps of {model.step:g} s or less" if fixed else "internal steps of its own choice"
     if model.samples is not None:
         steps = f"samples {model.step:g} s apart, the first one where the run begins"
-    ramps = _within_steps(interface, version) if exporter == "native-fmu" else ""
+    ramps = _within_steps(interface, version) if exporter == NATIVE else ""
     division = "A communication step is divided into equal internal steps. " if fixed else ""
     refusal = "A value that is not finite is refused and named in the log."
     if model.samples is not None:

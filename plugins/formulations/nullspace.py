@@ -69,6 +69,7 @@ class Nullspace(Formulation):
         names = {closure.name for closure in mechanism.closures}
         rows = [i for i, owner in enumerate(held.owners) if owner in names]
         positions = [i for i in rows if i < held.phi.numel()]
+        joints = [i for i in range(held.phi.numel()) if i not in positions]
         lam = ca.SX.sym("lam", len(rows))
         every = ca.SX.zeros(len(held.owners))
         if rows:
@@ -104,7 +105,11 @@ class Nullspace(Formulation):
             outputs=reduced(outputs[: outputs.numel() - nu.numel()]),
             output_channels=channels[: len(channels) - nu.numel()],
             coordinates=Coordinates(
-                positions=model.quantities, initial=_initial(model), joint_state=_joint_state(model), follow=model.follow()
+                positions=model.quantities,
+                initial=_initial(model),
+                joint_state=_joint_state(model),
+                follow=model.follow(),
+                kept=ca.Function("kp_kept", [model.state, assembly.p], [ca.densify(held.phi[joints])]),
             ),
             structure=Structure(discrete=DirectorNullSpace(model, self.name)),
         )

@@ -209,16 +209,15 @@ def _least(B: ca.SX, needed: ca.SX, cost: FloatArray) -> ca.SX:
 def kinematic_rows(problem: ServoProblem) -> tuple[list[ca.SX], list[str]]:
     """Return the equations that determine q, v and a of a motion that is prescribed altogether, and what they say."""
     s, names, e = problem.symbols, problem.row_names, problem.equations
-    quaternions, followers = e.quaternions, e.coordinates.followers
+    followers = e.coordinates.followers
     free = e.nq - followers
     rows = [problem.phi, problem.servo_positions]
     labels = [
         *(f"the constraint of '{owner}'" for owner in names["lam"][: e.constraints.holonomic]),
         *(f"the servo-constraint of '{name}' at {LEVELS[0]} level" for name in names["y"]),
     ]
-    for k, first in enumerate(quaternions):
-        rows.append((ca.sumsqr(s.q[first : first + 4]) - 1) / 2)
-        labels.append(f"the length of quaternion {k + 1}")
+    rows.append(problem.lengths)
+    labels += [f"the {name}" for name in problem.length_names]
     if followers:
         rows.append((s.q - e.coordinates.followed(s.q, s.p))[free:])
         labels += [f"what '{name}' follows" for name in names["q"][free:]]

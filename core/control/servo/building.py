@@ -59,22 +59,19 @@ class SystemBuilder:
         self._row_names += labels
 
     def kinematics(self, beside: ca.SX | None = None) -> None:
-        """Add qdot = N v, with ``beside`` added to v; quaternions keep their length, and followers follow."""
+        """Add qdot = N v, with ``beside`` added to v; quaternions and directors keep their lengths, and followers follow."""
         problem, e, s = self.problem, self.problem.equations, self.problem.symbols
         names = problem.row_names["q"]
         speeds = s.v if beside is None else s.v + beside
         rates = self.qdot - problem.N @ speeds
-        quaternions = e.quaternions
-        if quaternions:
-            stretch = self.unknown("length", (f"quaternion {k + 1}" for k in range(len(quaternions))))
-            for k, first in enumerate(quaternions):
-                rates[first : first + 4] += s.q[first : first + 4] * stretch[k]
+        kept = problem.length_names
+        if kept:
+            rates += problem.across @ self.unknown("multiplier", (f"the {name}" for name in kept))
         free = e.nq - e.coordinates.followers
         if e.coordinates.followers:
             rates = ca.vertcat(rates[:free], (s.q - e.coordinates.followed(s.q, s.p))[free:])
         self.row(rates, (f"the rate of '{name}'" for name in names))
-        for k, first in enumerate(quaternions):
-            self.row((ca.sumsqr(s.q[first : first + 4]) - 1) / 2, (f"the length of quaternion {k + 1}",))
+        self.row(problem.lengths, (f"the {name}" for name in kept))
 
     def motion(self, expression: ca.SX) -> None:
         """Add equations of motion, one for each speed."""

@@ -4,14 +4,15 @@ With x = (q, v, z, lam, u, mu) the problem is 0 = F(t, x, xdot, signals, p). Its
 of the series of F along x = x_0 + x_1 s + ..., with t = t_0 + tau s. In these coefficients a derivative of order j is scaled by
 tau^j / j!, without which ranks cannot be told (document 000 has index 7 for a crane that looks like 6 in plain derivatives).
 
-mu are multipliers of the unit length of quaternions, which else would count as states of their own, and the rows of coordinates
-that only follow others are what they follow.
+mu are multipliers of the unit length of quaternions, and of the lengths of directors where speeds are fewer than coordinates,
+which else would count as states of their own. The rows of coordinates that only follow others are what they follow.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -118,8 +119,7 @@ class FirstOrder(ImplicitSystem):
     def __init__(self, problem: ServoProblem) -> None:
         self.problem = problem
         e, s = problem.equations, problem.symbols
-        quaternions = e.quaternions
-        sizes = [e.nq, e.nv, e.nz, e.constraints.count, len(problem.driven), len(quaternions)]
+        sizes = [e.nq, e.nv, e.nz, e.constraints.count, len(problem.driven), len(problem.length_names)]
         ends = np.cumsum([0, *sizes])
         names = problem.row_names
         labels = (
@@ -128,18 +128,24 @@ class FirstOrder(ImplicitSystem):
             *names["z"],
             *(f"multiplier of {owner}" for owner in names["lam"]),
             *names["u"],
-            *(f"length of quaternion {k + 1}" for k in range(len(quaternions))),
+            *problem.length_names,
         )
         parts = [slice(int(a), int(b)) for a, b in itertools.pairwise(ends)]
         self.unknowns = Unknowns(labels, *parts)
         x, xdot = ca.SX.sym("x", self.unknowns.size), ca.SX.sym("xdot", self.unknowns.size)
-        rows, row_names = self._rows(xdot, quaternions, x)
+        rows, row_names = self._rows(xdot, x)
         given = [s.q, s.v, s.a, s.z, s.zdot, s.lam, s.u]
         at = self.unknowns
         values = [x[at.q], x[at.v], xdot[at.v], x[at.z], xdot[at.z], x[at.lam], x[at.u]]
         (residual,) = ca.substitute([rows], given, [ca.densify(value) for value in values])
         super().__init__((s.t, x, xdot, s.signals[0], s.p), residual, problem, labels, row_names)
-        self.invariants = e.nq - e.coordinates.followers - len(quaternions) - e.nv
+        self.invariants = e.nq - e.coordinates.followers - len(problem.length_names) - e.nv
+
+    def along(self, problem: ServoProblem) -> FirstOrder:
+        """Return the same equations for a problem with another path (:meth:`ServoProblem.along`)."""
+        other = copy(self)
+        other.problem = other.known = problem
+        return other
 
     @property
     def start(self) -> FloatArray:
@@ -149,15 +155,12 @@ class FirstOrder(ImplicitSystem):
         x[: len(given)] = given
         return x
 
-    def _rows(self, xdot: ca.SX, quaternions: tuple[int, ...], x: ca.SX) -> tuple[ca.SX, tuple[str, ...]]:
+    def _rows(self, xdot: ca.SX, x: ca.SX) -> tuple[ca.SX, tuple[str, ...]]:
         problem, e, s = self.problem, self.problem.equations, self.problem.symbols
         names = problem.row_names
         kinematics = xdot[self.unknowns.q] - problem.N @ s.v
-        lengths = []
-        for k, first in enumerate(quaternions):
-            own = slice(first, first + 4)
-            kinematics[own] += s.q[own] * x[self.unknowns.mu][k]
-            lengths.append((ca.sumsqr(s.q[own]) - 1) / 2)
+        if problem.length_names:
+            kinematics += problem.across @ x[self.unknowns.mu]
         followers = e.coordinates.followers
         if followers:
             # Not an integral of their rates, which would be a state of its own.
@@ -174,7 +177,7 @@ class FirstOrder(ImplicitSystem):
             problem.phi,
             speeds,
             problem.servo_positions,
-            *lengths,
+            problem.lengths,
         )
         labels = (
             *(f"rate of {name}" for name in names["q"]),
@@ -182,7 +185,7 @@ class FirstOrder(ImplicitSystem):
             *(f"rate of {name}" for name in names["z"]),
             *(f"constraint {owner}" for owner in names["lam"]),
             *(f"servo-constraint {name}" for name in names["y"]),
-            *(f"length of quaternion {k + 1}" for k in range(len(quaternions))),
+            *problem.length_names,
         )
         return rows, labels
 

@@ -35,44 +35,64 @@ def march_system(
 
     ``so_far`` makes of a part and its outcome the history that an exception brings along.
     """
-    problem = system.problem
-    h = float(times[-1] - times[0]) / (len(times) - 1)
-    moving = ServoMarch(system, stepper)
-    state, given, p = beginning(moving, start, times, h)
-    solved = moving.solution()
-    symbols = [ca.MX.sym(f"i{k}", solved.numel_in(k)) for k in range(4)]
-    observe = ca.Function("kp_observe", symbols, [ca.densify(ca.vertcat(*solved.call(symbols)))])
-    kernel = Kernel([moving.step, observe], problem.posed.how.backend or "auto")
-    statistics |= {"backend": kernel.backend, "note": kernel.note, "kernel": kernel.key}
-    values = np.empty((len(times), observe.numel_out(0)))
-    values[:1] = kernel.sample(times[:1], state[None, :], given[:1], p)
-    if start.singular:
-        # Where the equations lose rank at the start, Newton's method must not begin there.
-        state[moving.nx : moving.nx + moving.nw] = unknowns_at(system, start, float(times[1]))
-    finished = 0
+    return Compiled(system, stepper).march(start, times, what, statistics, progress, so_far)
 
-    def advanced(steps: int) -> None:
-        nonlocal finished
-        finished = steps
-        progress(steps / (len(times) - 1))
 
-    def part() -> ServoSolution:
-        return ServoSolution(times[: finished + 1], values[: finished + 1])
+class Compiled:
+    """The compiled steps of a system, for any path of the same measures."""
 
-    try:
-        stop = kernel.march(values[1:], 1, float(times[0]), h, state, given, p, progress=advanced)
-    except KeyboardInterrupt:
-        raise Interrupted(f"interrupted at t = {times[finished]:g} s", history=so_far(part(), "interrupted")) from None
-    statistics["steps"] = stop.steps
-    if stop.status != Status.OK:
-        record, _ = moving.loop.iterated(stop.t, stop.x, given[stop.steps], p, h)
-        raise SolverError(
-            f"inverse dynamics stopped at t = {stop.t:.9g} s of {times[-1]:g} s ({what}, stepper '{stepper.name}' with {h:g} "
-            f"s): {record.explain()}. A shorter step, another stepper or method, or a path that keeps away from this place may "
-            "help; an index analysis says where ranks change",
-            history=so_far(part(), "failed"),
-        )
-    return ServoSolution(times, values)
+    def __init__(self, system: ServoSystem, stepper: ServoStepper) -> None:
+        self.system, self.stepper = system, stepper
+        self.moving = ServoMarch(system, stepper)
+        solved = self.moving.solution()
+        symbols = [ca.MX.sym(f"i{k}", solved.numel_in(k)) for k in range(4)]
+        observe = ca.Function("kp_observe", symbols, [ca.densify(ca.vertcat(*solved.call(symbols)))])
+        self.width = int(observe.numel_out(0))
+        self.kernel = Kernel([self.moving.step, observe], system.problem.posed.how.backend or "auto")
+
+    def march(
+        self,
+        start: ServoStart,
+        times: FloatArray,
+        what: str,
+        statistics: dict[str, Any],
+        progress: Progress,
+        so_far: Callable[[ServoSolution, str], Any] = lambda solution, outcome: None,
+    ) -> ServoSolution:
+        """Step from a start, which knows the path, through all times; see :func:`march_system`."""
+        moving, kernel = self.moving, self.kernel
+        h = float(times[-1] - times[0]) / (len(times) - 1)
+        state, given, p = beginning(moving, start, times, h)
+        statistics |= {"backend": kernel.backend, "note": kernel.note, "kernel": kernel.key}
+        values = np.empty((len(times), self.width))
+        values[:1] = kernel.sample(times[:1], state[None, :], given[:1], p)
+        if start.singular:
+            # Where the equations lose rank at the start, Newton's method must not begin there.
+            state[moving.nx : moving.nx + moving.nw] = unknowns_at(self.system, start, float(times[1]))
+        finished = 0
+
+        def advanced(steps: int) -> None:
+            nonlocal finished
+            finished = steps
+            progress(steps / (len(times) - 1))
+
+        def part() -> ServoSolution:
+            return ServoSolution(times[: finished + 1], values[: finished + 1])
+
+        try:
+            stop = kernel.march(values[1:], 1, float(times[0]), h, state, given, p, progress=advanced)
+        except KeyboardInterrupt:
+            raise Interrupted(f"interrupted at t = {times[finished]:g} s", history=so_far(part(), "interrupted")) from None
+        statistics["steps"] = stop.steps
+        if stop.status != Status.OK:
+            record, _ = moving.loop.iterated(stop.t, stop.x, given[stop.steps], p, h)
+            raise SolverError(
+                f"inverse dynamics stopped at t = {stop.t:.9g} s of {times[-1]:g} s ({what}, "
+                f"stepper '{self.stepper.name}' with {h:g} s): {record.explain()}. A shorter step, another stepper or "
+                "method, or a path that keeps away from this place may help; an index analysis says where ranks change",
+                history=so_far(part(), "failed"),
+            )
+        return ServoSolution(times, values)
 
 
 def unknowns_at(system: ServoSystem, start: ServoStart, t: float) -> FloatArray:

@@ -16,7 +16,7 @@ left to :mod:`kingpost.control.servo.rubbing`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -66,6 +66,14 @@ class ServoProblem:
     equations: Equations
     #: Rows of the inputs that are looked for, in the order of the task.
     driven: tuple[int, ...]
+
+    def along(self, task: ServoTask) -> ServoProblem:
+        """Return the problem with another path for the same measures; nothing is derived anew."""
+        assert (task.measures, task.inputs) == (self.task.measures, self.task.inputs)
+        other = replace(self, task=task)
+        # Expressions know of signals, not of paths.
+        other.__dict__.update({name: value for name, value in self.__dict__.items() if name not in other.__dict__})
+        return other
 
     @property
     def outputs(self) -> int:
@@ -200,6 +208,26 @@ class ServoProblem:
     @cached_property
     def constraint_accelerations(self) -> ca.SX:
         return self.rate(self.constraint_speeds)
+
+    @cached_property
+    def lengths(self) -> ca.SX:
+        """What speeds keep in the coordinates by themselves, but steps do not: lengths of quaternions and directors."""
+        e, s = self.equations, self.symbols
+        rows = [(ca.sumsqr(s.q[first : first + 4]) - 1) / 2 for first in e.quaternions]
+        rows += [] if e.coordinates.kept is None else [ca.SX(e.coordinates.kept(s.q, s.p))]
+        return ca.vertcat(ca.SX(0, 1), *rows)
+
+    @cached_property
+    def across(self) -> ca.SX:
+        """The directions of coordinates in which :attr:`lengths` change."""
+        return ca.jacobian(self.lengths, self.symbols.q).T
+
+    @property
+    def length_names(self) -> tuple[str, ...]:
+        """What :attr:`lengths` are, for messages."""
+        quaternions, rows = len(self.equations.quaternions), self.lengths.numel()
+        directors = (f"relation {k + 1} of natural coordinates" for k in range(rows - quaternions))
+        return (*(f"length of quaternion {k + 1}" for k in range(quaternions)), *directors)
 
     @cached_property
     def servo_positions(self) -> ca.SX:

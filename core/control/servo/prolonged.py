@@ -302,7 +302,7 @@ def _sized(x: FloatArray, order: int) -> FloatArray:
 
 def _slots(problem: ServoProblem, system: FirstOrder, k: int) -> Slots:
     e, at = problem.equations, system.unknowns
-    quaternions, held = len(e.quaternions), e.constraints
+    held = e.constraints
     followers = e.coordinates.followers
     unknowns = np.zeros(at.size, dtype=int)
     for part, order in ((at.q, k), (at.v, k - 1), (at.z, k - 1), (at.lam, k - 2), (at.u, k - 2), (at.mu, k - 1)):
@@ -313,6 +313,6 @@ def _slots(problem: ServoProblem, system: FirstOrder, k: int) -> Slots:
         *[k - 2] * (e.nv + e.nz),
         *[k] * held.holonomic,
         *[k - 1] * (held.count - held.holonomic),
-        *[k] * (problem.outputs + quaternions),
+        *[k] * (problem.outputs + len(problem.length_names)),
     ]
     return Slots(np.array(rows), unknowns)

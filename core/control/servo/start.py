@@ -62,21 +62,26 @@ class ServoStart:
         return self.at(self.t)
 
 
-def consistent_start(problem: ServoProblem, order: int | None = None, t: float | None = None, tau: float = 1.0) -> ServoStart:
+def consistent_start(
+    problem: ServoProblem,
+    order: int | None = None,
+    t: float | None = None,
+    tau: float = 1.0,
+    equations: FirstOrder | None = None,
+) -> ServoStart:
     """Return the start nearest to the start values of the machine, or refuse a path that cannot be begun from there.
 
     Internal states keep their start values as far as the equations leave them free. ``order`` is the number of derivatives of
-    the path that determine the inputs, where it is known.
+    the path that determine the inputs, where it is known; ``equations`` are those of the same machine with another path.
     """
-    system = FirstOrder(problem)
+    system = FirstOrder(problem) if equations is None else equations.along(problem)
     redundant = len(problem.driven) > problem.outputs
     t = problem.task.t_start if t is None else t
     at = system.unknowns
     series = np.zeros((at.size, 2))
-    equations = problem.equations
     x0 = problem.posed.x0
-    series[at.q, 0], series[at.v, 0] = equations.split(x0)
-    series[at.z, 0] = equations.states_of(x0)
+    series[at.q, 0], series[at.v, 0] = problem.equations.split(x0)
+    series[at.z, 0] = problem.equations.states_of(x0)
     weights = unknown_sizes(system, t, series[:, 0])
     found, free = None, 0
     # One derivative after the other: where ranks are lost at the start, this finds the solution that goes on from there.
@@ -88,7 +93,7 @@ def consistent_start(problem: ServoProblem, order: int | None = None, t: float |
             break
     else:
         raise SolverError(
-            f"the inputs {', '.join(problem.input_names)} of '{equations.mechanism.name}' are not determined by "
+            f"the inputs {', '.join(problem.input_names)} of '{problem.equations.mechanism.name}' are not determined by "
             f"{HIGHEST} derivatives of the path of {', '.join(problem.task.measures)} at t = {t:g} s; some of them may not act "
             "on these measures at all, or only through each other. An index analysis says which"
         )

@@ -6,7 +6,7 @@ path is changed until no tension is below a bound.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -15,12 +15,13 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError, SolverError, listed
-from kingpost.control.servo.inverse import PreparedInverse, march
+from kingpost.control.servo.derivative_array import FirstOrder
+from kingpost.control.servo.inverse import PreparedInverse
+from kingpost.control.servo.marching import Compiled
 from kingpost.control.servo.problem import EXPRESSED, ServoProblem
 from kingpost.control.servo.record import TENSION
 from kingpost.control.servo.solution import ServoSolution, observer, solution_channels
-from kingpost.control.servo.start import consistent_start
-from kingpost.control.servo.stepping import ServoStepper
+from kingpost.control.servo.start import ServoStart, consistent_start
 from kingpost.control.servo.system import DirectInverse, Progress, SteppedInverse
 from kingpost.kernel.kernel import Kernel
 from kingpost.mechanism.changed import Bump, Slower, Sum
@@ -37,6 +38,12 @@ PRECISION = 1e-3
 SAMPLES = 240
 #: Chebyshev polynomials in the correction of each measure, and rounds of the search for it.
 SHAPES, ROUNDS = 6, 40
+#: Corrections for slopes, the shortest part of a step of the search, and the part of a correction below which it is the last.
+NEARBY, SHORTEST, SETTLED = 1e-5, 1e-3, 1e-3
+#: What is left in the dual of a least distance where no point meets the inequalities: rounding.
+INFEASIBLE = 1e-12
+#: To this part of the largest tension the search meets the bound, and so often it is asked for more.
+PRECISE, CORRECTIONS = 1e-6, 8
 
 
 @dataclass(frozen=True)
@@ -91,13 +98,11 @@ def keep_taut(
     """
     tensions = Tensions(prepared)
     task = prepared.problem.task
-    _, values = tensions(task)
-    before = lowest_tensions(tensions.ropes, values)
+    before = tensions.lowest(task)
     if min(before.values()) >= bound:
         return prepared, Taut(task, bound, change, before, before)
     found = (_longer if change == "duration" else _nearest)(tensions, task, bound, progress)
-    _, values = tensions(found.task)
-    found = replace(found, before=before, after=lowest_tensions(tensions.ropes, values))
+    found = replace(found, before=before)
     return replace(prepared, problem=tensions.along(found.task), notes={"kept_taut": found.record()}), found
 
 
@@ -111,6 +116,7 @@ class Tensions:
         channels = solution_channels(prepared.problem, self.equations)
         self.columns = [i for i, channel in enumerate(channels) if channel.name.endswith(TENSION)]
         self.ropes = [channels[i].name.removesuffix(TENSION) for i in self.columns]
+        self._compiled: Compiled | None = None
         if not self.ropes:
             raise MechanismError(
                 f"'{posed.mechanism.name}' has no rope whose tension is known; ropes are closures of kind rope or sheave"
@@ -121,24 +127,65 @@ class Tensions:
         problem = self.prepared.problem
         return Kernel([observer(problem, self.equations)], problem.posed.how.backend or "auto")
 
+    @cached_property
+    def _first_order(self) -> FirstOrder:
+        return FirstOrder(self.prepared.problem)
+
     def along(self, task: ServoTask) -> ServoProblem:
         """Return the problem with another path for the same measures."""
-        return replace(self.prepared.problem, task=task)
+        return self.prepared.problem.along(task)
 
     def __call__(self, task: ServoTask) -> tuple[FloatArray, FloatArray]:
         """Return times, and the tensions at them: times x ropes; where they are lowest, what they fall to in between."""
+        times, values = self.sampled(task)
+        return times, between_samples(values)
+
+    def lowest(self, task: ServoTask) -> dict[str, float]:
+        """Return the lowest tension of each rope, in the solution that a run gives and in what steps converge to.
+
+        From solutions with the steps of a run and with half of them follows the error of both (Richardson). Methods without
+        steps have none; of them, more samples are looked at.
+        """
+        _, coarse = self.sampled(task)
+        _, fine = self.sampled(task, parts=2)
+        looked_at = [coarse, fine]
+        if isinstance(self.prepared.method, SteppedInverse):
+            even = fine[::2]
+            looked_at.append(even + (even - coarse) / (2**self.prepared.stepper.order - 1))
+        least = np.min([between_samples(values).min(axis=0) for values in looked_at], axis=0)
+        return dict(zip(self.ropes, least.tolist(), strict=True))
+
+    def sampled(self, task: ServoTask, start: ServoStart | None = None, parts: int = 1) -> tuple[FloatArray, FloatArray]:
+        """Return times and tensions of a solution whose steps, or times between samples, are divided into some parts."""
         problem, method, stepper = self.along(task), self.prepared.method, self.prepared.stepper
-        index = self.prepared.report.index
-        start = consistent_start(problem, None if index is None else index - 1)
+        start = (
+            self.start(task) if start is None else replace(start, problem=problem, first_order=start.first_order.along(problem))
+        )
         if isinstance(method, DirectInverse):
-            times, values = method.solve(problem, start, np.linspace(task.t_start, task.t_end, SAMPLES + 1), lambda part: None)
-            solution = ServoSolution(times, values)
+            count = parts * SAMPLES
+            found = method.solve(problem, start, np.linspace(task.t_start, task.t_end, count + 1), lambda part: None)
+            solution = ServoSolution(*found)
         else:
-            assert isinstance(method, SteppedInverse)
-            solution = _stepped(problem, method, stepper, start)
+            # A whole number of steps about as long as was asked for.
+            count = parts * max(1, round((task.t_end - task.t_start) / stepper.options.step))
+            times = np.linspace(task.t_start, task.t_end, count + 1)
+            solution = self._steps(start).march(start, times, f"method '{method.name}'", {}, lambda part: None)
         signals = np.ascontiguousarray(problem.signals(solution.times, EXPRESSED).reshape(len(solution.times), -1))
-        found = self._observe.sample(solution.times, solution.values, signals, problem.p)[:, self.columns]
-        return solution.times, between_samples(found)
+        return solution.times, self._observe.sample(solution.times, solution.values, signals, problem.p)[:, self.columns]
+
+    def start(self, task: ServoTask) -> ServoStart:
+        """Return where a run begins."""
+        method, index = self.prepared.method, self.prepared.report.index
+        order = method.order if method.order is not None else None if index is None else index - 1
+        return consistent_start(self.along(task), order, equations=self._first_order)
+
+    def _steps(self, start: ServoStart) -> Compiled:
+        """Return the compiled steps, the same for all paths."""
+        if self._compiled is None:
+            method = self.prepared.method
+            assert isinstance(method, SteppedInverse)
+            self._compiled = Compiled(method.reduce(start.problem, start.point), self.prepared.stepper)
+        return self._compiled
 
 
 def between_samples(values: FloatArray) -> FloatArray:
@@ -149,20 +196,6 @@ def between_samples(values: FloatArray) -> FloatArray:
     found = np.array(values)
     found[1:-1] -= np.where(lowest, (after - before) ** 2 / (8 * np.where(lowest, bend, 1.0)), 0.0)
     return found
-
-
-def _stepped(problem: ServoProblem, method: SteppedInverse, stepper: ServoStepper, start: Any) -> ServoSolution:
-    """Return the solution of a method that steps, with a whole number of steps about as long as was asked for."""
-    task = problem.task
-    count = max(1, round((task.t_end - task.t_start) / stepper.options.step))
-    times = np.linspace(task.t_start, task.t_end, count + 1)
-    kept: list[ServoSolution] = []
-
-    def keep(solution: ServoSolution, outcome: str) -> Any:
-        kept.append(solution)
-
-    march(problem, method, stepper, start, times, {}, lambda part: None, keep)
-    return kept[-1]
 
 
 def slowed(task: ServoTask, factor: float) -> ServoTask:
@@ -195,8 +228,12 @@ def _longer(tensions: Tensions, task: ServoTask, bound: float, progress: Progres
         progress(0.3 + 0.7 * (1 - min(1.0, (factor - short) / factor)))
     # Samples are taken after whole steps.
     duration, step = task.t_end - task.t_start, tensions.prepared.stepper.options.step
-    factor = np.ceil(factor * duration / step * (1 - 1e-9)) * step / duration
-    return Taut(slowed(task, factor), bound, "duration", {}, {}, slower=factor)
+    steps = int(np.ceil(factor * duration / step * (1 - 1e-9)))
+    # Halving believes the solution of a run; what steps leave out may ask for a few more of them.
+    while min((after := tensions.lowest(slowed(task, steps * step / duration))).values()) < bound:
+        steps += 1
+    factor = steps * step / duration
+    return Taut(slowed(task, factor), bound, "duration", {}, after, slower=factor)
 
 
 def _corrected(task: ServoTask, coefficients: FloatArray, smoothness: int) -> ServoTask:
@@ -208,55 +245,108 @@ def _corrected(task: ServoTask, coefficients: FloatArray, smoothness: int) -> Se
 
 
 def _nearest(tensions: Tensions, task: ServoTask, bound: float, progress: Progress) -> Taut:
-    """Find the smallest correction of the path, in the mean square, with sequential quadratic programming."""
-    from scipy.optimize import minimize
+    """Find the smallest correction of the path, in the mean square, with sequential quadratic programming.
 
-    smoothness = max(2, task.smoothness)
-    shape = (len(task.path), SHAPES)
-    times = np.linspace(task.t_start, task.t_end, 4 * SAMPLES + 1)
-    bumps = [Bump(tuple(float(i == k) for i in range(k + 1)), task.t_start, task.t_end, smoothness) for k in range(SHAPES)]
-    columns = np.array([bump.jets_at(times, 0)[:, 0] for bump in bumps]).T
-    # In shapes that are perpendicular to each other, so that the size of a correction is the length of its coefficients.
-    basis = np.linalg.inv(np.linalg.qr(columns / np.sqrt(len(times)))[1])
-    # Tensions in the size of the largest, so that the search sees numbers of the size one.
-    scale = float(np.abs(tensions(task)[1]).max())
-    rounds = 0
-
-    def path_of(c: FloatArray) -> ServoTask:
-        return _corrected(task, c.reshape(shape) @ basis.T, smoothness)
-
-    def margins(c: FloatArray) -> FloatArray:
-        try:
-            return np.asarray((tensions(path_of(c))[1].ravel() - bound) / scale)
-        except SolverError:
-            return np.full((SAMPLES + 1) * len(tensions.ropes), -1e3)
-
-    def slopes(c: FloatArray) -> FloatArray:
-        nonlocal rounds
-        rounds += 1
-        progress(min(1.0, rounds / ROUNDS))
-        base, step = margins(c), 1e-5
-        return np.array([(margins(c + step * direction) - base) / step for direction in np.eye(len(c))]).T
-
-    constraint = {"type": "ineq", "fun": lambda c: margins(c) - 1e-6, "jac": slopes}
-    size = float(np.prod(shape))
-    begin = np.zeros(int(size))
-    result = minimize(
-        lambda c: float(c @ c), begin, jac=lambda c: 2 * c, constraints=constraint, method="SLSQP", options={"maxiter": ROUNDS}
-    )
-    if not (result.success and margins(result.x).min() >= -1e-6):
+    The search believes the solution of a run. Where the bound does not hold in what its steps converge to, too, by so much the
+    search is asked for more.
+    """
+    search = _Search(tensions, task, progress)
+    found, asked = np.zeros(search.size), bound
+    for _ in range(CORRECTIONS):
+        found = search(found, asked)
+        after = tensions.lowest(search.path_of(found))
+        short = bound - min(after.values())
+        if short <= 0.0:
+            break
+        asked += short + PRECISE * search.scale
+    else:
         raise SolverError(
-            f"no path of the same duration was found near the one that was asked for along which all tensions are above "
-            f"{bound:g} N ({result.message}); a longer duration may do"
+            f"the lowest tension stays {short:.3g} N below {bound:g} N by the error of the steps of "
+            f"{tensions.prepared.stepper.options.step:g} s, whatever is asked for; take shorter ones"
         )
-    taut = path_of(result.x)
+    taut = search.path_of(found)
     deviation = {
-        measure: float(np.abs(taut.path[measure].jets_at(times, 0) - trajectory.jets_at(times, 0)).max())
+        measure: float(np.abs(taut.path[measure].jets_at(search.times, 0) - trajectory.jets_at(search.times, 0)).max())
         for measure, trajectory in task.path.items()
     }
-    return Taut(taut, bound, "path", {}, {}, deviation=deviation)
+    return Taut(taut, bound, "path", {}, after, deviation=deviation)
 
 
-def lowest_tensions(ropes: Sequence[str], values: FloatArray) -> dict[str, float]:
-    """Return the lowest tension of each rope."""
-    return dict(zip(ropes, values.min(axis=0).tolist(), strict=True))
+class _Search:
+    """The search for the smallest correction along which no tension at a sample of a run is below a bound.
+
+    Sequential quadratic programming: where tensions were linear in the correction, the smallest one would be a least distance
+    with inequalities. Samples themselves are smooth in it; how low tensions get between them is not.
+    """
+
+    def __init__(self, tensions: Tensions, task: ServoTask, progress: Progress) -> None:
+        self.tensions, self.task, self.progress = tensions, task, progress
+        self.smoothness = max(2, task.smoothness)
+        self.shape = (len(task.path), SHAPES)
+        self.size = len(task.path) * SHAPES
+        self.times = times = np.linspace(task.t_start, task.t_end, 4 * SAMPLES + 1)
+        units = (tuple(float(i == k) for i in range(k + 1)) for k in range(SHAPES))
+        bumps = [Bump(unit, task.t_start, task.t_end, self.smoothness) for unit in units]
+        columns = np.array([bump.jets_at(times, 0)[:, 0] for bump in bumps]).T
+        # In shapes that are perpendicular to each other, so that the size of a correction is the length of its coefficients.
+        self.basis = np.linalg.inv(np.linalg.qr(columns / np.sqrt(len(times)))[1])
+        # Corrections begin so smoothly that the start stays what it is, but for what only the first steps feel.
+        self.start = tensions.start(task)
+        values = tensions.sampled(task, self.start)[1]
+        # Tensions in the size of the largest, so that the search sees numbers of the size one.
+        self.scale, self.count = float(np.abs(values).max()), values.size
+
+    def path_of(self, c: FloatArray) -> ServoTask:
+        """Return the task with a correction."""
+        return _corrected(self.task, c.reshape(self.shape) @ self.basis.T, self.smoothness)
+
+    def scaled(self, c: FloatArray) -> FloatArray:
+        """Return all tensions in the size of the largest; far below zero where there is no solution."""
+        try:
+            return np.asarray(self.tensions.sampled(self.path_of(c), self.start)[1].ravel() / self.scale)
+        except SolverError:
+            return np.full(self.count, -1e3)
+
+    def __call__(self, begin: FloatArray, bound: float) -> FloatArray:
+        """Return the coefficients of the correction; ``begin`` is where the search begins."""
+        level = bound / self.scale
+        c, values = begin, self.scaled(begin)
+        for done in range(ROUNDS):
+            self.progress(done / ROUNDS)
+            slopes = np.array([(self.scaled(c + NEARBY * unit) - values) / NEARBY for unit in np.eye(self.size)]).T
+            wanted = least_distance(slopes, level - values + slopes @ c)
+            if wanted is None:
+                break
+            step, pressure = wanted[0] - c, 2 * wanted[1].sum()
+
+            def merit(c: FloatArray, values: FloatArray, pressure: float = pressure) -> float:
+                return float(c @ c / 2 + pressure * max(0.0, level - values.min()))
+
+            factor, now = 1.0, merit(c, values)
+            while merit(c + factor * step, after := self.scaled(c + factor * step)) > now + PRECISE**2 and factor > SHORTEST:
+                factor /= 2
+            c, values = c + factor * step, after
+            if factor * np.linalg.norm(step) <= SETTLED * np.linalg.norm(c) and values.min() >= level - PRECISE:
+                return c
+        raise SolverError(
+            f"no path of the same duration was found near the one that was asked for along which all tensions are above "
+            f"{bound:g} N: after {done + 1} rounds of the search the lowest is {values.min() * self.scale:.6g} N; a longer "
+            "duration may do"
+        )
+
+
+def least_distance(A: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """Return the shortest x with A x >= b, and its multipliers mu, x = A' mu; None where there is no such x.
+
+    Lawson and Hanson, Solving Least Squares Problems, chapter 23: by least squares with unknowns that are not negative.
+    """
+    from scipy.optimize import nnls
+
+    n = A.shape[1]
+    right = np.zeros(n + 1)
+    right[n] = 1.0
+    u, left = nnls(np.vstack([A.T, b]), right)
+    if left <= INFEASIBLE:
+        return None
+    mu = u / (1.0 - b @ u)
+    return A.T @ mu, mu

@@ -56,7 +56,7 @@ def main(place: Path, commands: int, answers: int) -> None:
     memory, flat = map_numbers(place / "slopes", 2 * len(u))
     shared.append(memory)
     slopes = flat.reshape(2, len(u))
-    places = Places(job["inputs"], u, job["outputs"], y, job["recorded"], r, job["going_back"])
+    places = Places(job["inputs"], u, job["outputs"], y, job["recorded"], r, job["going_back"], job["moving"])
     try:
         component: FmuComponent = pickle.loads((place / "component").read_bytes())
         fmu = component.start_here(places, job["t_start"], job["t_end"], place / "fmu", Trail(place / "trail"))

@@ -51,6 +51,8 @@ class Places:
     r: FloatArray
     #: Whether the master will go back to earlier states.
     going_back: bool = False
+    #: Whether its inputs may change during a step.
+    moving: bool = False
     #: The longest time of one call in s, and when the whole run must be over (of time.monotonic).
     call_limit: float = math.inf
     deadline: float = math.inf

@@ -81,7 +81,7 @@ class DrivenFmu(Running):
         self.inputs, self.outputs = places.u, places.y
         self._count = len(places.inputs)
         self._paths = [Path(course) for course in courses.values()]
-        self._own = replace(places, inputs=[*places.inputs, *courses], u=np.zeros(self._count + len(courses)))
+        self._own = replace(places, inputs=[*places.inputs, *courses], u=np.zeros(self._count + len(courses)), moving=True)
         self._partner = start(self._own)
         self.can_go_back, self.varies_steps = self._partner.can_go_back, self._partner.varies_steps
         self.inputs[:] = self._own.u[: self._count]

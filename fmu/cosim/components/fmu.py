@@ -43,7 +43,27 @@ class FmuComponent(Described):
         """Whether it takes inputs that change during a step."""
         if self.fmu.interface == "model-exchange":
             return True
-        return self.fmu.major == 2 and self.fmu.can("canInterpolateInputs")
+        inputs = [name for name, signal in self.signals.items() if signal.causality in ("input", "driven")]
+        return self.input_orders(inputs) > 0 or self.asks_for(inputs)
+
+    def input_orders(self, labels: Sequence[str]) -> int:
+        """Return how many derivatives of these inputs it takes before a step.
+
+        FMI says only whether it takes any; so strangers get the first alone.
+        """
+        variables = [self.variable_of(label) for label in labels]
+        if self.fmu.major == 3 or not self.fmu.can("canInterpolateInputs"):
+            return 0
+        if not variables or any(variable.negated or not variable.real for variable in variables):
+            return 0
+        taken = self.fmu.annotation.get("input_derivatives", 1)
+        return taken if isinstance(taken, int) and taken > 1 else 1
+
+    def asks_for(self, labels: Sequence[str]) -> bool:
+        """Say whether it asks for these inputs during a step (the intermediate update of FMI 3)."""
+        variables = [self.variable_of(label) for label in labels]
+        known = all(variable.real and variable.name in self.fmu.intermediate for variable in variables)
+        return bool(variables) and known and self.fmu.interface == "co-simulation"
 
     def feedthrough(self, output: str) -> tuple[str, ...] | None:
         name = self.variable_of(output).name

@@ -84,7 +84,7 @@ class IsolatedFmu(Running):
         )
         job = {
             "inputs": list(places.inputs), "outputs": list(places.outputs), "recorded": list(places.recorded),
-            "going_back": places.going_back, "t_start": t_start, "t_end": t_end,
+            "going_back": places.going_back, "moving": places.moving, "t_start": t_start, "t_end": t_end,
         }  # fmt: skip
         hand_over(job, self._place / "job.json")
         with (self._place / "printed").open("wb") as printed:

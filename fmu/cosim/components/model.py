@@ -14,7 +14,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError, SolverError
 from kingpost.control.blocks import Block, DiscreteBlock, block_model
-from kingpost.fmu.cosim.components.described import Described, PartnerError, Places, Running, Signal, held, signal_unit
+from kingpost.fmu.cosim.components.described import Described, PartnerError, Places, Running, Signal, signal_unit
 from kingpost.fmu.cosim.components.sampled import RunningSampled
 from kingpost.fmu.cosim.description.system import Component, CosimError
 from kingpost.fmu.interface.ports import continuing_inputs, port_members, unfelt_inputs
@@ -283,8 +283,8 @@ class RunningModel(Running):
     def _follow(self, slopes: FloatArray, n: int, first: float, own: float, h: float) -> Status:
         """Take the internal steps with inputs that change during them, and the outputs with what they are at the end.
 
-        Each is the parabola that the master says. Integrators that remember inputs see the mean of each over each internal
-        step.
+        Each is the parabola that the master says. Integrators that remember inputs see each in the middle of each internal
+        step, as they do in an FMU.
         """
         begin = self.inputs.copy()
         self.inputs += h * slopes[0] + h * h / 2 * slopes[1]
@@ -302,7 +302,8 @@ class RunningModel(Running):
             self._u[0] = self._u[1]
             return status
         for k in range(n):
-            self._u[0, self._places] = held(begin, slopes, k * h / n, (k + 1) * h / n)
+            middle = (k + 0.5) * h / n
+            self._u[0, self._places] = begin + middle * slopes[0] + middle * middle / 2 * slopes[1]
             status = self._loop.go(first, own, 1, n, k)
             if status != Status.OK:
                 break

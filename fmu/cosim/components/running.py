@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,50 @@ WHOLE_OWN_STEPS = 1e-9
 LAST = 3
 
 
+#: Derivatives of inputs that masters give.
+GIVEN_ORDERS = 2
+
+
+def _at(values: FloatArray, slopes: FloatArray, after: float) -> FloatArray:
+    """Return inputs with these values and first and second derivatives, some time later."""
+    result: FloatArray = values + after * slopes[0] + after * after / 2 * slopes[1]
+    return result
+
+
+class Between:
+    """What an FMU of FMI 3 is told when it asks for its inputs in the middle of a step."""
+
+    def __init__(self, component: FmuComponent, places: Places) -> None:
+        self.references = list(dict.fromkeys(component.variable_of(label).reference for label in places.inputs))
+        self.write: Callable[[], None] = lambda: None
+        self._u = places.u
+        self._course: tuple[float, FloatArray, FloatArray] | None = None
+        self._asked, self._fault = False, None
+
+    def follow(self, t: float, first: FloatArray, slopes: FloatArray) -> None:
+        """Let inputs follow a parabola from ``t`` on."""
+        self._course = t, first, slopes
+
+    def __call__(self, environment: Any, t: float, wanted: bool, *others: Any) -> None:
+        """Set the inputs if they are wanted; what goes wrong cannot be raised through the FMU."""
+        if not wanted or self._course is None:
+            return
+        begin, first, slopes = self._course
+        self._asked = True
+        self._u[:] = _at(first, slopes, t - begin)
+        try:
+            self.write()
+        except FmiError as error:
+            self._fault = self._fault or error
+
+    def ended(self) -> bool:
+        """Say whether it ever asked, after a step; raise what went wrong in it."""
+        self._course, fault, self._fault = None, self._fault, None
+        if fault is not None:
+            raise fault
+        return self._asked
+
+
 class RunningFmu(Running):
     """An instance of an FMU in this process."""
 
@@ -42,6 +87,7 @@ class RunningFmu(Running):
         self.can_go_back, self.varies_steps = component.can_go_back, component.varies_steps
         self.inputs, self.outputs = places.u, places.y
         self._own_step = component.step
+        self._between = Between(component, places) if places.moving and component.asks_for(places.inputs) else None
         #: The present state, if the master has saved it, and how many steps were taken in parts because it was.
         self._saved: Any = None
         self._shortened = 0
@@ -58,6 +104,8 @@ class RunningFmu(Running):
             starts = {component.variables[name]: values for name, values in component.starts.items()}
             self.instance.enter_initialization(t_start, t_end, component.tolerance, starts)
             self._input_row = Row(component, self.instance, places.inputs, places.u, "Set")
+            if self._between is not None:
+                self._between.write = self._input_row.write
             self._output_row = Row(component, self.instance, places.outputs, places.y, "Get")
             self._recorded = Row(component, self.instance, places.recorded, places.r, "Get")
             self._prepare_steps(fmu, component, places)
@@ -71,7 +119,9 @@ class RunningFmu(Running):
             self._scratch.close()
 
     def _make_instance(self, component: FmuComponent, span: float) -> Instance:
-        return make_instance(component.fmu, self._folder, name=component.name, log=self._log, trail=self._trail)
+        return make_instance(
+            component.fmu, self._folder, name=component.name, log=self._log, trail=self._trail, between=self._between
+        )
 
     def _prepare_steps(self, fmu: Fmu, component: FmuComponent, places: Places) -> None:
         handle = self.instance.handle
@@ -88,16 +138,14 @@ class RunningFmu(Running):
             told = (*(ctypes.byref(flag) for flag in self._flags), ctypes.byref(self._last))
             self._arguments = (handle, self._t, self._h, ctypes.c_bool(forward), *told)
         self._major = fmu.major
-        reals = [component.signals[label].kind == "real" for label in places.inputs]
-        follows = fmu.major < 3 and fmu.can("canInterpolateInputs") and all(reals) and bool(reals)
-        follows = follows and not any(component.variable_of(label).negated for label in places.inputs)
-        self._follow = self._rates_function(handle, places) if follows else None
+        orders = min(component.input_orders(places.inputs), GIVEN_ORDERS)
+        self._follow = self._rates_function(handle, places, orders) if orders else None
 
-    def _rates_function(self, handle: ctypes.c_void_p, places: Places) -> tuple[Any, tuple[Any, ...], FloatArray]:
-        count = len(places.inputs)
-        rates = np.zeros(count)
-        references = (ctypes.c_uint * count)(*self._input_row.references)
-        orders = (ctypes.c_int * count)(*([1] * count))
+    def _rates_function(self, handle: ctypes.c_void_p, places: Places, highest: int) -> tuple[Any, tuple[Any, ...], FloatArray]:
+        single, count = len(places.inputs), highest * len(places.inputs)
+        rates = np.zeros((highest, single))
+        references = (ctypes.c_uint * count)(*self._input_row.references * highest)
+        orders = (ctypes.c_int * count)(*(order + 1 for order in range(highest) for _ in range(single)))
         arguments = (handle, references, ctypes.c_size_t(count), orders, ctypes.c_void_p(rates.ctypes.data))
         return self.instance.function("SetRealInputDerivatives"), arguments, rates
 
@@ -143,6 +191,8 @@ class RunningFmu(Running):
         if slopes is None:
             self._input_row.write()
         first = self.inputs.copy()
+        if slopes is not None and self._between is not None:
+            self._between.follow(t, first, slopes)
         try:
             for k in range(n):
                 a, b = k * h / n, (k + 1) * h / n
@@ -152,19 +202,26 @@ class RunningFmu(Running):
         except StepDiscardedError as error:
             self._send_shorter_parts(t, h, slopes, first, error)
         if slopes is not None:
-            self.inputs[:] = first + h * slopes[0] + h * h / 2 * slopes[1]
+            self.inputs[:] = _at(first, slopes, h)
+            if self._between is not None and not self._between.ended():
+                # It never asks, although it says that it would.
+                self._between = None
             self._input_row.write()
 
     def _follow_inputs(self, first: FloatArray, slopes: FloatArray, a: float, b: float) -> None:
         """Let the inputs follow their slopes from ``a`` to ``b`` s after the beginning of a step, as well as the FMU can."""
-        mean = held(first, slopes, a, b)
-        if self._follow is None:
-            self.inputs[:] = mean
+        if self._between is not None or self._follow is None:
+            self.inputs[:] = held(first, slopes, a, b) if self._between is None else _at(first, slopes, a)
             self._input_row.write()
             return
         function, arguments, rates = self._follow
-        rates[:] = slopes[0] + slopes[1] * (a + b) / 2
-        self.inputs[:] = mean - rates * (b - a) / 2
+        if len(rates) == 1:
+            # The line with the mean of the parabola and its mean slope.
+            rates[0] = slopes[0] + slopes[1] * (a + b) / 2
+            self.inputs[:] = held(first, slopes, a, b) - rates[0] * (b - a) / 2
+        else:
+            rates[0], rates[1] = slopes[0] + a * slopes[1], slopes[1]
+            self.inputs[:] = _at(first, slopes, a)
         self._input_row.write()
         status = function(*arguments)
         if status > 1:

@@ -34,6 +34,10 @@ class GaussSeidel(Master):
     name = "gauss-seidel"
     Options = GaussSeidelOptions
 
+    @property
+    def moves_inputs(self) -> bool:
+        return self.options.extrapolation > 0
+
     def begin(self, coupling: Coupling) -> Advance:
         places = dict(zip(coupling.partners, part_places(coupling), strict=True))
         turns = [(partner, coupling.transfer_to(places[partner])) for partner in coupling.order]

@@ -183,6 +183,11 @@ class Master(Plugin):
     #: Rounds in which values are passed on at the start, beyond one for each partner.
     further_rounds: ClassVar[int] = 0
 
+    @property
+    def moves_inputs(self) -> bool:
+        """Whether inputs may change during a step; FMUs that are asked for them in between are slower, and need not be."""
+        return True
+
     def fault_of(self, coupling: Coupling) -> str:
         """Return why this master cannot advance a system, or an empty text."""
         return ""

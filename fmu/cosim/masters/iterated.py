@@ -52,6 +52,10 @@ class Iterated(Master):
         unable = [f"'{partner.name}'" for partner in coupling.partners if not partner.can_go_back]
         return f"{listed(unable)} cannot go back to an earlier state" if unable else ""
 
+    @property
+    def moves_inputs(self) -> bool:
+        return self.options.ramp
+
     def begin(self, coupling: Coupling) -> Advance:
         options: IteratedOptions = self.options
         partners = coupling.partners

@@ -28,6 +28,10 @@ class Jacobi(Master):
     name = "jacobi"
     Options = JacobiOptions
 
+    @property
+    def moves_inputs(self) -> bool:
+        return self.options.extrapolation > 0
+
     def begin(self, coupling: Coupling) -> Advance:
         partners, transfer = coupling.partners, coupling.transfer
         # Each step is sent to all before the first answer is waited for: components in processes of their own run side by side.

@@ -9,6 +9,8 @@ from kingpost import Input, simulate
 from kingpost.base.channels import Channel
 from kingpost.fmu.blocks.block import Block, State
 from kingpost.fmu.cosim import Component, Connection, CosimError, System, cosimulate, prepare_cosimulation
+from kingpost.fmu.cosim.components.fmu import FmuComponent
+from kingpost.fmu.cosim.components.running import Between
 from tests.fmu.building import needs_compiler, oscillator, oscillator3
 from tests.fmu.cosim.coupled import CONNECTIONS, in_process, left
 from tests.fmu.export.masters import in_master
@@ -18,24 +20,63 @@ from tests.fmu.machines import rig
 PLACES = ["a.position", "b.position", "b.force"]
 
 
-@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated:ramp=false", "iterated", "jacobi:extrapolation=1"])
+@pytest.mark.parametrize(
+    "master", ["jacobi", "gauss-seidel", "iterated:ramp=false", "iterated", "jacobi:extrapolation=1", "jacobi:extrapolation=2"]
+)
 def test_fmus_give_the_numbers_of_the_models_in_process(master, as_fmus, plugins):
     expected = cosimulate(in_process(step=0.02, master=master, t_end=1.0), plugins=plugins)
-    # FMI 3 has no derivatives of inputs: where these change during a step, they hold at their means instead.
-    for fmi in (2,) if master in ("iterated", "jacobi:extrapolation=1") else (2, 3):
+    # Where inputs change during a step, FMI 2 takes their derivatives, and FMI 3 asks for them in between.
+    for fmi in (2, 3):
         found = cosimulate(as_fmus(fmi=fmi, step=0.02, master=master, t_end=1.0), plugins=plugins)
         np.testing.assert_allclose(found.select(PLACES), expected.select(PLACES), rtol=0, atol=1e-9)
         assert found.unit("b.force") == "N"
 
 
-def test_inputs_that_cannot_be_followed_hold_at_their_means(as_fmus, plugins):
+def test_inputs_that_cannot_be_followed_hold_at_their_means(as_fmus, plugins, monkeypatch):
     """Order 2 as well: a mean is wrong only in the third power of the step."""
-    follow, hold = (
-        cosimulate(as_fmus(fmi=fmi, step=0.01, master="jacobi:extrapolation=1", t_end=1.0), plugins=plugins) for fmi in (2, 3)
-    )
-    plain = cosimulate(as_fmus(fmi=3, step=0.01, t_end=1.0), plugins=plugins)
+    options = {"fmi": 3, "isolate": False, "step": 0.01, "t_end": 1.0}
+    follow = cosimulate(as_fmus(master="jacobi:extrapolation=1", **options), plugins=plugins)
+    monkeypatch.setattr(FmuComponent, "asks_for", lambda self, labels: False)
+    hold = cosimulate(as_fmus(master="jacobi:extrapolation=1", **options), plugins=plugins)
+    plain = cosimulate(as_fmus(**options), plugins=plugins)
     difference = np.abs(follow["a.position"] - hold["a.position"]).max()
     assert 0 < difference < 0.05 * np.abs(follow["a.position"] - plain["a.position"]).max()
+
+
+def test_an_fmu_that_says_it_asks_for_inputs_and_never_does_gets_means(as_fmus, plugins, monkeypatch):
+    """From its second step on: what it does not ask for in the first shows that it never will."""
+    options = {"fmi": 3, "isolate": False, "step": 0.01, "t_end": 0.5, "master": "jacobi:extrapolation=1"}
+    follow = cosimulate(as_fmus(**options), plugins=plugins)
+    monkeypatch.setattr(Between, "__call__", lambda self, *told: None)
+    silent = cosimulate(as_fmus(**options), plugins=plugins)
+    monkeypatch.setattr(FmuComponent, "asks_for", lambda self, labels: False)
+    means = cosimulate(as_fmus(**options), plugins=plugins)
+    # The first step holds in any case, since there are no samples before it; rounding of the parabolas that it makes is left.
+    np.testing.assert_allclose(silent.values, means.values, rtol=0, atol=1e-12)
+    assert np.abs(silent["a.position"] - follow["a.position"]).max() > 1e-9
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "bdf2"])
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_inputs_on_parabolas_act_alike_in_process_and_in_an_fmu(fmi, integrator, native, plugins):
+    """A pendulum that an oscillator pushes, with a tenth of its turn in each communication step, to 1e-9."""
+    push = Block(
+        "push", (), (Channel("y", "N.m"),), (State("x", "N.m", 50.0), State("v", "N.m/s")),
+        rates=lambda s: [s["v"], -1000.0 * s["x"]], values=lambda s: [s["x"]],
+    )  # fmt: skip
+    found = {}
+    for kind, pendulum in (
+        ("fmu", {"fmu": native(rig(), fmi=fmi, integrator=integrator)}),
+        ("model", {"model": rig(), "step": 0.001, "integrator": integrator}),
+    ):
+        components = (Component("push", model=push, step=0.0001), Component("rig", **pendulum))
+        wires = (Connection("push.y", "rig.torque"),)
+        system = System(kind, components, wires, t_end=0.4, step=0.02, master="jacobi:extrapolation=2")
+        found[kind] = cosimulate(system, plugins=plugins)
+    assert np.ptp(found["fmu"]["rig.pivot.angle"]) > 0.01
+    for name in ("rig.pivot.angle", "rig.tip.z", "rig.energy.total"):
+        scale = max(1.0, np.abs(found["model"][name]).max())
+        np.testing.assert_allclose(found["fmu"][name], found["model"][name], rtol=0, atol=1e-9 * scale, err_msg=name)
 
 
 def test_processes_of_their_own_change_no_bit_and_leave_nothing_behind(as_fmus, plugins, tmp_path, monkeypatch):
