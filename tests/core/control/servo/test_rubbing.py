@@ -127,8 +127,8 @@ def test_motions_that_the_path_leaves_open_are_refused():
 
 
 def test_more_inputs_than_measures_are_refused():
-    helper = ForceElement("joint-effort", name="second", coordinate="pin1.angle", effort="more")
-    machine = arm(further=[helper], inputs=[Input("more", "N.m")])
+    second = ForceElement("joint-effort", name="second", coordinate="pin1.angle", effort="more")
+    machine = arm(further=[second], inputs=[Input("more", "N.m")])
     with pytest.raises(MechanismError, match="'arm' has 1 degrees of freedom, and the task 1 measures and 2 inputs"):
         slide(machine, ("pin1.angle",), ("torque1", "more"))
 
