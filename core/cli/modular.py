@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from kingpost.base.errors import MechanismError
@@ -48,7 +49,8 @@ class Modular(Command):
         if arguments.json:
             print_json([record_of(node) for node in nodes])
         elif arguments.table:
-            print("\n\n".join(text_of(node) for node in nodes))
+            width = max(60, get_terminal_size((120, 24)).columns)
+            print("\n\n".join(text_of(node, width=width) for node in nodes))
         else:
             header = ("NODE", "VARIABLES", "INVARIANTS", "LEFT OUT", "RANK", "MARGIN", "INDEPENDENT")
             rows = [

@@ -162,9 +162,7 @@ class Equations:
             inner = self.split(self.projected(t, ca.vertcat(q, v, ca.MX(self.nz, 1)), p))
             return ca.Function("kp_accelerations", symbols, [self.plain.accelerations(t, *inner, u, p)])
         if self.structure.road is not None:
-            return first_of(self.structure.road.solved(self, "kp_accelerations", rate), 0)
-        if self.structure.closing is not None and self.constraints.count:
-            return self.structure.closing.accelerations(self, rate)
+            return self.structure.road.accelerations(self, rate)
         if self.structure.augmentation is not None:
             return first_of(self._augmented("kp_accelerations", rate), 0)
         if self.constraints.count:
@@ -177,8 +175,9 @@ class Equations:
     @cached_property
     def multipliers(self) -> ca.Function:
         """The function (t, q, v, u, p) -> lam, from the accelerations that keep the constraints, without stabilisation."""
-        if self.structure.road is not None:
-            return first_of(self.structure.road.solved(self, "kp_multipliers", 0.0), 1)
+        own = None if self.structure.road is None else self.structure.road.multipliers(self)
+        if own is not None:
+            return own
         if self.structure.augmentation is not None:
             return first_of(self._augmented("kp_multipliers", 0.0), 1)
         lam = self._with_multipliers(0.0)[1] if self.constraints.count else type(self.q)(0, 1)

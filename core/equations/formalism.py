@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import casadi as ca
 
+from kingpost.base.arrays import FloatArray
+from kingpost.equations.augmentation import first_of
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.registry.plugin import Plugin
 from kingpost.symbols.externals import with_externals
@@ -45,6 +47,18 @@ class Road:
         ``rate`` is that of Baumgarte's terms: ``equations.drift(rate)`` has them.
         """
         raise NotImplementedError
+
+    def accelerations(self, equations: Equations, rate: float) -> ca.Function:
+        """Return the function (t, q, v, u, p) -> vdot."""
+        return first_of(self.solved(equations, "kp_accelerations", rate), 0)
+
+    def multipliers(self, equations: Equations) -> ca.Function:
+        """Return the function (t, q, v, u, p) -> lam, without stabilisation."""
+        return first_of(self.solved(equations, "kp_multipliers", 0.0), 1)
+
+    def explain(self, equations: Equations, t: float, states: Sequence[FloatArray], p: FloatArray) -> str:
+        """Return why there are no accelerations at one of ``states``, if the road knows."""
+        return ""
 
 
 class Formalism(Plugin):

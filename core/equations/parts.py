@@ -12,7 +12,6 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel, Quantity
 from kingpost.equations.augmentation import Augmentation
 from kingpost.equations.discrete_null_space import DiscreteNullSpace
-from kingpost.equations.formalism import Road
 from kingpost.symbols.externals import External
 from kingpost.symbols.types import Symbolic
 
@@ -98,11 +97,14 @@ class Observed:
         return tuple(observer for observer in (self.loads, self.ports, self.tensions) if observer is not None)
 
 
-class Closing(Protocol):
-    """A way to find accelerations in closed loops without multipliers."""
+class OwnRoad(Protocol):
+    """A way to accelerations, and perhaps to multipliers, in place of multipliers from A M^-1 A'."""
 
     def accelerations(self, equations: Equations, rate: float) -> ca.Function:
         """Return the function (t, q, v, u, p) -> vdot that keeps the constraints, with Baumgarte's terms of this rate."""
+
+    def multipliers(self, equations: Equations) -> ca.Function | None:
+        """Return the function (t, q, v, u, p) -> lam, or None where the usual one is as good."""
 
     def explain(self, equations: Equations, t: float, states: Sequence[FloatArray], p: FloatArray) -> str:
         """Return why there are none at one of ``states``, if that is so."""
@@ -121,10 +123,8 @@ class Structure:
     augmentation: Augmentation | None = None
     #: Groups of speeds of bodies whose own inertia is taken to resist each of them, where it is only parameters that say so.
     volumes: Mapping[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
-    #: How accelerations and multipliers are found, where a formalism does it its own way.
-    road: Road | None = None
-    #: How accelerations are found in closed loops, where it is not by multipliers.
-    closing: Closing | None = None
+    #: How accelerations and multipliers are found, where a formulation does it its own way.
+    road: OwnRoad | None = None
     #: Rows in q, and in v, of joint coordinates that are coordinates without mass, each tied to the others by a constraint. Its
     #: discrete derivative, where it is not quadratic, is mended along them alone, which keeps all momenta.
     scalars: tuple[int, ...] = ()

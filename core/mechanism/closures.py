@@ -14,7 +14,8 @@ from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import convert_fields
 from kingpost.base.formulas import ZERO_VECTOR, Expression, Scalar, Vector3
 from kingpost.mechanism.elements import check_name, check_stiffness
-from kingpost.symbols.closure_kinds import CLOSURE_KINDS, SURFACE_NAMES
+from kingpost.symbols.closure_kind import SURFACE_NAMES
+from kingpost.symbols.closure_kinds import CLOSURE_KINDS
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from kingpost.mechanism.measures import Measure, check_measures, known_units, me
 from kingpost.mechanism.shapes import Shape
 from kingpost.mechanism.subsystems import Group, check_groups
 from kingpost.mechanism.trajectories import Trajectory
-from kingpost.symbols.closure_kinds import SURFACE_NAMES
+from kingpost.symbols.closure_kind import SURFACE_NAMES
 from kingpost.symbols.joints import JOINT_KINDS
 
 E = TypeVar("E")

@@ -45,9 +45,7 @@ def values_of(system: System, given: Mapping[str, float] | None = None) -> tuple
     return x, u, np.array(list(parameters.values())), set(starts)
 
 
-def closed(
-    system: System, t: float, x: FloatArray, u: FloatArray, p: FloatArray, held: Collection[str] = (), scale: float = 1.0
-) -> FloatArray:
+def closed(system: System, t: float, x: FloatArray, u: FloatArray, p: FloatArray, held: Collection[str] = ()) -> FloatArray:
     """Return states near ``x`` in which every invariant of every order below the highest vanishes.
 
     Order by order, by Newton's method; states that are ``held`` stay as they are. A system that cannot be closed is refused

@@ -20,6 +20,8 @@ from kingpost.symbols.straightline import solve_symmetric
 
 #: The label of the only column of a vector.
 VALUE = ""
+#: Entries below this part of the largest are taken for rounding where only the others are to be seen.
+ROUNDING = 1e-14
 #: Some labels: one, several, or all (``...``).
 Labels: TypeAlias = str | Sequence[str] | EllipsisType
 #: New labels for old ones: pairs (others stay as they are), or a function.
@@ -198,11 +200,33 @@ class Labelled:
 
     def __str__(self) -> str:
         """Return the matrix as a table with its labels."""
-        entries = [[_entry(self.matrix[i, j]) for j in range(len(self.columns))] for i in range(len(self.rows))]
-        table = [["", *self.columns], *([label, *row] for label, row in zip(self.rows, entries, strict=True))]
-        widths = [max(len(row[j]) for row in table) for j in range(len(table[0]))]
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in table]
-        return "\n".join(lines)
+        return "\n".join(self.lines())
+
+    def _rows_of_entries(self) -> list[list[Any]]:
+        return [[self.matrix[i, j] for j in range(len(self.columns))] for i in range(len(self.rows))]
+
+    def lines(self, width: int | None = None, dot: bool = False) -> list[str]:
+        """Return the matrix as lines of a table with its labels; columns beyond a width follow below the others.
+
+        With ``dot``, an entry that is zero, or rounding beside the largest, is a dot, so that the others are seen.
+        """
+        small = ROUNDING * np.abs(self.matrix).max(initial=0.0) if dot and not self.symbolic else -1.0
+        shown = [[_entry(value, small) for value in row] for row in self._rows_of_entries()]
+        cells = [[label, *(row[j] for row in shown)] for j, label in enumerate(self.columns)]
+        labels = ["", *self.rows]
+        first = max(map(len, labels), default=0)
+        found: list[str] = []
+        block, used = [], first
+        for column in [*cells, None]:
+            size = 2 + max(map(len, column)) if column is not None else 0
+            if column is None or (width is not None and block and used + size > width):
+                rows = zip(labels, *block, strict=True)
+                found += ["  ".join([row[0].rjust(first), *row[1:]]) for row in rows] if block or not found else []
+                block, used = [], first
+            if column is not None:
+                block.append([cell.rjust(size - 2) for cell in column])
+                used += size
+        return found
 
 
 def assemble(*parts: Labelled) -> Labelled:
@@ -298,5 +322,7 @@ def _alike(left: Any, right: Any) -> tuple[Any, Any]:
     return first, second
 
 
-def _entry(value: Any) -> str:
-    return str(value) if isinstance(value, ca.SX | ca.MX) else f"{float(value):.6g}"
+def _entry(value: Any, small: float) -> str:
+    if isinstance(value, ca.SX | ca.MX):
+        return str(value)
+    return "." if abs(value) <= small else f"{float(value):.6g}"

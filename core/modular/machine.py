@@ -11,11 +11,8 @@ from typing import Any
 from kingpost.base.errors import MechanismError, listed
 from kingpost.mechanism.elements import ForceElement, Input, Parameter
 from kingpost.mechanism.mechanism import Mechanism
-from kingpost.modular.subsystem import Subsystem
+from kingpost.modular.subsystem import SUBSYSTEMS, Subsystem
 from kingpost.modular.system import build
-
-#: The kind of force that holds a tree of subsystems.
-SUBSYSTEMS = "subsystems"
 
 
 def as_mechanism(subsystem: Subsystem, *, name: str = "", description: str = "", pull: float = 0.0, **others: Any) -> Mechanism:

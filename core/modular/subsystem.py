@@ -21,6 +21,8 @@ from kingpost.base.formulas import FUNCTIONS, Expression, Scalar, as_scalar
 #: ``lambda s: s.x**2 + s.y**2 - s.length**2``.
 Formula: TypeAlias = float | str | Expression | Callable[[Any], Any]
 TIME = "t"
+#: The kind of force that holds a tree of subsystems.
+SUBSYSTEMS = "subsystems"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 _RATE = re.compile(r"_d+ot\Z")
 _TABLES = ("rates", "maps", "invariants", "motion", "forces", "inputs", "parameters", "start", "guess", "units", "names")

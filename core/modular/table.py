@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -101,21 +102,28 @@ def chosen_nodes(root: TableNode, name: str | None = None) -> list[TableNode]:
     raise MechanismError(f"there is no node '{name}'{closest(name, paths)} Nodes: {listed(paths)}.")
 
 
-def text_of(node: TableNode, rows: Sequence[str] = tuple(ROWS)) -> str:
-    """Return the table of one node as text."""
+def text_of(node: TableNode, rows: Sequence[str] = tuple(ROWS), width: int | None = None) -> str:
+    """Return the table of one node as text, in lines of some width; dots are zeros."""
     lines = [
         f"{node.path}",
-        f"  variables    {listed(node.q)}",
-        f"  invariants   {listed(node.qbar)}",
-        f"  independent  {listed(node.independent)}   (rank {node.rank}, margin {node.margin:.3g})",
+        *_line("variables", listed(node.q), width),
+        *_line("invariants", listed(node.qbar), width),
+        *_line("independent", f"{listed(node.independent)}   (rank {node.rank}, margin {node.margin:.3g})", width),
     ]
-    lines += [f"  follow       {listed(node.redundant)}: left out, since others say the same"] if node.redundant else []
-    lines += [f"  {name:<12} {fact}" for name, fact in node.facts.items()]
+    lines += _line("follow", f"{listed(node.redundant)}: left out, since others say the same", width) if node.redundant else []
+    lines += [line for name, fact in node.facts.items() for line in _line(name, fact, width)]
     for row in rows:
         if row in node.entries and min(node.entries[row].matrix.shape) > 0:
-            shown = "\n".join(f"    {line}" for line in str(node.entries[row]).splitlines())
-            lines += [f"  {row}: {ROWS[row]}", shown]
+            shown = node.entries[row].lines(None if width is None else width - 4, dot=True)
+            lines += [f"  {row}: {ROWS[row]}", *(f"    {line}" for line in shown)]
     return "\n".join(lines)
+
+
+def _line(name: str, words: str, width: int | None) -> list[str]:
+    """Return a line of the head of a table, or several below each other."""
+    if width is None:
+        return [f"  {name:<12} {words}"]
+    return wrap(words, width, initial_indent=f"  {name:<12} ", subsequent_indent=" " * 15, break_on_hyphens=False)
 
 
 def record_of(node: TableNode) -> dict[str, Any]:

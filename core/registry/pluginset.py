@@ -95,7 +95,7 @@ class PluginSet:
                 self._add(_imported(name), BUILT_IN, name)
             self._registries[kind] = self._collected(self.kinds[kind])
             for other, become in self.kinds[kind].adopts:
-                self._registries[kind].adopt(self.of(other), partial(_become, become))
+                self._registries[kind].adopt(partial(self.of, other), partial(_become, become))
         return self._registries[kind]
 
     def __getattr__(self, name: str) -> Registry[Any]:

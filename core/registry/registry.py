@@ -49,17 +49,22 @@ class Registry(Generic[P]):
         self._broken = broken
         self._classes: dict[str, list[tuple[type[P], Origin]]] = {}
         #: Registries of other kinds whose classes can be selected here, too, and what makes classes of this kind of them.
-        self._adopted: list[tuple[Registry[Any], Callable[[Any], type[P] | None]]] = []
+        self._adopted: list[tuple[Callable[[], Registry[Any]], Callable[[Any], type[P] | None]]] = []
 
-    def adopt(self, other: Registry[Any], become: Callable[[Any], type[P] | None]) -> None:
-        """Let the classes of another kind be selected here by their names, as ``become`` makes them; None: it cannot."""
+    def adopt(self, other: Callable[[], Registry[Any]], become: Callable[[Any], type[P] | None]) -> None:
+        """Let the classes of another kind be selected here by their names, as ``become`` makes them; None: it cannot.
+
+        ``other`` returns their registry, and is asked only where nothing of this kind is meant.
+        """
         self._adopted.append((other, become))
 
     def received(self, cls: Any) -> Any:
         """Return a class as one of this kind, where it is of a kind whose classes can be selected here; else as it is."""
+        if not isinstance(cls, type) or issubclass(cls, self.base):
+            return cls
+        adopted: Any = cls
         for other, become in self._adopted:
-            if isinstance(cls, type) and issubclass(cls, other.base):
-                adopted: Any = cls
+            if issubclass(adopted, other().base):
                 return become(adopted) or self.get(adopted.name)
         return cls
 
@@ -87,7 +92,7 @@ class Registry(Generic[P]):
     def sources(self, name: str) -> list[Origin]:
         """Return who supplied the classes that ``name`` selects: one, none, or both of a duplicate."""
         own = [source for _, source in self._classes.get(name, [])]
-        return own or [source for other, _ in self._adopted for source in other.sources(name)]
+        return own or [source for other, _ in self._adopted for source in other().sources(name)]
 
     def conflicts(self) -> dict[str, str]:
         """Return the names that more than one class claims, with a message about each."""
@@ -107,10 +112,11 @@ class Registry(Generic[P]):
         if entries:
             raise PluginError(self.conflicts()[name])
         for other, become in self._adopted:
-            found = become(other.get(name)) if name in other else None
+            found = become(other().get(name)) if name in other() else None
             if found is not None:
                 return found
-        others = {other.kind: [own for own in other if own not in self] for other, _ in self._adopted}
+        adopted = [other() for other, _ in self._adopted]
+        others = {other.kind: [own for own in other if own not in self] for other in adopted}
         names = [*self, *(own for kind in others.values() for own in kind)]
         message = f"unknown {self.kind} '{name}'{closest(name, names)} Available: {listed(self)}."
         message += "".join(f" {kind.capitalize()}s: {listed(own)}." for kind, own in others.items() if own)

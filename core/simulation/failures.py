@@ -30,16 +30,16 @@ class Failures:
 
     def refuse_dead_centre(self, t: float, states: Sequence[FloatArray]) -> None:
         """Say which closed loop leaves its coordinates, or their accelerations, open at one of ``states``, if that is so."""
-        equations, closing = self.equations, self.equations.structure.closing
+        equations, road = self.equations, self.equations.structure.road
         why = equations.treatment.explain(equations, t, states, self.problem.p)
-        if not why and closing is not None and equations.constraints.count:
-            why = closing.explain(equations, t, states, self.problem.p)
+        if not why and road is not None:
+            why = road.explain(equations, t, states, self.problem.p)
         if why:
             raise SolverError(f"'{self.problem.mechanism.name}' with {self.integrator.name}: {why}")
 
     def refuse_dead_centre_ahead(self, t: float, x: FloatArray, u: FloatArray) -> None:
         """Say the same of the step that begins at ``x``."""
-        if self.equations.treatment.solves or self.equations.structure.closing is not None:
+        if self.equations.treatment.solves or self.equations.structure.road is not None:
             rate = np.asarray(self.equations.plain.rhs(t, x, u, self.problem.p)).ravel()
             self.refuse_dead_centre(t, [x, x + self.h / 2 * rate, x + self.h * rate])
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import casadi as ca
 
 from kingpost.mechanism.mechanism import Mechanism
-from kingpost.modular.machine import SUBSYSTEMS
-from kingpost.modular.subsystem import Subsystem
-from kingpost.modular.tree import Tree, assembled
+from kingpost.modular.subsystem import SUBSYSTEMS, Subsystem
 from kingpost.multibody.force import Force, ForceState, Kinematics, Loads
+
+if TYPE_CHECKING:
+    from kingpost.modular.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,9 @@ class Subsystems(Force):
 
     @cached_property
     def tree(self) -> Tree:
-        """The tree, put together at its start."""
+        """The tree, put together at its start; what does that is loaded when there is one."""
+        from kingpost.modular.tree import assembled
+
         return assembled(self.options.system, pull=self.options.pull)
 
     def states(self, mechanism: Mechanism) -> Sequence[ForceState]:

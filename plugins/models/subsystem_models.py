@@ -1,4 +1,7 @@
-"""Systems of document 002 that are described as subsystems, so that they can be run and shown by name."""
+"""Systems of document 002 that are described as subsystems, so that they can be run and shown by name.
+
+What assembles subsystems is loaded when one of them is built: other machines do without.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,6 @@ from typing import Literal
 
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.model import Model
-from kingpost.modular.machine import as_mechanism
-from kingpost.plugins.models.five_bar_parts import five_bar
-from kingpost.plugins.models.pendulum_subsystems import SETS
-from kingpost.plugins.models.two_rod_subsystems import in_points
 
 
 @dataclass(frozen=True)
@@ -27,6 +26,9 @@ class SphericalPendulumSubsystems(Model):
     Options = PendulumSubsystemsOptions
 
     def build(self) -> Mechanism:
+        from kingpost.modular.machine import as_mechanism
+        from kingpost.plugins.models.pendulum_subsystems import SETS
+
         return as_mechanism(SETS[self.options.variables](), name=self.name, description=(self.__doc__ or "").strip())
 
 
@@ -44,6 +46,9 @@ class TwoRodSliderSubsystems(Model):
     Options = TwoRodSubsystemsOptions
 
     def build(self) -> Mechanism:
+        from kingpost.modular.machine import as_mechanism
+        from kingpost.plugins.models.two_rod_subsystems import in_points
+
         return as_mechanism(in_points(self.options.angle), name=self.name, description=(self.__doc__ or "").strip())
 
 
@@ -54,4 +59,7 @@ class FiveBarSubsystems(Model):
     t_end = 2.0
 
     def build(self) -> Mechanism:
+        from kingpost.modular.machine import as_mechanism
+        from kingpost.plugins.models.five_bar_parts import five_bar
+
         return as_mechanism(five_bar(), name=self.name, description=(self.__doc__ or "").strip())

@@ -26,6 +26,11 @@ BODIES = "core/modular/test_bodies.py::"
 TREE = "core/modular/test_tree.py::"
 LINEAR = "core/modular/test_linearisation.py::"
 FIVE_BAR = "plugins/models/test_subsystem_models.py::"
+RING = "plugins/models/test_ring_and_disc.py::"
+WHITWORTH = "plugins/models/test_whitworth.py::"
+RRR = "plugins/models/test_rrr_parallel.py::"
+PLANAR = "core/modular/test_planar.py::"
+NODAL = "validation/test_planar_nodal.py::"
 PENDULUM = "plugins/models/test_pendulum_subsystems.py::"
 
 COVERED = {
@@ -46,11 +51,18 @@ COVERED = {
     18: [PENDULUM + "test_all_variables_give_the_motion_of_the_notes"],
     19: [HERE + "test_19_inertia_forces_of_a_redundant_speed"],
     20: [HERE + "test_20_inertia_forces_of_appendix_a_are_one"],
+    21: [RING + "test_the_mass_ratio_of_a_steady_angle"],
+    22: [RING + "test_the_mass_ratio_of_a_steady_angle"],
+    23: [RING + "test_the_linear_model"],
+    24: [RING + "test_the_table_of_steady_angles_and_frequencies"],
+    25: [RING + "test_the_motion_of_the_document"],
+    26: [RING + "test_the_linear_model", RING + "test_speeds_do_not_enter_the_linear_model"],
     27: [
         HERE + "test_27_forces_of_a_half",
         HERE + "test_27_forces_of_the_five_bar_need_the_weight_of_the_payload",
         FIVE_BAR + "test_subsystems_and_bodies_accelerate_alike",
     ],
+    34: [PLANAR + "test_mobility"],
     35: [
         LINEAR + "test_example_4_6_at_rest",
         LINEAR + "test_example_4_6_while_it_is_let_go",
@@ -63,6 +75,17 @@ COVERED = {
         LINEAR + "test_it_is_what_linearize_finds_for_the_mechanism",
     ],
     41: [COMPLEMENTS + "test_least_squares_is_exact_where_constraints_are_compatible"],
+    42: [PLANAR + "test_forces_along_nodes_are_those_of_virtual_power"],
+    43: [WHITWORTH + "test_extrema_and_their_times", WHITWORTH + "test_starts_and_stroke"],
+    44: [WHITWORTH + "test_a_turn_takes_no_work_and_power_is_the_rate_of_energy"],
+    45: [
+        RRR + "test_the_torques_of_the_table",
+        RRR + "test_extrema",
+        RRR + "test_inverse_and_back",
+        NODAL + "test_3rrr_from_nodes",
+    ],
+    46: [WHITWORTH + "test_residuals_are_below_those_of_the_document", RRR + "test_the_torques_of_the_table"],
+    47: [WHITWORTH + "test_there_and_back", RRR + "test_inverse_and_back"],
     48: [TREE + "test_the_shape_of_the_tree_changes_nothing", BODIES + "test_groups_change_no_acceleration"],
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -25,13 +25,20 @@ class StraightClosing:
     def accelerations(self, equations: Equations, rate: float) -> ca.Function:
         """Return the function (t, q, v, u, p) -> vdot that keeps the constraints; NaN where they depend on each other."""
         held = equations.constraints
+        if not held.count:
+            return without_road(equations).accelerations
         found = solve_on_complement(equations.M, equations.f, held.A, equations.drift(rate))
         vdot = ca.if_else(found.margin > DEPENDENT, found.y, np.nan)
         return equations.function("kp_accelerations", [ca.densify(vdot)])
 
+    def multipliers(self, equations: Equations) -> None:
+        """There are none on this road; where they are wanted, the usual ones do."""
+
     def explain(self, equations: Equations, t: float, states: Sequence[FloatArray], p: FloatArray) -> str:
         """Return which closures depend on each other at one of ``states``, the first that shows it; or nothing."""
         held = equations.constraints
+        if not held.count:
+            return ""
         jacobian = ca.Function("A", [equations.t, equations.q, equations.p], [ca.densify(held.A)])
         for x in states:
             if not np.isfinite(x).all():
@@ -63,10 +70,17 @@ class RecursiveClosing(StraightClosing):
             # Efforts that depend on loads are solved for in M and f; the recursion would have them as inputs.
             return super().accelerations(equations, rate)
         held = equations.constraints
+        if not held.count:
+            return without_road(equations).accelerations
         closing = equations.function("kp_closing", [held.A, ca.densify(equations.drift(rate))])
         passes = NodePasses(self.assembly, self.root, loops_of(self.assembly, held.A), closing)
         symbols = [passes.space.symbols[name] for name in "tqvup"]
         return ca.Function("kp_accelerations", symbols, [passes.accelerations()])
+
+
+def without_road(equations: Equations) -> Equations:
+    """Return the same equations, solved as they are without closures: all of their rows turned out to follow from others."""
+    return replace(equations, structure=replace(equations.structure, road=None))
 
 
 def loops_of(assembly: Assembly, A: ca.SX | ca.MX | None = None) -> list[Loop]:

@@ -75,7 +75,7 @@ def _written_out(assembly: Assembly) -> Equations:
             ca.SX(0, 1), *outputs_and_measures(kinematics), *(value for value, _ in kinematics.signals.values())
         ),
         output_channels=output_channels(mechanism, kinematics.signals),
-        structure=Structure(closing=StraightClosing()) if mechanism.closures else Structure(),
+        structure=Structure(road=StraightClosing()) if mechanism.closures else Structure(),
     )
 
 
@@ -98,7 +98,7 @@ def _recurring(assembly: Assembly) -> Equations:
         if not space.traced and len(mechanism.speeds) <= FUSED:
             symbols, parts = in_straight_line(symbols, parts)
         closed["constraints"] = constraints_in(assembly, symbols)
-        closed["structure"] = Structure(closing=RecursiveClosing(assembly, root))
+        closed["structure"] = Structure(road=RecursiveClosing(assembly, root))
     else:
         closed["vdot"] = passes.accelerations()
     return Equations(

@@ -190,12 +190,15 @@ def test_eval_prints_one_state(kingpost_cli, tmp_path):
 def test_listings_in_text_and_json(kingpost_cli):
     assert "double-pendulum" in kingpost_cli("models").out
     assert [row["name"] for row in json.loads(kingpost_cli("models", "--json").out)] == [
-        "andrews-squeezer", "branched", "cablev", "chain", "double-pendulum", "four-bar", "heavy-top", "luffing-crane",
-        "mass-chain", "offshore-crane", "offshore-crane-cylinder", "offshore-crane-on-base", "offshore-crane-on-base-ned",
-        "offshore-vessel", "offshore-vessel-plain", "overhead-crane", "passive-joint-arm", "rotary-crane",
-        "rotary-crane-two-winches", "satellite", "six-axis-arm", "slider-crank", "slider-pendulum", "small-crane",
-        "small-crane-on-base", "small-crane-parked", "small-crane-parked-on-base", "small-vessel", "small-vessel-plain",
-        "spacecraft-arm", "three-link-manipulator", "us-navy-crane-2d", "us-navy-crane-3d", "vessel-crane",
+        "andrews-squeezer", "branched", "cablev", "chain", "delta", "double-pendulum", "five-bar", "five-bar-subsystems",
+        "four-bar", "heavy-top", "knife-edge-disc", "luffing-crane", "mass-chain", "offshore-crane", "offshore-crane-cylinder",
+        "offshore-crane-on-base", "offshore-crane-on-base-ned", "offshore-vessel", "offshore-vessel-plain", "overhead-crane",
+        "passive-joint-arm", "ring-and-disc", "rolling-sphere", "rotary-crane", "rotary-crane-two-winches", "rrr-parallel",
+        "satellite", "six-axis-arm", "slider-crank", "slider-pendulum", "small-crane", "small-crane-on-base",
+        "small-crane-parked", "small-crane-parked-on-base", "small-vessel", "small-vessel-plain", "spacecraft-arm",
+        "spatial-slider-crank", "spherical-pendulum", "spherical-pendulum-subsystems", "tadpole-tricycle",
+        "three-link-manipulator", "two-rod-slider", "two-rod-slider-subsystems", "us-navy-crane-2d", "us-navy-crane-3d",
+        "vessel-crane", "whipple-bicycle", "whitworth",
     ]  # fmt: skip
     assert "mass of the upper rod" in kingpost_cli("models", "double-pendulum").out
     boom = kingpost_cli("models", str(Path(__file__).parents[3] / "examples" / "A2_luffing_boom.toml")).out

@@ -66,8 +66,8 @@ def test_kinds_that_are_not_taken_are_refused_in_one_sentence_with_formulations_
         simulate(model("four-bar"), 0.1, formulation=TreesOnly, plugins=PLUGINS)
     kinds = [f"{closure.kind} closure ('{closure.name}')" for closure in model("four-bar").closures]
     assert str(error.value) == (
-        f"formulation 'trees-only' takes no {', '.join(kinds)}. Formulations that take 'four-bar': directors, kane, nullspace, "
-        "recursive"
+        f"formulation 'trees-only' takes no {', '.join(kinds)}. Formulations that take 'four-bar': directors, kane, modular, "
+        "nullspace, recursive"
     )
     double = model("double-pendulum")
     assert TreesOnly().refusal(double) == ""
@@ -119,7 +119,7 @@ def test_formulations_that_must_be_given_options_are_listed_with_them(tmp_path):
     with pytest.raises(MechanismError) as error:
         simulate(model("four-bar"), 0.1, formulation="quaternions", plugins=plugins)
     assert str(error.value).endswith(
-        "Formulations that take 'four-bar': directors, kane, nullspace, recursive, scaled:scale=..."
+        "Formulations that take 'four-bar': directors, kane, modular, nullspace, recursive, scaled:scale=..."
     )
     with pytest.raises(MechanismError, match=r"'scaled-trees' takes no .* recursive, scaled:scale=\.\.\.$"):
         simulate(model("four-bar"), 0.1, formulation="scaled-trees:scale=1", plugins=plugins)

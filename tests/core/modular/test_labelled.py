@@ -3,7 +3,7 @@
 import casadi as ca
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kingpost.modular.labelled import LabelError, Labelled, assemble
@@ -21,6 +21,8 @@ def matrices(draw):
     return Labelled(np.array(numbers).reshape(len(rows), len(columns)), rows, columns)
 
 
+#: Time is no part of what is tested, and other programs may take it.
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
 SCALE = ca.SX.sym("scale")
 
 
@@ -34,6 +36,7 @@ def numbers(X, value=1.0):
     return Labelled(ca.Function("X", [SCALE], [ca.densify(X.matrix)])(value), X.rows, X.columns)
 
 
+@PATIENT
 @given(matrices(), matrices(), matrices())
 def test_assembly_is_commutative_and_associative(X, Y, Z):
     assert assemble(X, Y).equals(assemble(Y, X))
@@ -41,7 +44,7 @@ def test_assembly_is_commutative_and_associative(X, Y, Z):
     assert assemble(assemble(X, Y), Z).equals(assemble(X, Y, Z))
 
 
-@settings(max_examples=25, deadline=None)
+@PATIENT
 @given(matrices(), matrices(), matrices())
 def test_assembly_of_symbols_is_commutative_and_associative(X, Y, Z):
     x, y, z = map(symbols, (X, Y, Z))
@@ -52,6 +55,7 @@ def test_assembly_of_symbols_is_commutative_and_associative(X, Y, Z):
     assert numbers(assemble(x, Y, z), 1.0).equals(whole)
 
 
+@PATIENT
 @given(matrices(), matrices())
 def test_entries_are_sums_and_missing_ones_zero(X, Y):
     W = assemble(X, Y)
@@ -63,6 +67,7 @@ def test_entries_are_sums_and_missing_ones_zero(X, Y):
             assert W[i, j].matrix.item() == expected
 
 
+@PATIENT
 @given(matrices())
 def test_nothing_is_neutral_and_transposing_goes_through(X):
     assert assemble(X, Labelled.zeros((), ())).equals(X)
@@ -194,3 +199,14 @@ def test_a_matrix_is_shown_as_a_table():
     x = ca.SX.sym("x")
     assert str(Labelled(ca.horzcat(x, 2), ("p",), ("a", "b"))).splitlines() == ["   a  b", "p  x  2"]
     assert str(Labelled([[0.5, 1e-9]], ("p",), ("a", "b"))).splitlines() == ["     a      b", "p  0.5  1e-09"]
+
+
+def test_wide_matrices_are_shown_in_blocks_with_dots_for_zeros():
+    wide = Labelled([[1.0, 0.0, 1e-17], [0.0, -2.5, 3.0]], ("p", "longer"), ("a", "b", "c"))
+    assert wide.lines(width=16, dot=True) == [
+        "        a     b", "     p  1     .", "longer  .  -2.5",
+        "        c", "     p  .", "longer  3",
+    ]  # fmt: skip
+    assert wide.lines(dot=True)[1].split() == ["p", "1", ".", "."]
+    assert str(wide).splitlines()[1].split() == ["p", "1", "0", "1e-17"]
+    assert Labelled.zeros(("p",), ()).lines() == [" ", "p"]

@@ -19,7 +19,18 @@ def test_importing_kingpost_loads_no_plugin():
 def test_every_built_in_is_attributed(plugins):
     rows = plugins.listing()
     assert {row["distribution"] for row in rows} == {"kingpost"}
-    kinds = {"formulation", "integrator", "joint loads", "force", "model", "writer", "exporter", "master", "command"}
+    kinds = {
+        "formalism",
+        "formulation",
+        "integrator",
+        "joint loads",
+        "force",
+        "model",
+        "writer",
+        "exporter",
+        "master",
+        "command",
+    }
     kinds |= {"inverse dynamics", "servo stepper", "feedback"}
     assert {row["kind"] for row in rows} == kinds
     assert {"rk4", "euler-symplectic", "dop853", "lsoda", "radau", "bdf"} <= {row["name"] for row in rows}

@@ -71,7 +71,7 @@ def test_models(name):
         "satellite",
     ]
     + ["six-axis-arm", "slider-pendulum", "spacecraft-arm", "three-link-manipulator", "vessel-crane", "small-crane"]
-    + ["small-crane-on-base", "ring-and-disc", "rrr-parallel", "whitworth", "spatial-slider-crank", "whipple-bicycle"],
+    + ["small-crane-on-base", "rrr-parallel", "whitworth", "spatial-slider-crank", "whipple-bicycle"],
 )
 def test_further_models(name):
     assert_all_agree(place(select(PLUGINS.models, name).build(), shake=0.5))

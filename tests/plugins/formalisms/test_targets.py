@@ -11,7 +11,8 @@ from kingpost.plugins.formalisms.accelerations import compulsion
 from kingpost.plugins.formalisms.boltzmann_hamel import BoltzmannHamel
 from kingpost.plugins.formalisms.formulation import formalism_equations
 from kingpost.plugins.formalisms.treatments import augmented, maggi, udwadia_kalaba, udwadia_phohomsiri, udwadia_schutte
-from kingpost.symbols.closure_kinds import CLOSURE_KINDS, PAIR, ClosureKind
+from kingpost.symbols.closure_kind import PAIR, ClosureKind
+from kingpost.symbols.closure_kinds import CLOSURE_KINDS
 from kingpost.symbols.orthogonal import rest_of_space, row_basis
 from kingpost.symbols.screws import Pose, rotation_rpy, twist_to, wrench_to
 from kingpost.testing.problems import random_loop, random_tree

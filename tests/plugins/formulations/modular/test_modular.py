@@ -201,7 +201,7 @@ def test_a_dead_centre_stops_a_run_with_rank_and_margin(mode, integrator):
     assert "the closures c hold 1 motions near t = 0 s instead of 2: a row of 'c' follows from those before" in str(error.value)
     assert "(ratio of pivots" in str(error.value)
     problem = posed(machine, mode)
-    assert problem.equations.structure.closing.explain(problem.equations, 0.2, [problem.x0], problem.p) == ""
+    assert problem.equations.structure.road.explain(problem.equations, 0.2, [problem.x0], problem.p) == ""
 
 
 def test_margins_are_ratios_of_pivots():
