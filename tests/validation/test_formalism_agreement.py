@@ -1,6 +1,6 @@
 """The systems of document 002 by every formalism and formulation that takes them, and their loads by every method.
 
-At the start and along the way, in interpreted functions. Inputs are 0.7 away from what the models have, so that nothing rests.
+At the start and along the way, in interpreted functions. Inputs, and currents of motors, are 0.7 away from what the models have, so that nothing rests.
 """
 
 import json
@@ -100,7 +100,7 @@ class Travelled:
     def rows(self):
         """The arguments t, q, v, u, p of accelerations, at both places; twenty steps of the mid-point rule are between them."""
         p, e = self.problem.p, self.kane
-        u = np.concatenate([self.problem.u0 + 0.7, self.problem.equations.states_of(self.problem.x0)])
+        u = np.concatenate([self.problem.u0, self.problem.equations.states_of(self.problem.x0)]) + 0.7
         q, v = e.split(self.start)
         found, h = [(0.0, q, v, u, p)], 0.005
         for k in range(20):
