@@ -1,6 +1,7 @@
 """The systems of document 002 by every formalism and formulation that takes them, and their loads by every method.
 
-At the start and along the way, in interpreted functions. Inputs, and currents of motors, are 0.7 away from what the models have, so that nothing rests.
+At the start and along the way, in interpreted functions. Inputs, and currents of motors, are 0.7 away from what the models
+have, so that nothing rests.
 """
 
 import json
