@@ -216,7 +216,8 @@ class Labelled:
         labels = ["", *self.rows]
         first = max(map(len, labels), default=0)
         found: list[str] = []
-        block, used = [], first
+        block: list[list[str]] = []
+        used = first
         for column in [*cells, None]:
             size = 2 + max(map(len, column)) if column is not None else 0
             if column is None or (width is not None and block and used + size > width):

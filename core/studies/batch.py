@@ -152,7 +152,8 @@ def prepare_batch(
     redundant = equations.constraints.redundant
     every_row = derive(assembly, problem.how.formulation, problem.plugins) if redundant else equations
     names = [state.name for state in assembly.states]
-    states, parameters = [], []
+    states: list[FloatArray] = []
+    parameters: list[FloatArray] = []
     for k, scenario in enumerate(scenarios):
         try:
             values = resolve_values(problem.mechanism, scenario, names)

@@ -1,6 +1,7 @@
 """The systems of document 002 by every formalism and formulation that takes them, and their loads by every method.
 
-At the start and along the way, in interpreted functions. Inputs are 0.7 away from what the models have, so that nothing rests.
+At the start and along the way, in interpreted functions. Inputs, and currents of motors, are 0.7 away from what the models
+have, so that nothing rests.
 """
 
 import json
@@ -100,14 +101,15 @@ class Travelled:
     def rows(self):
         """The arguments t, q, v, u, p of accelerations, at both places; twenty steps of the mid-point rule are between them."""
         p, e = self.problem.p, self.kane
-        u = np.concatenate([self.problem.u0 + 0.7, self.problem.equations.states_of(self.problem.x0)])
+        u = np.concatenate([self.problem.u0, self.problem.equations.states_of(self.problem.x0)]) + 0.7
         q, v = e.split(self.start)
         found, h = [(0.0, q, v, u, p)], 0.005
         for k in range(20):
             half_q = q + h / 2 * numbers(e.kinematics(q, v, p))
             half_v = v + h / 2 * numbers(e.accelerations(k * h, q, v, u, p))
-            q, v = q + h * numbers(e.kinematics(half_q, half_v, p)), v + h * numbers(
-                e.accelerations((k + 0.5) * h, half_q, half_v, u, p)
+            q, v = (
+                q + h * numbers(e.kinematics(half_q, half_v, p)),
+                v + h * numbers(e.accelerations((k + 0.5) * h, half_q, half_v, u, p)),
             )
         x = consistent_start(e, 0.1, np.concatenate([q, v]), p, far=True).x
         return [*found, (0.1, *e.split(x), u, p)]
@@ -118,7 +120,8 @@ class Travelled:
         free = self.kane.function("free", [free_accelerations(self.kane)])
         accelerations = [numbers(self.kane.accelerations(*row)) for row in self.rows]
         sizes = [
-            max(np.abs(vdot).max(), np.abs(numbers(free(*row))).max()) for vdot, row in zip(accelerations, self.rows, strict=True)
+            max(np.abs(vdot).max(), np.abs(numbers(free(*row))).max())
+            for vdot, row in zip(accelerations, self.rows, strict=True)
         ]
         return list(zip(accelerations, sizes, strict=True))
 
@@ -191,7 +194,7 @@ def test_loads_in_a_plane_are_the_same_by_three_methods(name):
     """Those of systems in space are in tests/plugins/models/test_spatial_systems.py.
 
     Loads are forces of the size of multipliers: the error of accelerations, times the ratio of the largest to the smallest
-    inertia in the scales of `condition`, up to 1e3: 1e-8 of the largest load. What statics leaves open is named, by each method.
+    inertia in the scales of `condition`, up to 1e3: 1e-8 of the largest load. What statics leaves open is named by each method.
     """
     here = Travelled(name)
     assembly, p = here.problem.assembly, here.problem.p
@@ -223,10 +226,13 @@ def test_loads_in_a_plane_are_the_same_by_three_methods(name):
 
 @pytest.mark.parametrize(
     "name",
-    ["two-rod-slider", *(pytest.param(name, marks=pytest.mark.slow) for name in ("whitworth", "ring-and-disc", "rolling-sphere"))],
+    [
+        "two-rod-slider",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("whitworth", "ring-and-disc", "rolling-sphere")),
+    ],
 )
 def test_modular_kane_and_directors_move_alike(name):
-    """rk4 with the same step, but projected in other coordinates: errors of (w h)^5 / 120 a step, far below 1e-8 of a motion."""
+    """rk4 with the same step, but projected in other coordinates: errors of (w h)^5 / 120 a step, below 1e-8 of a motion."""
     mechanism = select(PLUGINS.models, name).build()
     options = {"step": 1e-3, "output_step": 0.02, "plugins": PLUGINS, "backend": "vm"}
     kane, *others = (simulate(mechanism, 0.1, formulation=way, **options) for way in ("kane", "modular", "directors"))

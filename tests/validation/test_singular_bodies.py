@@ -226,8 +226,7 @@ def test_motions_without_inertia_are_found_at_any_scale():
 
 def coin(across=0.125, about=0.25):
     """Return a coin on a ball joint, whose moments of inertia are parameters: it is flat where one is half the other."""
-    names = ("across", "about", "mass")
-    c, a, m = (Parameter(name, value, "kg.m2" if name != "mass" else "kg") for name, value in zip(names, (across, about, 2.0)))
+    c, a, m = Parameter("across", across, "kg.m2"), Parameter("about", about, "kg.m2"), Parameter("mass", 2.0, "kg")
     return Mechanism(
         "coin",
         parameters=(c, a, m),
