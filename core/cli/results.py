@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from kingpost.cli.result_options import ResultOptions
     from kingpost.results.history import History
 
+#: What a report is called in the folder of a run.
+REPORT = "report.html"
 #: Channels that a summary shows.
 SHOWN = 12
 
@@ -40,6 +42,9 @@ def carried_out(run: Callable[[ProgressBar], History], name: str, options: Resul
         bar.close()
     beside, obstacle = _report(history) if options.report else ({}, None)
     files = _written(history, options, beside)
+    older = options.folder / REPORT
+    if older not in files and older.is_file():
+        print(f"kingpost: note: '{older}' is of an earlier run; --report makes it anew", file=sys.stderr)
     if obstacle is not None:
         raise obstacle
     return history, files
@@ -62,7 +67,7 @@ def _report(history: History) -> tuple[dict[str, Fill], BaseException | None]:
 
     try:
         with while_doing("the report was being made; the results of the run are written"):
-            return {"report.html": report_file(history.identified())}, None
+            return {REPORT: report_file(history.identified())}, None
     except BaseException as error:  # an impatient user included
         return {}, error
 

@@ -16,8 +16,8 @@ from kingpost.control.servo.system import DirectInverse, Progress
 
 #: Times at which equations are solved at once: enough to hide the cost of Python, few enough to stay in the cache.
 CHUNK = 512
-#: Newton steps for many times at once; those that need more are solved alone.
-STEPS_AT_ONCE = 8
+#: Matrices of Newton's method for many times at once, and steps with each; times that need more are solved alone.
+ROUNDS, STEPS_PER_MATRIX = 4, 4
 #: Parts of the path from one anchor to the next, at first, at most and at least.
 FIRST, LONGEST, SHORTEST = 1 / 100, 1 / 20, 1e-7
 #: The scaled residual of an anchor.
@@ -106,28 +106,20 @@ class Flat(DirectInverse):
         rank = rank_of(singular)
         kept, free = U[:, :rank].T / size, V[rank:]
         settled = np.zeros(len(times), dtype=bool)
-        for _ in range(STEPS_AT_ONCE):
+        growth = np.full(len(times), np.inf)
+        for _ in range(ROUNDS):
             todo = np.flatnonzero(~settled)
             if not len(todo):
                 break
-            x = array.unpack(values[todo])
-            r = array.residual(times[todo], x, signals[:, :, todo])
-            J = array.jacobian(times[todo], x, signals[:, :, todo]) * scale
-            full = np.concatenate([kept @ J, np.broadcast_to(free, (len(todo), *free.shape))], axis=1)
-            right = np.concatenate([-(r @ kept.T), np.zeros((len(todo), len(free)))], axis=1)
-            try:
-                step = np.linalg.solve(full, right[:, :, None])[:, :, 0]
-            except np.linalg.LinAlgError:
+            inverse = self._inverse(array, kept, free, times[todo], array.unpack(values[todo]), signals[:, :, todo], scale)
+            if inverse is None:
                 break
-            step[~np.isfinite(step)] = 0.0
-            length = np.abs(step).max(axis=1)
-            good = length < 10.0
-            values[todo[good]] += scale * step[good]
-            settled[todo] = length < 1e-11 * (1.0 + np.abs(values[todo] / scale).max(axis=1))
+            growth[todo] = self._growth(array, inverse)
+            settled[todo] = self._corrected(array, kept, inverse, times, values, signals, scale, todo)
         residual = np.abs(array.residual(times, array.unpack(values), signals)) / size
         settled &= residual.max(axis=1, initial=0.0) <= CONSISTENT
         x = array.unpack(values)
-        settled &= EPS * self._growth(array, kept, free, times, x, signals, scale) <= ROUNDED
+        settled &= EPS * growth <= ROUNDED
         further = FurtherDerivatives(start) if not settled.all() else None
         for i in np.flatnonzero(~settled):
             assert further is not None
@@ -135,7 +127,7 @@ class Flat(DirectInverse):
             x[:, :, i] = further.solve(float(times[i]), guess)[:, : array.k + 1]
         return solution_rows(start, x)
 
-    def _growth(
+    def _inverse(
         self,
         array: Prolonged,
         kept: FloatArray,
@@ -144,18 +136,52 @@ class Flat(DirectInverse):
         x: FloatArray,
         signals: FloatArray,
         scale: FloatArray,
-    ) -> FloatArray:
-        """Return by how much errors of the equations grow in what is wanted, at each time: sums with signs by chance."""
+    ) -> FloatArray | None:
+        """Return the inverse of the matrix of Newton's method at each time, or None where there is a singular one."""
         J = array.jacobian(times, x, signals) * scale
         full = np.concatenate([kept @ J, np.broadcast_to(free, (len(times), *free.shape))], axis=1)
-        wanted = np.concatenate([array.states, array.results])
-        sums = np.zeros((full.shape[2], PROBES))
-        sums[wanted] = np.random.default_rng(0).choice([-1.0, 1.0], (len(wanted), PROBES))
         try:
-            grown = np.linalg.solve(full.transpose(0, 2, 1), np.broadcast_to(sums, (len(times), *sums.shape)))
+            return np.asarray(np.linalg.inv(full))
         except np.linalg.LinAlgError:
-            return np.full(len(times), np.inf)
-        return np.asarray(np.nan_to_num(np.linalg.norm(grown, axis=1).max(axis=1), nan=np.inf, posinf=np.inf))
+            return None
+
+    def _corrected(
+        self,
+        array: Prolonged,
+        kept: FloatArray,
+        inverse: FloatArray,
+        times: FloatArray,
+        values: FloatArray,
+        signals: FloatArray,
+        scale: FloatArray,
+        todo: FloatArray,
+    ) -> FloatArray:
+        """Correct the values at some times with one matrix for several steps, which is what costs most; say which settled.
+
+        From a guess that is off by e, steps with the matrix of the guess leave e^2, e^3, ...
+        """
+        settled = np.zeros(len(todo), dtype=bool)
+        rank = len(kept)
+        for _ in range(STEPS_PER_MATRIX):
+            left = np.flatnonzero(~settled)
+            if not len(left):
+                break
+            at = todo[left]
+            r = array.residual(times[at], array.unpack(values[at]), signals[:, :, at])
+            step = -np.matmul(inverse[left][:, :, :rank], (r @ kept.T)[:, :, None])[:, :, 0]
+            step[~np.isfinite(step)] = 0.0
+            length = np.abs(step).max(axis=1)
+            good = length < 10.0
+            values[at[good]] += scale * step[good]
+            settled[left] = length < 1e-11 * (1.0 + np.abs(values[at] / scale).max(axis=1))
+        return settled
+
+    def _growth(self, array: Prolonged, inverse: FloatArray) -> FloatArray:
+        """Return by how much errors of the equations grow in what is wanted, at each time: sums with signs by chance."""
+        wanted = np.concatenate([array.states, array.results])
+        sums = np.random.default_rng(0).choice([-1.0, 1.0], (PROBES, len(wanted)))
+        grown = sums @ inverse[:, wanted]
+        return np.asarray(np.nan_to_num(np.linalg.norm(grown, axis=2).max(axis=1), nan=np.inf, posinf=np.inf))
 
 
 def solution_rows(start: ServoStart, x: FloatArray) -> FloatArray:

@@ -45,7 +45,8 @@ class Between:
         self.write: Callable[[], None] = lambda: None
         self._u = places.u
         self._course: tuple[float, FloatArray, FloatArray] | None = None
-        self._asked, self._fault = False, None
+        self._asked = False
+        self._fault: FmiError | None = None
 
     def follow(self, t: float, first: FloatArray, slopes: FloatArray) -> None:
         """Let inputs follow a parabola from ``t`` on."""

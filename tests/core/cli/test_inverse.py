@@ -46,6 +46,11 @@ def test_the_report_shows_where_the_load_should_be(tmp_path, capsys):
     page = (tmp_path / "report.html").read_text()
     assert '"ghosts": [{"name": "load"' in page or '"ghosts":[{"name":"load"' in page
     assert "Servo-constraints" in page
+    assert "of an earlier run" not in said(capsys)[1]
+    # Nothing else in the folder is touched by the next run, which says what does not belong to it.
+    assert main([*CRANE, "--task", "003", "--out", str(tmp_path)]) == 0
+    assert "report.html' is of an earlier run; --report makes it anew" in said(capsys)[1]
+    assert (tmp_path / "report.html").read_text() == page
 
 
 def test_keep_taut_says_what_it_took(tmp_path, capsys):
