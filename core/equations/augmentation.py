@@ -179,7 +179,7 @@ def check_volumes(equations: Equations, x: FloatArray, p: FloatArray) -> None:
     M = equations.mass_at(x, p)
     for name, groups in volumes.items():
         for rows in groups:
-            sizes: FloatArray = np.linalg.eigvalsh(M[np.ix_(rows, rows)])
+            sizes = np.linalg.eigvalsh(M[np.ix_(rows, rows)]).astype(np.float64)
             if not (sizes[0] > FLAT * sizes[-1] and sizes[-1] > 0.0):
                 raise MechanismError(_without_volume(equations, name, sizes, p))
 

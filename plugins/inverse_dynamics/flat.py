@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
@@ -154,7 +155,7 @@ class Flat(DirectInverse):
         values: FloatArray,
         signals: FloatArray,
         scale: FloatArray,
-        todo: FloatArray,
+        todo: NDArray[np.intp],
     ) -> FloatArray:
         """Correct the values at some times with one matrix for several steps, which is what costs most; say which settled.
 
