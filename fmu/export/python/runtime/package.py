@@ -24,7 +24,7 @@ from kingpost.control.blocks.clock import sample_times, time_reached, verdict
 from kingpost.equations.guard import guarded_joints
 from kingpost.equations.integrator import InitialValueProblem, Solver
 from kingpost.fmu.export.python.runtime.engine import DISCARD, ERROR, Engine, EngineError
-from kingpost.fmu.interface.interface import Interface
+from kingpost.fmu.interface.interface import INPUT_ORDER, Interface
 from kingpost.kernel.kernel import Evaluator
 from kingpost.simulation.export_model import ExportModel, SampleRows
 from kingpost.symbols.externals import python_error
@@ -195,7 +195,8 @@ class PackageEngine(Engine):
         def room(values: FloatArray) -> FloatArray:
             return values if values.size else np.zeros(1)
 
-        parts: list[Any] = [[self._time], room(self._p), room(self._u), np.zeros_like(room(self._u)), room(self._x)]
+        courses = np.zeros(INPUT_ORDER * room(self._u).size)  # inputs hold here; in C they may change
+        parts: list[Any] = [[self._time], room(self._p), room(self._u), courses, room(self._x)]
         stop = 0.0 if self._stop is None else self._stop
         parts += [[stop, float(self._phase), float(self._stop is not None)], room(self._given)]
         parts += [room(self._memory), [self._memory_step]]
@@ -220,10 +221,11 @@ class PackageEngine(Engine):
         return MAGIC + self._rebuilt.token.encode() + b"\0"
 
     def _pieces(self, state: bytes) -> list[FloatArray]:
-        """Return the arrays of kp_state in c/core.h: time, p, u, its rates, x, stop and phase, given starts, memory."""
+        """Return the arrays of kp_state in c/core.h: time, p, u, its courses, x, stop and phase, given starts, memory."""
         numbers = np.frombuffer(state[len(self._head) :], dtype="=f8")
         pieces, place = [], 0
-        for size in (1, self._np, self._nu, self._nu, self._nx, 3, self._nx, self._memory.size, 1):
+        courses = INPUT_ORDER * max(self._nu, 1)
+        for size in (1, self._np, self._nu, courses, self._nx, 3, self._nx, self._memory.size, 1):
             pieces.append(numbers[place : place + size].copy())
             place += max(size, 1)  # no array has length zero in C
         return pieces

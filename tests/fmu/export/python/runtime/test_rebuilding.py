@@ -116,6 +116,11 @@ def test_sections_travel_with_the_mechanism(machine, plugins):
 def test_everything_that_can_be_chosen_travels(machine, plugins):
     """What a run can be told and an FMU does not carry is named here, with the reason."""
     elsewhere = {"output_step": "the importer's choice", "monitors": "of runs", "backend": "compiled at the export, or not"}
-    elsewhere |= {"write": "of runs", "check_step": "of runs", "cut": "the mechanism that travels is the one with its sections"}
+    elsewhere |= {
+        "write": "of runs",
+        "check_step": "of runs",
+        "verify": "of runs",
+        "cut": "the mechanism that travels is the one with its sections",
+    }
     carried = _definition(prepare_export(machine("double-pendulum"), plugins=plugins), SELECTION)["how"]
     assert {field.name for field in dataclasses.fields(RunSettings)} == carried.keys() | elsewhere.keys()
