@@ -142,7 +142,9 @@ class Mechanism:
             plain[name] = {entry.pop("name"): entry for entry in plain[name]}  # type: ignore[assignment]
         for entry in plain["measures"]:
             entry |= {"terms": dict(entry["terms"])} if "terms" in entry else {}
-        return {"name": self.name, "description": self.description, **{k: v for k, v in plain.items() if v}}
+        # A machine of states alone says that it has no bodies; a file that lacks them has forgotten them.
+        needed = ("bodies", "joints")
+        return {"name": self.name, "description": self.description, **{k: v for k, v in plain.items() if v or k in needed}}
 
     def digest(self) -> str:
         """Return a short hash of the description, equal for equal mechanisms."""

@@ -27,7 +27,7 @@ COLOURS = 10
 def check_suffix(path: Path) -> None:
     """Refuse a name that says no format."""
     if path.suffix.lower() not in SUFFIXES:
-        raise FileError(f"--out {path}: the name must end in one of {listed(SUFFIXES)}")
+        raise FileError(f"'{path}': the name of a file of loci must end in one of {listed(SUFFIXES)}")
 
 
 def write_loci(loci: Loci, path: Path) -> None:

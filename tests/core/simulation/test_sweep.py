@@ -283,7 +283,10 @@ def test_the_command_prints_branches_and_critical_values(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--sweep", "gravity=1..2", "--out", "loci.txt"], "--out loci.txt: the name must end in one of .csv, .json, .png"),
+        (
+            ["--sweep", "gravity=1..2", "--out", "loci.txt"],
+            "'loci.txt': the name of a file of loci must end in one of .csv, .json, .png",
+        ),
         (["--out", "loci.csv"], "--out loci.csv: files are written of a sweep; add --sweep NAME=A..B"),
         (["--sweep", "gravity"], "'gravity' is no sweep"),
         (["--sweep", "nothing=1..2"], "has nothing called 'nothing' that could be set"),
