@@ -33,8 +33,15 @@ REFUSALS = (
     r"force '.*' \(.*\) depends on the load of joint .* takes no forces that depend on joint loads. Formulations .*: kane",
     r"force '.*' \(.*\) adds inertia to (body|coordinate) '.*', which .* cannot express; use formulation 'kane' or 'recursive'",
 )
-#: Large machines that differ from others in the list by numbers or by the names of directions alone.
-LARGE = ("offshore-crane", "offshore-crane-on-base", "offshore-crane-on-base-ned", "offshore-vessel", "offshore-vessel-plain")
+#: Large machines that differ from others in the list by numbers or names of directions alone, or have tests of their own.
+LARGE = (
+    "tadpole-tricycle",
+    "offshore-crane",
+    "offshore-crane-on-base",
+    "offshore-crane-on-base-ned",
+    "offshore-vessel",
+    "offshore-vessel-plain",
+)
 MODELS_BY_SIZE = [pytest.param(name, marks=pytest.mark.slow) if name in LARGE else name for name in MODELS]
 #: At a state: some 1e4 operations, and condition numbers of M and of the constraints up to 1e4 or so.
 AT_A_STATE = 1e-9
