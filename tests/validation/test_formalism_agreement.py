@@ -45,7 +45,7 @@ LONG = (
     "five-bar",
     "rolling-sphere",
     "knife-edge-disc:contact=surface",
-    "spatial-slider-crank",
+    "spatial-slider-crank:friction=none",
     "rrr-parallel",
     "whipple-bicycle",
     "delta",
