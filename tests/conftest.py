@@ -28,7 +28,7 @@ TOGETHER = (
     r"(tests/validation/test_directors\.py)::test_(?:random|the_start|the_null_space_is)\w+\[(\d+)",
     r"(tests/validation/test_joint_loads\.py)::test_(?:loads_|the_residual)",
     r"(tests/validation/test_dae_integrators\.py::test_a_four_bar_moves)",
-    r"(tests/validation/test_formulation_matrix\.py)::test_(?:accelerations|motion)\w*\[([\w:=-]+?)-(?:\w+)\]",
+    r"(tests/validation/test_formulation_matrix\.py)::test_(?:accelerations|every|motion)\w*\[([\w:=-]+?)-(?:\w+)\]",
     r"(tests/core/testing/test_conformance\.py::test_(?:joint_loads|formulation))\[check_\w+-(.+)\]",
     r"(tests/plugins/inverse_dynamics/test_conformance\.py::test_method)\[check_\w+-(.+)\]",
     r"(tests/plugins/models/test_(?:delta|spatial_slider_crank|tadpole_tricycle|whitworth))\.py",

@@ -143,25 +143,29 @@ def test_accelerations_and_loads_are_those_of_the_reference(name, formulation):
         assert_same_channels(observed(*state), channels, f"{name}, {formulation}")
 
 
+def observers(machine):
+    """Yield each load method with what it observes; `multipliers` may say that a formulation has none, and nothing else may."""
+    for method in PLUGINS.joint_loads:
+        try:
+            yield method, machine.observer(method)
+        except PluginError as refusal:
+            if method != "multipliers" or not re.search(
+                "come from Lagrange multipliers|what its multipliers amount to", str(refusal)
+            ):
+                raise
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("formulation", list(PLUGINS.formulations))
-@pytest.mark.parametrize("method", list(PLUGINS.joint_loads))
 @pytest.mark.parametrize("name", MODELS)
-def test_every_load_method_gives_the_loads_of_the_reference(name, method, formulation):
+def test_every_load_method_gives_the_loads_of_the_reference(name, formulation):
     ours = derived(name, formulation)
     if ours is None:
         return
     states, expected = reference(name)
-    try:
-        observed = ours.observer(method)
-    except PluginError as refusal:
-        if method != "multipliers" or not re.search(
-            "come from Lagrange multipliers|what its multipliers amount to", str(refusal)
-        ):
-            raise
-        return
-    for state, (_, channels) in zip(states, expected, strict=True):
-        assert_same_channels(observed(*state), channels, f"{name}, {formulation}, {method}")
+    for method, observed in observers(ours):
+        for state, (_, channels) in zip(states, expected, strict=True):
+            assert_same_channels(observed(*state), channels, f"{name}, {formulation}, {method}")
 
 
 @cache
