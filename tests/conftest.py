@@ -84,3 +84,13 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep compiled kernels of the tests out of the user's cache; one cache for all worker processes."""
     shared = tmp_path_factory.getbasetemp().parent / "kernels"
     os.environ["KINGPOST_CACHE_DIR"] = str(shared)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _unpolished(request: pytest.FixtureRequest) -> None:
+    """Compile in a quarter of the time: the bits are the same at every level, as tests of the compiler and of FMUs show.
+
+    Long validation is compiled as users have it.
+    """
+    if request.config.getoption("markexpr") == "not slow":
+        os.environ.setdefault("KINGPOST_OPTIMIZE", "0")
