@@ -21,6 +21,7 @@ ROOT = Path(__file__).parent.parent
 TOGETHER = (
     r"(tests/packaging/test_wheel)\.py",
     r"(tests/core/report/test_browser)\.py",
+    r"(tests/fmu/blocks/test_controller)\.py",
     r"(tests/fmu/checks/test_check)\.py",
     r"(tests/fmu/running/test_run)\.py",
     r"(tests/fuzz/test_readers\.py::test_damaged)",
