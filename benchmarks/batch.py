@@ -18,7 +18,9 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
-from vessel_crane import MASSES, PEER_ORDER, START, STEP, controls, in_own_order, mujoco_model, peer
+from crane_peers import mujoco_model
+from measuring import peer
+from paper_crane import MASSES, PEER_ORDER, START, STEP, controls, in_own_order
 
 from kingpost import Batch, PluginSet, prepare_batch
 

@@ -11,7 +11,7 @@ import math
 import sys
 from pathlib import Path
 
-from vessel_crane import shortest
+from measuring import shortest
 
 from kingpost import Mechanism, PluginSet, prepare
 from kingpost.simulation.default_formulation import default_formulation, kane_operations, recursive_operations

@@ -23,7 +23,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from vessel_crane import peer, shortest
+from measuring import peer, shortest
 
 from kingpost import Body, ForceElement, Joint, Mechanism, PluginSet, prepare
 from kingpost.equations.equations import Equations

@@ -1,10 +1,7 @@
-"""What native FMUs do when they are called well, and when they are not: values, phases, steps, states, messages."""
+"""What native FMUs do when they are called well, and when they are not: values, phases, steps, messages."""
 
 import math
 import re
-import subprocess
-import sys
-import threading
 
 import numpy as np
 import pytest
@@ -13,24 +10,9 @@ from fmpy.fmi2 import FMU2Model, FMU2Slave
 from fmpy.fmi3 import FMU3Model, FMU3Slave
 
 from kingpost import simulate
+from tests.fmu.export.native.calls import TORQUE, both, refused
 from tests.fmu.hosting import Hosted
-from tests.fmu.machines import flywheel, locking, rig, tumbling
-
-both = pytest.mark.parametrize("fmi", [2, 3])
-TIME, LENGTH, TORQUE = 0, 1, 5  # references of the rig: time, four parameters, torque, two states
-
-
-def refused(status, call, *arguments):
-    """Make a call that must come back with a status worse than a warning; what an error ends in FMI 3 is brought back."""
-    raw = getattr(call.__self__, "raw", call.__self__)
-    ends = status == 3 and isinstance(raw, (FMU3Slave, FMU3Model))
-    state = raw.getFMUState() if ends else None
-    with pytest.raises(FMICallException) as caught:
-        call(*arguments)
-    assert caught.value.status == status
-    if ends:
-        raw.setFMUState(state)
-        raw.freeFMUState(state)
+from tests.fmu.machines import locking, rig
 
 
 @both
@@ -245,225 +227,6 @@ def test_parameters_can_be_changed_between_steps(fmi, native, plugins):
         assert fmu.get(fmu.outputs) == pytest.approx([second[name][-1] for name in fmu.outputs], rel=1e-9)
 
 
-def test_inputs_that_change_linearly_are_taken_exactly(native):
-    # torque = 1 + 3 t on 2 kg m^2: angle = t^2 / 4 + t^3 / 4
-    path, errors = native(flywheel(), step=1.0), {}
-    for linear in (True, False):
-        for count in (10, 20, 40):
-            with Hosted(path) as fmu:
-                fmu.initialize()
-                h = 1.0 / count
-                for i in range(count):
-                    fmu.set({"torque": 1 + 3 * i * h})
-                    if linear:
-                        fmu.raw.setRealInputDerivatives([fmu.references["torque"]], [1], [3.0])
-                    fmu.step(i * h, h)
-                    if linear:
-                        assert fmu.get("torque") == pytest.approx(1 + 3 * (i + 1) * h)
-                if linear:
-                    assert fmu.get("axle.angle.rate") == pytest.approx(1.25, rel=1e-14)
-                errors[linear, count] = abs(fmu.get("axle.angle") - 0.5)
-    # The motion is a polynomial of degree 3 in time, for which rk4 is exact; held inputs are of first order.
-    assert max(errors[True, count] for count in (10, 20, 40)) < 1e-14
-    assert math.log2(errors[False, 20] / errors[False, 40]) == pytest.approx(1.0, abs=0.1)
-    with Hosted(path) as fmu:
-        fmu.initialize()
-        torque = fmu.references["torque"]
-        refused(3, fmu.raw.setRealInputDerivatives, [torque], [9], [1.0])
-        assert fmu.said == "derivatives of inputs are taken from order 1 to 8; one of order 9 cannot be used"
-        refused(3, fmu.raw.setRealInputDerivatives, [0], [1], [1.0])
-        assert fmu.said == "value reference 0 is not an input, so it has no derivative to set"
-        refused(3, fmu.raw.setRealInputDerivatives, [torque], [1], [math.nan])
-        assert fmu.said == "the derivative of 'torque' was set to nan; it must be finite"
-        # A new value is a new beginning: it holds unless it is given a rate of its own.
-        fmu.raw.setRealInputDerivatives([torque], [1], [1.0])
-        fmu.set({"torque": 2.0})
-        fmu.step(0.0, 0.1)
-        assert fmu.get("torque") == 2.0
-        refused(3, fmu.raw.getRealOutputDerivatives, [fmu.references["axle.angle"]], [1])
-
-
-@both
-def test_going_back_is_exact(fmi, native, machine):
-    for mechanism in (rig(), tumbling(), machine("double-pendulum")):
-        with Hosted(native(mechanism, fmi=fmi)) as fmu:
-            fmu.initialize()
-            fmu.steps(7, 0.01)
-            state, time = fmu.save(), fmu.get("time")
-            runs = []
-            for _ in range(3):
-                fmu.restore(state)
-                assert fmu.get("time") == time
-                fmu.steps(20, 0.01, first=7)
-                runs.append(fmu.get(fmu.outputs).tobytes())
-            assert len(set(runs)) == 1
-            later = fmu.save()
-            fmu.restore(state)
-            fmu.restore(later)
-            assert fmu.get(fmu.outputs).tobytes() == runs[0]
-            for kept in (state, later):
-                fmu.forget(kept)
-
-
-def test_going_back_takes_rates_and_parameters_along(native):
-    with Hosted(native(flywheel(), step=0.01)) as fmu:
-        fmu.initialize()
-        fmu.set({"torque": 1.0})
-        fmu.raw.setRealInputDerivatives([fmu.references["torque"]], [1], [5.0])
-        state = fmu.save()
-        fmu.step(0.0, 0.5)
-        first = fmu.get(fmu.outputs).tobytes()
-        fmu.set({"torque": -100.0})
-        fmu.restore(state)
-        fmu.step(0.0, 0.5)
-        assert fmu.get(fmu.outputs).tobytes() == first
-        fmu.forget(state)
-
-
-def test_inputs_follow_the_polynomial_of_their_derivatives(native):
-    """A torque of sum c_k t^k on 2 kg m^2 gives the speed sum c_k t^(k + 1) / (2 (k + 1)), by rk4 up to the third power."""
-    derivatives = (3.0, -4.0, 12.0)
-    powers = [1.0, *(value / math.factorial(k) for k, value in enumerate(derivatives, start=1))]
-    with Hosted(native(flywheel(), step=0.01)) as fmu:
-        torque = [fmu.references["torque"]] * 3
-        fmu.initialize()
-        fmu.set({"torque": 1.0})
-        fmu.raw.setRealInputDerivatives(torque, [1, 2, 3], list(derivatives))
-        fmu.step(0.0, 0.5)
-        rate, angle, after = fmu.get(["axle.angle.rate", "axle.angle", "torque"])
-        assert rate == pytest.approx(sum(c * 0.5 ** (k + 1) / (k + 1) for k, c in enumerate(powers)) / 2, rel=1e-13)
-        assert after == pytest.approx(sum(c * 0.5**k for k, c in enumerate(powers)), rel=1e-14)
-        # The angle is what the speed does between: the part of t^5 is known to rk4 up to h^4 / 2880 times the third derivative.
-        wanted = sum(c * 0.5 ** (k + 2) / ((k + 1) * (k + 2)) for k, c in enumerate(powers)) / 2
-        assert angle == pytest.approx(wanted, abs=1e-10)
-        # Then it holds: derivatives are for one step.
-        fmu.step(0.5, 0.1)
-        assert fmu.get("axle.angle.rate") == pytest.approx(rate + 0.05 * after, rel=1e-13)
-
-
-def test_derivatives_of_high_order_leave_an_error_of_the_next(native):
-    """With n derivatives of sin in steps of H, what is left of the speed is of order n + 1, until it is that of rk4."""
-    errors = {}
-    for count in (4, 8):
-        for highest in (1, 2, 3, 8):
-            with Hosted(native(flywheel(), step=0.001)) as fmu:
-                torque, h = fmu.references["torque"], 2.0 / count
-                fmu.initialize()
-                for k in range(count):
-                    t = k * h
-                    fmu.set({"torque": math.sin(t)})
-                    orders = list(range(1, highest + 1))
-                    fmu.raw.setRealInputDerivatives([torque] * highest, orders, [math.sin(t + n * math.pi / 2) for n in orders])
-                    fmu.step(t, h)
-                speed = fmu.get("axle.angle.rate")
-            errors[highest, count] = abs(speed - (1 - math.cos(2.0)) / 2)
-    for highest in (1, 2, 3):
-        assert math.log2(errors[highest, 4] / errors[highest, 8]) == pytest.approx(highest + 1, abs=0.3)
-    # 0.25^9 / 10! in each of 8 steps.
-    assert errors[8, 8] < 1e-11
-
-
-def test_a_step_that_fails_leaves_inputs_where_it_got_to(native):
-    """After a discarded step the polynomial goes on from the time that was reached."""
-    with Hosted(native(flywheel(), step=0.25)) as fmu:
-        fmu.initialize()
-        fmu.set({"torque": 1.0})
-        fmu.raw.setRealInputDerivatives([fmu.references["torque"]] * 2, [1, 2], [0.0, 1e308])
-        with pytest.raises(FMICallException):
-            fmu.step(0.0, 10.0)
-        reached, torque = fmu.raw.getReal([TIME, fmu.references["torque"]])
-        assert torque == pytest.approx(1.0 + 0.5e308 * reached**2, rel=1e-12)
-
-
-CONTINUE = """
-import sys
-from pathlib import Path
-from tests.fmu.hosting import Hosted
-with Hosted(Path(sys.argv[1])) as fmu:
-    state = fmu.from_bytes(bytes.fromhex(sys.stdin.read()))
-    fmu.restore(state)
-    fmu.steps(20, 0.01, first=7)
-    print(fmu.get(fmu.outputs).tobytes().hex())
-"""
-
-
-@both
-def test_a_state_can_go_on_in_another_process(fmi, native, root):
-    path = native(tumbling(), fmi=fmi)
-    with Hosted(path) as fmu:
-        fmu.initialize({"spin": 1.3})
-        fmu.set({"push": 3.0})
-        fmu.steps(7, 0.01)
-        state = fmu.save()
-        content = fmu.to_bytes(state)
-        fmu.steps(20, 0.01, first=7)
-        here = fmu.get(fmu.outputs).tobytes().hex()
-        refused(3, fmu.from_bytes, content[:-1])
-        assert fmu.said == f"these {len(content) - 1} bytes are not a state of this model"
-        refused(3, fmu.from_bytes, b"x" * len(content))
-        fmu.forget(state)
-    done = subprocess.run(
-        [sys.executable, "-c", CONTINUE, path], input=content.hex(), capture_output=True, text=True, cwd=root, check=True
-    )
-    assert done.stdout.strip() == here
-    with Hosted(native(rig(), fmi=fmi)) as other:
-        refused(3, other.from_bytes, content)
-        assert "are not a state of this model" in other.said
-
-
-@both
-def test_a_reset_instance_is_as_new(fmi, native):
-    with Hosted(native(rig(), fmi=fmi)) as fmu:
-        runs = []
-        for _ in range(2):
-            fmu.initialize()
-            runs.append(fmu.get(fmu.outputs).tobytes())
-            fmu.set({"torque": 3.0, "length": 2.0})
-            fmu.steps(10, 0.01)
-            runs.append(fmu.get(fmu.outputs).tobytes())
-            fmu.raw.reset()
-        assert runs[:2] == runs[2:]
-        assert list(fmu.get(["torque", "length"])) == [0.0, 1.0]
-
-
-@both
-def test_instances_do_not_see_each_other(fmi, native):
-    path = native(rig(), fmi=fmi)
-    with Hosted(path) as alone:
-        alone.initialize()
-        alone.steps(50, 0.01)
-        expected = alone.get(alone.outputs).tobytes()
-    several = [Hosted(path, name=f"number {i}") for i in range(20)]
-    for i, one in enumerate(several):
-        one.initialize({"torque": float(i)})
-    for k in range(50):
-        for one in several:
-            one.step(k * 0.01, 0.01)
-    assert several[0].get(several[0].outputs).tobytes() == expected
-    assert len({one.get(one.outputs).tobytes() for one in several}) == 20
-    for one in several:
-        one.__exit__()
-
-
-@both
-def test_instances_in_threads_of_python_do_not_either(fmi, native):
-    path, results = native(tumbling(), fmi=fmi), {}
-
-    def work(i):
-        with Hosted(path) as fmu:
-            fmu.initialize({"spin": 1.0 + i % 2})
-            fmu.steps(300, 0.01)
-            results[i] = fmu.get(fmu.outputs).tobytes()
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len({results[0], results[2], results[4]}) == 1 == len({results[1], results[3], results[5]})
-    assert results[0] != results[1]
-
-
 @both
 def test_a_binary_with_another_description_is_refused(fmi, native):
     said = []
@@ -478,15 +241,6 @@ def test_a_binary_with_another_description_is_refused(fmi, native):
     assert status == 3
     assert text.startswith("this binary belongs to another model description: it has {")
     assert text.endswith("it was given {11111111-2222}")
-
-
-@both
-def test_an_instance_may_be_called_anything(fmi, native):
-    for name in ("", 'Ålesund "crane" 100 %s %n', "x" * 5000):
-        with Hosted(native(rig(), fmi=fmi), name=name) as fmu:
-            fmu.initialize()
-            refused(3, fmu.step, 9.0, 0.01)
-            assert fmu.said == "a step from t = 9 s was asked for, but the model is at t = 0 s"
 
 
 @both
