@@ -37,6 +37,14 @@ class MinimalExtension(SteppedInverse):
 
 def extended(problem: ServoProblem, columns: list[int]) -> ServoSystem:
     """Return the system with dummy derivatives for the speeds in some columns."""
+    builder, a = with_dummies(problem, columns)
+    for level in range(3):
+        builder.servo(level, a)
+    return builder.system(a)
+
+
+def with_dummies(problem: ServoProblem, columns: list[int]) -> tuple[SystemBuilder, ca.SX]:
+    """Return all rows but the servo-constraints, and the accelerations, with dummies for the speeds in some columns."""
     s, names = problem.symbols, problem.row_names
     chosen = [names["v"][column] for column in columns]
     select = selection(problem, columns)
@@ -49,9 +57,7 @@ def extended(problem: ServoProblem, columns: list[int]) -> ServoSystem:
     builder.motion(ca.substitute(problem.balance, s.a, a))
     builder.state_rates(a)
     builder.constraints()
-    for level in range(3):
-        builder.servo(level, a)
-    return builder.system(a)
+    return builder, a
 
 
 def selection(problem: ServoProblem, columns: list[int]) -> ca.SX:

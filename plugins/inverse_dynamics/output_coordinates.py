@@ -11,10 +11,9 @@ import scipy.linalg
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError, listed
-from kingpost.control.servo.building import SystemBuilder
 from kingpost.control.servo.problem import ServoProblem
 from kingpost.control.servo.system import ServoPoint, ServoSystem, SteppedInverse
-from kingpost.plugins.inverse_dynamics.minimal_extension import selection
+from kingpost.plugins.inverse_dynamics.minimal_extension import with_dummies
 
 #: More choices of coordinates than this are not tried one by one.
 MOST_CHOICES = 20_000
@@ -36,17 +35,7 @@ class OutputCoordinates(SteppedInverse):
         s, names = problem.symbols, problem.row_names
         kept = unactuated(problem, at)
         columns = [i for i in range(problem.equations.nv) if i not in kept]
-        chosen = [names["v"][i] for i in columns]
-        select = selection(problem, columns)
-        builder = SystemBuilder(problem)
-        beside = builder.unknown("difference of rate and speed", chosen)
-        slower = builder.unknown("difference of acceleration and rate", chosen)
-        a = s.a + select @ slower
-        builder.kinematics(select @ beside)
-        builder.forces()
-        builder.motion(ca.substitute(problem.balance, s.a, a))
-        builder.state_rates(a)
-        builder.constraints()
+        builder, a = with_dummies(problem, columns)
         held = problem.equations.constraints
         if held.count:
             owners = names["lam"]
