@@ -10,10 +10,10 @@ from kingpost.control.servo.inverse import PreparedInverse
 from kingpost.control.servo.posing import pose_servo
 from kingpost.plugins.models.spatial_slider_crank import START, loop, rod_angles
 from kingpost.registry.selection import select
+from tests.plugins.models.slider_crank_forces import L1, L2, slider_crank, slider_path
 from tests.validation.natural import PLUGINS, derive
 
-L1, L2, SHARE = 0.5, np.sqrt(2), np.sqrt(2) / 2
-I1, I2, M2, M3, MU = 0.20, 0.10, 0.50, 2.0, 0.50
+MU = 0.50
 #: The table of the notes: t, s, chi, chi', u1, y3*, z3*, x3*.
 TABLE = (
     (0.05, -0.07306, 0.93059, 8.1864, 27.44449, -5.80370, 17.38870, 9.16583),
@@ -38,43 +38,18 @@ def smooth():
 
 
 def _closed_form():
-    """Return a function (t, mu) -> s, s', chi, chi', u1, y3*, z3*, x3*, kinetic energy, by Newton and Euler.
-
-    The rod e from the pin p to the slider, l2 e = slider - p, has no spin. Its moments about its centre,
-    (p - c) x (m2 a + f) - (slider - c) x f = I2 e x e'', with the force f of the rod on the slider, give
-    f = -gamma2 m2 a - (I2 / l2) e'' + k e, and k follows from the slider along x: f_x = m3 s'' - x3*.
-    """
-    t, mu = ca.SX.sym("t"), ca.SX.sym("mu")
-
-    def rate(expression, order=1):
-        for _ in range(order):
-            expression = ca.jacobian(expression, t)
-        return expression
-
-    s = -(1 - SHARE) * L2 * (1 + 8 * ca.sin(2 * ca.pi * t) ** 2) / 10
-    chi = ca.acos(1 - (L2**2 - (L2 + s) ** 2) / (2 * L1**2))
-    p = ca.vertcat(0, -L1 * ca.cos(chi), -L1 * ca.sin(chi))
-    slider = ca.vertcat(L2 + s, -L1, 0)
-    e = (slider - p) / L2
-    centre = p + SHARE * L2 * e
-    a, bend = rate(centre, 2), rate(e, 2)
-    known = -SHARE * M2 * a - I2 / L2 * bend
-    # f = f0 + x3* f1; on the slider y3* = -f_y and z3* = -f_z.
-    f0 = known + (M3 * rate(s, 2) - known[0]) / e[0] * e
-    f1 = -e / e[0]
-    A, b = -f0[1:], -f1[1:]
-    sign = ca.sign(rate(s))
-    # N^2 = |A + b x|^2 with x = -mu sign N: one positive root, since mu |b| < 1.
-    square, line = 1 - mu**2 * ca.dot(b, b), mu * sign * ca.dot(A, b)
-    N = (-line + ca.sqrt(line**2 + square * ca.dot(A, A))) / square
-    x3 = -mu * sign * N
-    f = f0 + x3 * f1
-    on_pin = M2 * a + f
-    u1 = I1 * rate(chi, 2) + ca.cross(p, on_pin)[0]
-    T = (I1 * rate(chi) ** 2 + M3 * rate(s) ** 2 + M2 * ca.dot(rate(centre), rate(centre)) + I2 * ca.dot(rate(e), rate(e))) / 2
-    slope = ca.norm_2(b)
-    wanted = ca.vertcat(s, rate(s), chi, rate(chi), u1, -f[1], -f[2], x3, T, rate(T), rate(s, 2), slope)
-    return ca.Function("closed_form", [t, mu], [wanted])
+    """Return a function (t, mu) -> what NAMES say, on the path of the task."""
+    t, mu, at = ca.SX.sym("t"), ca.SX.sym("mu"), ca.SX.sym("motion", 3)
+    path = [slider_path(t)]
+    for _ in range(2):
+        path.append(ca.jacobian(path[-1], t))
+    x, v, a = ca.vertsplit(at)
+    there = slider_crank(x, v, a, mu * ca.sign(v))
+    turning = ca.jtimes(there.chi, x, v)
+    moving = [x, v, there.chi, turning, there.torque, there.y3, there.z3, there.x3, there.energy]
+    values = ca.substitute(ca.vertcat(*moving, a, there.slope), at, ca.vertcat(*path))
+    power = ca.jacobian(values[8], t)
+    return ca.Function("closed_form", [t, mu], [ca.vertcat(values[:9], power, values[9:])])
 
 
 CLOSED_FORM = _closed_form()
@@ -307,13 +282,6 @@ def test_inverse_dynamics_without_friction(frictionless):
     # A slider that is a point, on a ball: no moments in the guide.
     moments = found.select([f"guide.M{axis}" for axis in "xyz"])
     assert np.abs(moments).max() < 1e-10
-
-
-def test_the_found_torque_leads_the_slider_along_its_path(frictionless):
-    """In a forward run. Between samples 10 ms apart the torque is a cubic spline: (4 pi h)^4 / 384 of it, 2e-6 of 50 N m."""
-    options = {"step": 0.001, "output_step": 0.05, "plugins": PLUGINS, "backend": "vm"}
-    there = simulate(smooth().build(), 0.5, inputs=frictionless, **options)
-    np.testing.assert_allclose(there["guide.displacement"], exact(there.time, 0.0)["s"], atol=1e-4)
 
 
 def test_mobility_is_two_with_balls_at_both_ends():

@@ -7,7 +7,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kingpost import inverse, read_history, simulate
+from kingpost import inverse, read_history
 from kingpost.modelfiles.opened import open_model
 from kingpost.multibody.assembly import assemble
 from kingpost.simulation.problem import derive
@@ -120,19 +120,6 @@ def test_residuals_are_below_those_of_the_document(found, opened, reference):
         (torque,), residual = needed(equations, t, q, v, a, p, ("torque",))
         assert residual < 1e-12
         assert torque == pytest.approx(float(reference[1](t)), abs=1e-12)
-
-
-def test_there_and_back(found, opened):
-    """Target 47: the torque of inverse dynamics turns the crank evenly in a forward run, in another formulation."""
-    start = {"crank-pivot.angle.rate": W}
-    forward = simulate(
-        opened.mechanism, 4.0, settings=start, inputs=found, step=STEP, output_step=2 * STEP, formulation="recursive",
-        monitors=True, plugins=opened.plugins,
-    )  # fmt: skip
-    # Cubic splines through samples of 2 ms: h^4 / 384 of the fourth derivative of 1 N m at 12 rad/s, over an inertia of 1e-2.
-    np.testing.assert_allclose(forward["crank-pivot.angle"], pi / 4 + W * forward.time, atol=1e-6)
-    assert np.abs(forward["energy.error"]).max() < 1e-6
-    assert forward["constraints.position"].max() < 1e-12
 
 
 def test_the_slot_presses_as_the_crank_needs(found):
