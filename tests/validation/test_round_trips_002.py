@@ -1,13 +1,13 @@
 """Target 47 of document 002: torques of method ``modular`` lead its machines along their paths in runs of another formulation.
 
-Torques are exact at samples, and a spline of fourth order between them. How far its error du leads a machine away is known: with
-the torques U(x, v, a) that virtual work asks for, written out by hand,
+Torques are exact at samples, and a spline of fourth order between them. How far its error du leads a machine away is known:
+with the torques U(x, v, a) that virtual work asks for, written out by hand,
 
     dU/da d'' + dU/dv d' + dU/dx d = du
 
-along the path. The spline's error is h^4 5/384 of the fourth derivative. Forward runs take steps h/8 of rk4, which lose less than
-(h/8)^4 / 120 of such a derivative: 1.6e-4 of that, so that a hundredth leaves room for 60 times larger derivatives of what rk4
-samples; the square of d is smaller still.
+along the path. The spline's error is h^4 5/384 of the fourth derivative. Forward runs take steps h/8 of rk4, which lose less
+than (h/8)^4 / 120 of such a derivative: 1.6e-4 of that, so that a hundredth leaves room for 60 times larger derivatives of what
+rk4 samples; the square of d is smaller still.
 """
 
 from collections.abc import Callable
