@@ -1,5 +1,7 @@
 """The spatial slider-crank against document 002, example 4.5: loop and forces in closed form, with and without friction."""
 
+import re
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -263,12 +265,47 @@ def test_friction_that_would_jam_the_guide_is_refused_with_its_number():
     assert f"{coupling[first]:.6g} units of friction, and this number must be less than 1" in message
 
 
-@pytest.mark.parametrize("method", ["projection", "minimal-extension", "direct", "stable-inversion"])
+STEPPED = ("direct", "projection", "minimal-extension", "output-input")
+
+
+def test_a_stepped_method_finds_friction_with_everything_else():
+    """Efforts are unknowns of its steps. Measures and constraints at acceleration level leave no error of steps: rounding."""
+    found = drive(model(), "output-coordinates", **SOFT)
+    expected, inner = exact_smooth(found.time, SOFT["transition"]), found.time % 0.25 > 1e-9
+    for name, key in (("torque", "u1"), ("guide.Fy", "y3"), ("guide.Fz", "z3"), ("guide.friction.Fx", "x3")):
+        np.testing.assert_allclose(found[name][inner], expected[key][inner], atol=1e-10, err_msg=name)
+    assert found["rub.residual"].max() < 1e-11 and 0.4 < found["rub.coupling"].max() < 0.5
+
+
+@pytest.mark.slow
+def test_a_stepped_method_refuses_friction_that_would_jam():
+    with pytest.raises(
+        SolverError, match=r"cannot be driven: friction that depends on loads has no unique solution at t = 0\."
+    ):
+        drive(model(), "output-coordinates", friction=1.2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", STEPPED)
+def test_friction_has_the_error_of_the_steps_of_other_methods(method):
+    """Steps of bdf2: errors of accelerations, and so of forces and friction, are of second order; the law is met to rounding."""
+    errors = []
+    for step in (0.005, 0.0025):
+        found = drive(model(), method, step, **SOFT)
+        expected, inner = exact_smooth(found.time, SOFT["transition"]), found.time % 0.25 > 1e-9
+        forces = ((found[name] - expected[key])[inner] for name, key in (("torque", "u1"), ("guide.friction.Fx", "x3")))
+        errors.append([np.abs(error).max() for error in forces])
+        assert found["rub.residual"].max() < 1e-11
+    ratios = np.array(errors[0]) / errors[1]
+    assert np.all(ratios > 2**1.7) and np.all(ratios < 2**2.5)
+
+
+@pytest.mark.parametrize("method", ["minimal-extension:twice=true", "stable-inversion"])
 def test_methods_that_take_no_friction_by_loads_name_those_that_do(method):
     with pytest.raises(MechanismError) as refused:
         inverse(model().build(), model().tasks()["002"], method=method, plugins=PLUGINS)
-    message = f"method '{method}' takes no forces that depend on joint loads, and 'spatial-slider-crank' has rub. "
-    assert message + "Methods that do: computed-torque, modular" in str(refused.value)
+    message = r"method '.*' takes no forces that depend on joint loads, and 'spatial-slider-crank' has rub. Methods that do: "
+    assert re.search(message + "computed-torque, direct, minimal-extension, modular, ", str(refused.value))
 
 
 def test_inverse_dynamics_without_friction(frictionless):
