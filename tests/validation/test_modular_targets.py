@@ -56,6 +56,7 @@ COVERED = {
     10: [
         LABELLED + "test_assembly_is_commutative_and_associative",
         LABELLED + "test_assembly_of_symbols_is_commutative_and_associative",
+        LABELLED + "test_assembly_of_matrix_expressions_is_commutative_and_associative",
         LABELLED + "test_entries_are_sums_and_missing_ones_zero",
     ],
     11: [FORMALISMS + "test_target_11_maggis_identities_and_multipliers"],

@@ -288,7 +288,7 @@ def test_a_stepped_method_refuses_friction_that_would_jam():
 @pytest.mark.slow
 @pytest.mark.parametrize("method", STEPPED)
 def test_friction_has_the_error_of_the_steps_of_other_methods(method):
-    """Steps of bdf2: errors of accelerations, and so of forces and friction, are of second order; the law is met to rounding."""
+    """Steps of bdf2: errors of accelerations, and so of forces, are of second order; the law is met to rounding."""
     errors = []
     for step in (0.005, 0.0025):
         found = drive(model(), method, step, **SOFT)
