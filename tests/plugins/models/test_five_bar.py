@@ -129,8 +129,8 @@ def test_energy_in_the_linkage_is_what_the_motors_leave(machine):
     power = power - sum((BC + BM * N**2) * rate**2 for rate in rates)
     whole = history["energy.total"] + sum(history[f"{side}-motor.field_energy"] for side in ("left", "right"))
     work = CubicSpline(t, power).antiderivative()(t)
-    # Currents, and with them the power, follow within tau = L / R = 5 ms. A spline through the power is off by 5/384 (h / tau)^4
-    # of its range for some four tau; rk4 by (h / tau)^4 / 120 of it.
+    # Currents, and with them the power, follow within tau = L / R = 5 ms. A spline through the power is off by
+    # 5/384 (h / tau)^4 of its range for some four tau; rk4 by (h / tau)^4 / 120 of it.
     tau, h = L / R, t[1] - t[0]
     off = (5 / 384 + 1 / 120) * (h / tau) ** 4 * np.ptp(power) * 4 * tau
     assert off < 1e-5

@@ -98,9 +98,9 @@ def slopes():
 def test_extrema_and_their_times(found, slopes, name, time, value):
     """Against the extremum of the closed form, found by Newton's method on its slope.
 
-    The vertex of a parabola through samples h apart is off by less than h^3 / 15 of the third derivative, and in time by h^2 / 6
-    of it over the second. The notes round to five decimals, and took the largest of samples: their times have milliseconds, and
-    samples 1 ms apart miss a peak by up to (1 ms)^2 / 8 of the second derivative.
+    The vertex of a parabola through samples h apart is off by less than h^3 / 15 of the third derivative, and in time by
+    h^2 / 6 of it over the second. The notes round to five decimals, and took the largest of samples: their times have
+    milliseconds, and samples 1 ms apart miss a peak by up to (1 ms)^2 / 8 of the second derivative.
     """
     exact = time
     for _ in range(8):
