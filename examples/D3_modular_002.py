@@ -133,21 +133,23 @@ def tricycle(table: Table) -> None:
     for what, kind, wanted in (("weave is stable from", "flutter", 3.66), ("capsize is stable up to", "divergence", 4.34)):
         (change,) = (item.value for item in loci.criticals if item.kind == kind)
         table.row(what, change, wanted, 6e-3, "m/s")
-    real = Panel("real parts [1/s]", [(f"_{k}", speeds, values[:, k].real) for k in range(loci.branches)], xlabel="v [m/s]")
-    turning = Panel("frequencies [rad/s]", [("", speeds, np.abs(values.imag).max(axis=1))], xlabel="v [m/s]")
     ratios = loci.shapes[:, rows[0], :] / loci.shapes[:, rows[1], :]
-    castering = np.argmin(values[-1].real)
+    castering = int(np.argmin(values[-1].real))
     table.below("1 / castering's ratio of steer to lean", 1 / np.abs(ratios[:, castering]).min(), 1 / 5)
-    size = Panel(
-        "|steer / lean|",
-        [(f"_{k}", speeds, np.minimum(np.abs(ratios[:, k]), 20)) for k in range(loci.branches)],
-        xlabel="v [m/s]",
-    )
-    phase = Panel(
-        "phase of steer / lean [rad]", [(f"_{k}", speeds, np.abs(np.angle(ratios[:, k])), {"ls": "", "marker": ".", "ms": 3})
-                                        for k in range(loci.branches)], xlabel="v [m/s]",
-    )  # fmt: skip
-    draw("002-tricycle.png", "Document 002, Figs. 5.4, 5.5: tadpole tricycle", [real, turning, size, phase])
+    names = ["weave" if abs(values[-1, k].imag) > 1e-6 else "castering" if k == castering else "capsize" for k in range(4)]
+    names = [name if name not in names[:k] else f"_{name}" for k, name in enumerate(names)]  # a pair has one name
+
+    def over_speed(title, curves, **style):
+        return Panel(title, [(name, speeds, curves[:, k], style) for k, name in enumerate(names)], xlabel="v [m/s]")
+
+    dots = {"ls": "", "marker": ".", "ms": 3}
+    panels = [
+        over_speed("real parts [1/s]", values.real),
+        over_speed("frequencies [rad/s]", np.abs(values.imag)),
+        over_speed("|steer / lean|, up to 20", np.minimum(np.abs(ratios), 20)),
+        over_speed("phase of steer / lean [rad]", np.abs(np.angle(ratios)), **dots),
+    ]
+    draw("002-tricycle.png", "Document 002, Figs. 5.4, 5.5: tadpole tricycle", panels)
 
 
 FIGURES = {
