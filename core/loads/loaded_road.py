@@ -48,8 +48,9 @@ class LoadedRoad:
         functions = [function] if self.solution is None else [function, self.solution]
         straight = all(item.is_a("SXFunction") for item in functions)
         kind: Any = ca.SX if straight else ca.MX
-        t, q, v, full, p = function.sx_in() if straight else function.mx_in()
+        arguments: Any = function.sx_in() if straight else function.mx_in()
+        t, q, v, full, p = arguments
         u = kind.sym("u", full.numel() - self.unknowns)
-        found = ca.DM([np.nan] * self.unknowns) if self.solution is None else self.solution.call([t, q, v, u, p])[0]
+        found: Any = ca.DM([np.nan] * self.unknowns) if self.solution is None else self.solution.call([t, q, v, u, p])[0]
         result = function.call([t, q, v, ca.vertcat(u, found), p])[0]
         return ca.Function(function.name(), [t, q, v, u, p], [result])

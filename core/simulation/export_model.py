@@ -119,7 +119,7 @@ class ExportModel:
 
         What is exported does not fit them again: its start is the one of the values that it was exported with.
         """
-        mine = {item.name for item in (*self.mechanism.parameters, *self.mechanism.inputs)}
+        mine = {item.name for item in self.mechanism.parameters} | {item.name for item in self.mechanism.inputs}
         forces = self.problem.assembly.forces.items()
         return {name: owner for owner, force in forces for name in force.fitted_to() if name in mine}
 
