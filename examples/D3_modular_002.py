@@ -123,6 +123,9 @@ def three_legs(table: Table) -> None:
     draw("002-three-legs.png", "Document 002, Figs. 5.19-5.21: 3RRR", [Panel("torques [N m]", curves), path])
 
 
+COLOURS = {"weave": "C0", "capsize": "C2", "castering": "C3"}
+
+
 def tricycle(table: Table) -> None:
     """Figs. 5.4 and 5.5: eigenvalues of the tadpole tricycle over its speed, and ratios of steer to lean."""
     machine = open_model("tadpole-tricycle")
@@ -140,7 +143,8 @@ def tricycle(table: Table) -> None:
     names = [name if name not in names[:k] else f"_{name}" for k, name in enumerate(names)]  # a pair has one name
 
     def over_speed(title, curves, **style):
-        return Panel(title, [(name, speeds, curves[:, k], style) for k, name in enumerate(names)], xlabel="v [m/s]")
+        drawn = [(name, speeds, curves[:, k], {"color": COLOURS[name.strip("_")], **style}) for k, name in enumerate(names)]
+        return Panel(title, drawn, xlabel="v [m/s]")
 
     dots = {"ls": "", "marker": ".", "ms": 3}
     panels = [
