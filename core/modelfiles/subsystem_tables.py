@@ -145,7 +145,7 @@ def _assembled(
 ) -> SubsystemTables:
     """Return the systems that are within no other one, with those within them as children."""
     own = [entry for entry in entries if entry.index in systems]
-    names = [entry.table.get("name") for entry in own]
+    names = [str(entry.name) for entry in own]
     for entry in own:
         if names.count(entry.name) > 1:
             raise entry.refuse("is there twice; name one of them otherwise", "name")
