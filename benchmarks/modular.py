@@ -1,5 +1,7 @@
 """What do subsystems cost? A chain cut in equal subsystems, and closed loops, by `modular` against `recursive` and `kane`.
 
+And what does a principle of mechanics cost? The vessel-crane by every formalism, as `kingpost compare` has it.
+
 An evaluation gives all accelerations, in a compiled loop. Building is deriving, generating C and compiling it with an empty
 cache. Times are processor times of this process and its compilers, so that others on the machine count little; ratios are
 taken in the same run.
@@ -18,6 +20,7 @@ from scaling import chain, empty_cache, mechanism, processor_time
 
 from kingpost import Group, Mechanism, PluginSet, RunSettings, pose
 from kingpost.kernel.kernel import Kernel
+from kingpost.simulation.comparison import compare
 
 #: Links, and subsystems that they are cut in.
 CHAINS = ((8, 2), (16, 2), (32, 4), (64, 8), (128, 16))
@@ -84,11 +87,33 @@ def measure(rows: list[Row]) -> None:
                 row.seconds[name] = min(row.seconds.get(name, math.inf), took)
 
 
+def formalisms(name: str, t_end: float = 2.0) -> None:
+    """Print what accelerations of a model cost by every formalism, and how far they are from those of `kane`."""
+    machine = PluginSet().models.get(name)().build()
+    comparison = compare(machine, how=RunSettings(t_end=t_end))
+    print(f"\n{name}, {comparison.speeds} speeds, {comparison.constraints} constraints ({comparison.backend})")
+    print(f"{'formalism':<24}{'us per evaluation':>20}{'of kane':>10}{'operations':>14}{'differ by':>12}{'s to derive':>14}")
+    taken = [item for item in comparison.compared if not item.refusal]
+    kane = next(item for item in taken if item.name == "kane")
+    for item in sorted(taken, key=lambda item: item.microseconds):
+        cost = f"{item.microseconds:20.2f}{item.microseconds / kane.microseconds:10.2f}{item.operations:14,}"
+        print(f"{item.name:<24}{cost}{item.difference:12.0e}{item.derived_s:14.2f}")
+
+
 def main() -> None:
-    """Print one table."""
+    """Print two tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--max", type=int, default=CHAINS[-1][0], metavar="N", help="the largest number of links")
-    largest = parser.parse_args().max
+    parser.add_argument("--only", choices=("subsystems", "formalisms"), help="one of the two tables")
+    arguments = parser.parse_args()
+    if arguments.only != "formalisms":
+        subsystems(arguments.max)
+    if arguments.only != "subsystems":
+        formalisms("vessel-crane")
+
+
+def subsystems(largest: int) -> None:
+    """Print what an evaluation costs by formulation, for chains of up to so many links, and for loops."""
     rows = []
     for n, count in CHAINS:
         if n <= largest:

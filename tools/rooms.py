@@ -105,7 +105,12 @@ room(
     "core/results",
 )
 room("core/control", "servo-constraints: which inputs drive measures along a path", "core/simulation and below")
-room("core/modelfiles", "mechanisms and how to run them from files: TOML, URDF, and by name", "core/simulation and below")
+room(
+    "core/modelfiles",
+    "mechanisms and how to run them from files: TOML, URDF, and by name",
+    "core/simulation and below",
+    "core/modular",
+)
 room("core/fatigue", "ranges counted in histories, damage and lives", "core/results and below")
 room("core/studies", "many runs of one machine", "core/simulation and below", "core/marine", "core/fatigue")
 room("core/report", "a result as one HTML file", "core/fatigue and below")

@@ -34,7 +34,7 @@ class Formulation(Plugin):
     joint_kinds: ClassVar[tuple[str, ...]] = tuple(JOINT_KINDS)
     closure_kinds: ClassVar[tuple[str, ...]] = tuple(CLOSURE_KINDS)
     #: Whether it takes forces that depend on joint loads. Its equations are then derived with their efforts behind the inputs
-    #: in ``assembly.u`` and must be linear in them; nothing but f, vdot, outputs and energies may hold them.
+    #: in ``assembly.u`` and must be linear in them; nothing but f, vdot, its road, outputs and energies may hold them.
     load_dependent: ClassVar[bool] = False
 
     @abstractmethod

@@ -24,7 +24,9 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError, listed
 from kingpost.equations.equations import Equations
+from kingpost.equations.parts import Structure
 from kingpost.equations.treatment import Treatment
+from kingpost.loads.loaded_road import LoadedRoad
 from kingpost.loads.loops import open_loads
 from kingpost.loads.sharing import close_loops
 from kingpost.multibody.newton_euler import TreeDynamics
@@ -107,6 +109,7 @@ def _solved(assembly: OpenedAssembly, opened: Equations) -> Equations:
     small = opened.nv <= FUSED and not opened.all_externals and len(assembly.efforts) <= FUSED
     if small:
         solution = fused(solution)
+        small = solution.is_a("SXFunction")  # a road may solve a sparse system, of which there is no straight-line code
     kept = LoadDependence(opened, assembly, solution)
     count = system.inputs
     if isinstance(opened.q, ca.MX):
@@ -123,7 +126,8 @@ def _solved(assembly: OpenedAssembly, opened: Equations) -> Equations:
     joined = ca.Function("kp_load_dependent", symbols, [ca.densify(ca.vertcat(*solution.call(symbols)))])
     owner = next(applied.name for applied in assembly.applied if applied.loaded)
     external = External(owner, ca.vertcat(unknown, vdot), joined, arguments)
-    return replace(opened, u=u, vdot=vdot if system.free else None, externals=(external, *opened.externals), loaded=kept)
+    closed = replace(opened, u=u, vdot=vdot if system.free else None, externals=(external, *opened.externals), loaded=kept)
+    return replace(closed, structure=_structure(kept))
 
 
 def _substituted(equations: Equations, old: Any, new: Any, vdot: Any, kept: LoadDependence) -> Equations:
@@ -132,7 +136,16 @@ def _substituted(equations: Equations, old: Any, new: Any, vdot: Any, kept: Load
     there = [getattr(equations, name) for name in names]
     # In matrix expressions functions take all of u, even where they use nothing of it.
     here = dict(zip(names, ca.substitute(there, [old], [new]), strict=True))
-    return replace(equations, **here, vdot=None if equations.constraints.count else vdot, loaded=kept)
+    vdot = None if equations.constraints.count else vdot
+    return replace(equations, **here, vdot=vdot, loaded=kept, structure=_structure(kept))
+
+
+def _structure(kept: LoadDependence) -> Structure:
+    """Return the structure of equations whose road, if they have one of their own, is taken with the efforts."""
+    structure = kept.opened.structure
+    if structure.road is None:
+        return structure
+    return replace(structure, road=LoadedRoad(structure.road, kept.opened, kept.assembly.unknowns, kept.solution))
 
 
 def _refuse_open_loads(assembly: OpenedAssembly, equations: Equations) -> None:

@@ -16,8 +16,10 @@ from kingpost.mechanism.paths import Line, Turn
 from kingpost.mechanism.shapes import Shape
 from kingpost.mechanism.subsystems import Group
 from kingpost.mechanism.trajectories import TRAJECTORY_KINDS, Trajectory
+from kingpost.modelfiles.subsystem_tables import USE, USE_KEYS
 from kingpost.modelfiles.task_file import TaskTable
 from kingpost.modelfiles.toml_model import MOVES
+from kingpost.modular.subsystem import Subsystem
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.settings import RunSettings
 from kingpost.simulation.signals import Between
@@ -28,7 +30,7 @@ NUMBER_OR_FORMULA = {"$ref": "#/$defs/scalar"}
 #: A file of tasks alone.
 _ONLY_TASKS = {
     "anyOf": [{"required": ["servo"]}, {"required": ["tasks"]}],
-    "not": {"anyOf": [{"required": ["model"]}, {"required": ["bodies"]}, {"required": ["joints"]}]},
+    "not": {"anyOf": [{"required": [key]} for key in ("model", "bodies", "joints", "subsystems")]},
 }
 
 
@@ -43,7 +45,11 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
         "title": "Kingpost model file",
         "type": "object",
         "additionalProperties": False,
-        "oneOf": [{"required": ["model"]}, {"required": ["name", "bodies", "joints"]}, _ONLY_TASKS],
+        "oneOf": [
+            {"required": ["model"]},
+            {"required": ["name"], "anyOf": [{"required": ["bodies", "joints"]}, {"required": ["subsystems"]}]},
+            _ONLY_TASKS,
+        ],
         "properties": {
             "name": {"type": "string"},
             "description": {"type": "string"},
@@ -56,7 +62,7 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
             "outputs": {"type": "array", "items": _table(Output)},
             "measures": {"type": "array", "items": {"oneOf": _measures()}},
             "ports": {"type": "array", "items": _table(Port)},
-            "subsystems": {"type": "array", "items": _table(Group)},
+            "subsystems": {"type": "array", "items": _subsystems()},
             "model": {"type": "string", "description": "name of a model, or path of a model file"},
             "plugins": {"type": "array", "items": {"type": "string"}},
             "set": {"type": "object", "additionalProperties": {"type": "number"}},
@@ -71,7 +77,63 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
             },
             "task": _task(),
             "signal": _signal(),
+            "system": _system(),
+            "use": _use(),
         },
+    }
+
+
+def _subsystems() -> dict[str, Any]:
+    """Return groups of bodies, systems in variables of their own, and parts that are used again."""
+    within = {"within": {"type": "string"}}
+    system = _system()
+    system["properties"] |= within | {"pull": {"type": "number", "default": 0.0}}
+    use = _use()
+    use["properties"] |= within
+    use["required"] = [USE, "name"]
+    group = _table(Group)
+    group["title"] = "group of bodies"
+    return {"anyOf": [group, system, use]}
+
+
+def _system() -> dict[str, Any]:
+    texts = {"type": "array", "items": {"type": "string"}}
+
+    def named(entry: dict[str, Any]) -> dict[str, Any]:
+        return {"type": "object", "additionalProperties": entry}
+
+    formula = dict(NUMBER_OR_FORMULA)
+    rows = {"anyOf": [formula, {"type": "array", "items": formula}]}
+    text, number = {"type": "string"}, {"type": "number"}
+    kinds = {
+        **dict.fromkeys(("rates", "maps", "motion", "forces", "start", "guess"), named(formula)),
+        **dict.fromkeys(("inputs", "units", "names"), named(text)),
+        **dict.fromkeys(("independent", "keep"), texts),
+        "name": text,
+        "suffix": text,
+        "variables": {"type": "object", "patternProperties": {"^[0-9]+$": texts}, "additionalProperties": False},
+        "invariants": named(rows),
+        "parameters": named(number),
+        "children": {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/system"}, {"$ref": "#/$defs/use"}]}},
+    }
+    properties = {field.name: kinds[field.name] for field in dataclasses.fields(Subsystem)}
+    return {
+        "title": "system in variables of its own",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": properties,
+        "required": ["name"],
+    }
+
+
+def _use() -> dict[str, Any]:
+    properties = {key: value for key, value in _system()["properties"].items() if key in ("name", *USE_KEYS)}
+    return {
+        "title": "part that is described elsewhere",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {USE: {"type": "string"}, **properties},
+        "required": [USE],
     }
 
 

@@ -21,9 +21,9 @@ from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output
 from kingpost.mechanism.measures import Measure
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.shapes import read_shapes
-from kingpost.mechanism.subsystems import Group
 from kingpost.mechanism.trajectories import Sampled, read_trajectory
 from kingpost.mechanism.values import check_values
+from kingpost.modelfiles.subsystem_tables import has_systems, read_subsystems
 from kingpost.modelfiles.task_file import SERVO, TASKS, TaskEntry, located, read_entries
 from kingpost.multibody.assembly import make_forces
 from kingpost.registry.pluginset import PluginSet
@@ -99,22 +99,25 @@ def mechanism_from_dict(data: Mapping[str, Any], base: Path = Path()) -> Mechani
             raise MechanismError(
                 f"a mechanism has no '{key}'{closest(key, MECHANISM_KEYS)} It takes: {listed(MECHANISM_KEYS)}.", path=(key,)
             )
-    for key in ("name", "bodies", "joints"):
+    described = _tables(data, "subsystems")
+    for key in ("name",) if has_systems(described) else ("name", "bodies", "joints"):
         if key not in data:
             raise MechanismError(f"the mechanism lacks '{key}'")
+    parameters, inputs = _named(data, "parameters", Parameter), _named(data, "inputs", Input)
+    systems = read_subsystems(described, {item.name for item in (*parameters, *inputs)})
     return Mechanism(
         name=data["name"],
         description=data.get("description", ""),
-        parameters=_named(data, "parameters", Parameter),
-        inputs=_named(data, "inputs", Input),
+        parameters=(*parameters, *systems.parameters),
+        inputs=(*inputs, *systems.inputs),
         bodies=_bodies(data, base),
         joints=_listed(data, "joints", Joint),
-        forces=_forces(data, base),
+        forces=(*_forces(data, base), *systems.forces),
         outputs=_listed(data, "outputs", Output),
         measures=_listed(data, "measures", Measure),
         ports=_listed(data, "ports", Port),
         closures=_listed(data, "closures", Closure),
-        subsystems=_listed(data, "subsystems", Group, "subsystem"),
+        subsystems=systems.groups,
     )
 
 

@@ -160,6 +160,10 @@ class Force(Plugin):
         """Whether start values of its states depend on each other."""
         return type(self).fitted_start is not Force.fitted_start
 
+    def fitted_to(self) -> Collection[str]:
+        """Return the names of parameters and inputs that start values of its states are fitted to."""
+        return ()
+
     def drawing(self) -> Drawing:
         """Return what pictures show of this force."""
         return Drawing()

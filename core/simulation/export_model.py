@@ -114,6 +114,16 @@ class ExportModel:
         return {} if layout is None else layout.driven
 
     @property
+    def fitted_to(self) -> dict[str, str]:
+        """The parameters and inputs that start values of some force's states were fitted to, with that force.
+
+        What is exported does not fit them again: its start is the one of the values that it was exported with.
+        """
+        mine = {item.name for item in self.mechanism.parameters} | {item.name for item in self.mechanism.inputs}
+        forces = self.problem.assembly.forces.items()
+        return {name: owner for owner, force in forces for name in force.fitted_to() if name in mine}
+
+    @property
     def geometry(self) -> dict[str, Any]:
         """Where joints and masses are, as plain data; nothing of a model without bodies."""
         return machine_geometry(self.mechanism, self.values.parameters, self.plugins)

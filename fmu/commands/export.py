@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from kingpost.registry.selection import make, split_selection
 
 if TYPE_CHECKING:
     from kingpost.registry.pluginset import PluginSet
+    from kingpost.simulation.export_model import ExportModel
 
 
 class Export(Command):
@@ -89,6 +91,7 @@ class Export(Command):
             plugins=opened.plugins,
         )
         warn_of_fitted_start(model.problem)
+        _warn_of_fitted_parameters(model)
         selection = ExportSelection(arguments.outputs, arguments.inputs, arguments.parameters)
         path: Path = arguments.out or Path(f"{mechanism.name}{exporter.suffix}")
         done = exporter.export(model, selection, path)
@@ -99,6 +102,19 @@ class Export(Command):
         else:
             print_table([*done.facts, ("file", str(done.path))])
         return 0
+
+
+def _warn_of_fitted_parameters(model: ExportModel) -> None:
+    """Say on standard error which parameters an importer had better leave as they are."""
+    fitted = model.fitted_to
+    for owner in dict.fromkeys(fitted.values()):
+        names = [name for name in fitted if fitted[name] == owner]
+        print(
+            f"kingpost: warning: start values of '{owner}' fit {listed(names)} as they are exported, and are not fitted again "
+            f"inside of the export: whoever changes them there opens its invariants (see {owner}.open). Export once for each "
+            "set of values, with --set",
+            file=sys.stderr,
+        )
 
 
 def _exporter(arguments: argparse.Namespace, plugins: PluginSet) -> Any:

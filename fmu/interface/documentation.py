@@ -94,7 +94,7 @@ def _page(interface: Interface, version: int, exporter: str) -> str:
 <li>SI units and radians. Right-handed frames, the world's z axis up unless the model says otherwise.</li>
 <li>Inputs are held over a communication step{ramps}.</li>
 <li>The load of a joint is the wrench (moments Mx, My, Mz, forces Fx, Fy, Fz) on the side, in the axes and about the point
-that its description states; on the child it is exerted by the parent.</li>{_open_loads(interface)}
+that its description states; on the child it is exerted by the parent.</li>{_open_loads(interface)}{_fitted(interface)}
 <li>Poses: position in m and unit quaternion (ew, ex, ey, ez) of the body frame in the world.</li>
 <li>Start values of coordinates and speeds can be set until the end of the initialization; parameters at any time.</li>
 <li>{division}{refusal}</li>
@@ -120,6 +120,19 @@ def _within_steps(interface: Interface, version: int) -> str:
     asked = "in the middle and at the end" if whole else "in the middle"
     error = "as parabolas, which keep the order of the integrator" if whole else "which leaves an error of second order"
     return f", or are what an importer with intermediate update gives when it is asked {asked} of each internal step, {error}"
+
+
+def _fitted(interface: Interface) -> str:
+    """Return which parameters the start was fitted to when the FMU was made."""
+    by_owner: dict[str, list[str]] = {}
+    for name, owner in interface.model.fitted_to.items():
+        by_owner.setdefault(owner, []).append(name)
+    return "".join(
+        f"\n<li>Start values of {escape(owner)} were fitted to {escape(listed(names))} when this was exported, and are not "
+        f"fitted again: with other values of these its invariants are open by {escape(owner)}.open. Export it with the values "
+        "that it is to have.</li>"
+        for owner, names in by_owner.items()
+    )
 
 
 def _open_loads(interface: Interface) -> str:

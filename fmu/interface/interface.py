@@ -189,11 +189,13 @@ def build_interface(model: ExportModel, selection: ExportSelection, kind: Litera
     measures = {measure.name: measure.words for measure in mechanism.measures}
     undecided = open_joints(loads_record(model))
     at_start = Evaluator(outputs)(0.0, model.x0, model.u0, model.p0) if channels else np.zeros(0)
+    fitted = model.fitted_to
     variables: list[Variable] = [
         Variable("time", 0, "independent", "continuous", None, "s", "time"),
         *(
             Variable(
-                parameter.name, first["p"] + i, "parameter", "tunable", "exact", parameter.unit, parameter.description,
+                parameter.name, first["p"] + i, "parameter", "tunable", "exact", parameter.unit,
+                _with_fit(parameter.description, fitted.get(parameter.name)),
                 start=float(model.p0[i]), minimum=parameter.minimum, maximum=parameter.maximum,
             )
             for i, parameter in enumerate(mechanism.parameters)
@@ -243,6 +245,14 @@ def _state_variables(
                 f"der({channel.name})", first["dx"] + i, "local", "continuous", "calculated", unit,
                 f"derivative of {channel.name}", derivative_of=first["x"] + i,
             )  # fmt: skip
+
+
+def _with_fit(description: str, owner: str | None) -> str:
+    """Return the description of a parameter that the start was fitted to, which is so no more where it gets another value."""
+    if owner is None:
+        return description
+    said = f"start values of '{owner}' fit this value and no other (see {owner}.open)"
+    return f"{description}; {said}" if description else said
 
 
 def _formula_starts(model: ExportModel) -> set[int]:

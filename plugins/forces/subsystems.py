@@ -61,6 +61,14 @@ class Subsystems(Force):
         changed |= {name: own[name] for name in (*system.parameters, *system.inputs) if name in own}
         return dict(zip(system.states, self.tree.start_with(changed), strict=True))
 
+    def fitted_to(self) -> Collection[str]:
+        system = self.tree.system
+        _, _, u, p = system.arguments
+        held = ca.vertcat(*(item.expression for item in system.invariants if item.order < system.symbols.top), ca.SX(0, 1))
+        names = [*system.inputs, *system.parameters]
+        shaping = ca.which_depends(held, ca.vertcat(u, p), 1, False) if held.numel() else []
+        return [name for name, shapes in zip(names, shaping, strict=False) if shapes]
+
     def loads(self, kinematics: Kinematics) -> Loads:
         system = self.tree.system
         mechanism = kinematics.mechanism

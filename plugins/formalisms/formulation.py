@@ -52,6 +52,7 @@ class FormalismFormulation(Formulation):
     """Base of the formulations that formalisms become."""
 
     formalism: ClassVar[type[Formalism]]
+    load_dependent = True
 
     @property
     def way(self) -> Formalism:

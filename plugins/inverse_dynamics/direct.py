@@ -15,6 +15,7 @@ class Direct(SteppedInverse):
     """
 
     name = "direct"
+    load_dependent = True
 
     def reduce(self, problem: ServoProblem, at: ServoPoint) -> ServoSystem:
         builder = SystemBuilder(problem)

@@ -26,6 +26,7 @@ class MinimalExtension(SteppedInverse):
     """
 
     name = "minimal-extension"
+    load_dependent = True
     Options = MinimalExtensionOptions
 
     def chosen(self) -> InverseDynamics:

@@ -30,6 +30,7 @@ class OutputCoordinates(SteppedInverse):
     """
 
     name = "output-coordinates"
+    load_dependent = True
 
     def reduce(self, problem: ServoProblem, at: ServoPoint) -> ServoSystem:
         s, names = problem.symbols, problem.row_names

@@ -42,6 +42,7 @@ class OutputInput(SteppedInverse):
     """
 
     name = "output-input"
+    load_dependent = True
     holds = "acceleration"
     Options = OutputInputOptions
     realisations = ("orthogonal",)

@@ -20,6 +20,7 @@ class Projection(SteppedInverse):
     """
 
     name = "projection"
+    load_dependent = True
 
     def reduce(self, problem: ServoProblem, at: ServoPoint) -> ServoSystem:
         s, names = problem.symbols, problem.row_names

@@ -21,6 +21,7 @@ class ProjectionDependent(SteppedInverse):
     """
 
     name = "projection-dependent"
+    load_dependent = True
 
     def refusal(self, problem: ServoProblem) -> str:
         held, outputs = problem.equations.constraints.count, problem.outputs

@@ -16,7 +16,9 @@ def test_the_example_runs(capsys):
     assert "left out" in printed
 
 
-def test_the_force_of_the_page_can_be_read(tmp_path):
+def test_the_file_of_the_page_can_be_read_and_run(tmp_path):
     (text,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
-    (tmp_path / "m.toml").write_text('name = "m"\nbodies = []\njoints = []\n' + text)
-    assert "filter.i" in {item.name for item in open_model(str(tmp_path / "m.toml")).simulate(t_end=0.01).channels}
+    (tmp_path / "m.toml").write_text(text)
+    history = open_model(str(tmp_path / "m.toml")).simulate(t_end=0.01)
+    assert {"pair.xL", "pair.yR", "pair.open"} <= {item.name for item in history.channels}
+    assert history["pair.open"].max() < 1e-9

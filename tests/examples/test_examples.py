@@ -36,6 +36,7 @@ def test_every_example_is_tested_here():
         "C1_drop_in_integrator.py",
         "D1_servo_003.py",
         "D2_cranes_000.py",
+        "D3_modular_002.py",
         "C2_plugin_package",  # tests/packaging/test_wheel.py installs and runs it
     }
 
@@ -245,6 +246,11 @@ def test_d1_servo_003(tmp_path, figure):
 )
 def test_d2_cranes_000(tmp_path, figures, files):
     assert made(tmp_path, "D2_cranes_000.py", figures)[1] == [f"000-fig{number}.png" for number in files]
+
+
+@pytest.mark.parametrize("figures", [["ring"], slow(["whitworth", "slider-crank"]), slow(["three-legs"]), slow(["tricycle"])])
+def test_d3_modular_002(tmp_path, figures):
+    assert made(tmp_path, "D3_modular_002.py", figures)[1] == sorted(f"002-{name}.png" for name in figures)
 
 
 def test_an_example_refuses_a_figure_that_is_not_there(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from kingpost import Body, ForceElement, Joint, Mechanism, PluginSet
@@ -35,6 +36,17 @@ def assert_close(found: Any, expected: Any, what: str, tolerance: float = TOLERA
     scale = max(1.0, np.abs(expected).max(initial=0.0))
     difference = np.abs(np.subtract(found, expected)).max(initial=0.0)
     assert difference <= tolerance * scale, f"{what}: {difference:.2e} of {scale:.2e}"
+
+
+def saddle_condition(equations: Any, row: Any) -> float:
+    """Return the condition number of [M A'; A 0], scaled to the size one: that of accelerations and multipliers."""
+    both = equations.function("saddle", [ca.densify(equations.M), ca.densify(equations.constraints.A)])
+    M, A = (np.asarray(part) for part in both.call(list(row)))
+    K = np.block([[M, A.T], [A, np.zeros((len(A), len(A)))]])
+    for _ in range(20):
+        scale = 1 / np.sqrt(np.abs(K).max(axis=1))
+        K = K * np.outer(scale, scale)
+    return float(np.linalg.cond(K))
 
 
 def plane_loop(kind: str) -> Mechanism:

@@ -7,13 +7,22 @@ steps at all (dummy derivatives), and serves quaternions and directors, whose ra
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeAlias
 
 import casadi as ca
+import numpy as np
 
+from kingpost.base.arrays import FloatArray
 from kingpost.control.servo.problem import ServoProblem
+from kingpost.control.servo.rubbing import Rubbing, forces_of_motion
 from kingpost.control.servo.system import ServoSystem
 
+if TYPE_CHECKING:
+    from kingpost.control.servo.start import ServoStart
+
+#: How x, xdot and w follow from a start at a time near it.
+Begun: TypeAlias = "Callable[[ServoStart, float], tuple[FloatArray, FloatArray, FloatArray]]"
 LEVELS = ("position", "speed", "acceleration")
 
 
@@ -50,6 +59,11 @@ class SystemBuilder:
         self._w += [s.lam, s.u]
         self._w_start += [s.lam, s.u]
         self._w_names += [*(f"multiplier of {owner}" for owner in names["lam"]), *names["u"]]
+        if self.problem.rubbing:
+            efforts = [f"effort of {name}" for name in self.problem.effort_names]
+            self._w.append(s.e)
+            self._w_start.append(s.e)
+            self._w_names += efforts
 
     def row(self, expression: ca.SX, names: Iterable[str]) -> None:
         """Add equations."""
@@ -100,10 +114,20 @@ class SystemBuilder:
             rows = ca.substitute(rows, problem.symbols.a, accelerations)
         self.row(rows, (f"the servo-constraint of '{name}' at {LEVELS[level]} level" for name in problem.row_names["y"]))
 
+    def _laws(self, accelerations: ca.SX) -> None:
+        """Add that efforts are what laws make of joint loads, at the accelerations of the solution."""
+        problem = self.problem
+        missed = Rubbing(problem, forces_of_motion(problem)).laws_met
+        labels = (f"the friction of '{name}'" for name in problem.effort_names)
+        self.row(ca.substitute(missed, problem.symbols.a, accelerations), labels)
+
     def system(self, accelerations: ca.SX | None = None, index: int | None = None) -> ServoSystem:
         """Return what was built; ``accelerations`` are those of the solution, by default the rates of the speeds."""
         problem, s = self.problem, self.problem.symbols
         empty = ca.SX(0, 1)
+        if problem.rubbing:
+            self._laws(s.a if accelerations is None else accelerations)
+        start = (self.x, ca.vertcat(problem.N @ s.v, s.a, s.zdot), ca.vertcat(empty, *self._w_start))
         return ServoSystem(
             problem=problem,
             x=self.x,
@@ -119,12 +143,29 @@ class SystemBuilder:
                 "lam": s.lam,
                 "u": s.u,
             },
-            start=(self.x, ca.vertcat(problem.N @ s.v, s.a, s.zdot), ca.vertcat(empty, *self._w_start)),
+            start=begun_with_efforts(problem, start) if problem.rubbing else start,
             x_names=self._x_names,
             w_names=tuple(self._w_names),
             rows=tuple(self._row_names),
             index=index,
         )
+
+
+def begun_with_efforts(problem: ServoProblem, start: tuple[ca.SX, ca.SX, ca.SX]) -> Begun:
+    """Return how x, xdot and w begin, where multipliers and inputs of the start know nothing of friction."""
+    s = problem.symbols
+    symbols = [s.t, s.q, s.v, s.a, s.z, s.zdot, s.lam, s.u, s.e, ca.vertcat(*s.signals), s.p]
+    function = ca.Function("kp_servo_start", symbols, [ca.densify(item) for item in start])
+    rubbing = Rubbing(problem, forces_of_motion(problem))
+
+    def begun(start: ServoStart, t: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        at = start.at(t)
+        forces = rubbing.begun(at)
+        found = function(at.t, at.q, at.v, at.a, at.z, at.zdot, *forces, at.signals.ravel(), problem.p)
+        x, xdot, w = (np.asarray(part).ravel() for part in found)
+        return x, xdot, w
+
+    return begun
 
 
 def mass_blocks(problem: ServoProblem, touched: ca.SX) -> list[int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kingpost.base.arrays import FloatArray
-from kingpost.base.errors import MechanismError, listed
+from kingpost.base.errors import MechanismError, SolverError, listed
 from kingpost.control.servo.index.analysis import analyse
 from kingpost.control.servo.index.refusals import Demands, refuse_if_impossible
 from kingpost.control.servo.index.report import IndexReport
@@ -16,6 +16,7 @@ from kingpost.control.servo.marching import march_system
 from kingpost.control.servo.posing import pose_servo
 from kingpost.control.servo.problem import ServoProblem
 from kingpost.control.servo.record import InverseRecord, history_of
+from kingpost.control.servo.rubbing import Rubbing, forces_of_motion
 from kingpost.control.servo.solution import ServoSolution
 from kingpost.control.servo.start import ServoStart, consistent_start
 from kingpost.control.servo.stepping import ServoStepper
@@ -169,5 +170,15 @@ def march(
 ) -> History:
     """Step the system of a method from the start through all times, as compiled code; what was found is never thrown away."""
     system = method.reduce(problem, start.point)
-    solution = march_system(system, stepper, start, times, f"method '{method.name}'", statistics, progress, so_far)
-    return so_far(solution, "complete")
+
+    def looked_at(solution: ServoSolution, outcome: str) -> History:
+        """Return what was found; where friction is not unique, Newton's method finds anything, or nothing."""
+        if problem.rubbing:
+            try:
+                Rubbing(problem, forces_of_motion(problem)).check(solution.times, solution.values)
+            except SolverError as jammed:
+                raise SolverError(str(jammed), history=so_far(solution, "failed")) from None
+        return so_far(solution, outcome)
+
+    solution = march_system(system, stepper, start, times, f"method '{method.name}'", statistics, progress, looked_at)
+    return looked_at(solution, "complete")

@@ -92,6 +92,12 @@ class ServoProblem:
         return () if loaded is None else tuple(dict.fromkeys(effort.force for effort in loaded.assembly.efforts))
 
     @property
+    def effort_names(self) -> tuple[str, ...]:
+        """What the efforts that depend on joint loads are: the force, and the coordinate it acts along."""
+        loaded = self.equations.loaded
+        return () if loaded is None else tuple(f"{effort.force} along {effort.along}" for effort in loaded.assembly.efforts)
+
+    @property
     def mechanics(self) -> Equations:
         """The equations in which efforts that depend on joint loads, if any, are unknowns behind inputs and states."""
         loaded = self.equations.loaded

@@ -20,7 +20,8 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError, SolverError, listed
-from kingpost.control.servo.problem import ServoProblem
+from kingpost.control.servo.problem import EXPRESSED, ServoProblem
+from kingpost.control.servo.system import ServoPoint
 from kingpost.kernel.kernel import Kernel
 from kingpost.loads.load_dependent import LoadLaws, jam
 from kingpost.symbols.linear_solvers import householder
@@ -120,8 +121,35 @@ class Rubbing:
         return ca.vertcat(e, loads(*known, lam, u, e), self.laws.coupling(self._unknown(known), slopes))
 
     @cached_property
+    def laws_met(self) -> ca.SX:
+        """What vanishes where the efforts are what the laws make of the loads, in the symbols of the problem."""
+        s = self.problem.symbols
+        return ca.SX(s.e - self.laws.law(s.t, s.q, s.v, self.acting, s.p, self.loads))
+
+    def begun(self, point: ServoPoint) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return multipliers, inputs and efforts at a motion, whatever the point says of them.
+
+        Raises
+        ------
+        SolverError
+            Where friction has no unique solution.
+
+        """
+        row = np.concatenate([point.q, point.v, point.a, point.z, point.lam, point.u])
+        found = np.asarray(self.solution(point.t, row, point.signals.ravel(), self.problem.p)).ravel()
+        self._refuse_jam(np.array([point.t]), found[None, -1])
+        first, last = len(row) - len(point.lam) - len(point.u), len(row)
+        lam, u = np.split(found[first:last], [len(point.lam)])
+        return lam, u, found[last:-1]
+
+    def check(self, times: FloatArray, rows: FloatArray) -> None:
+        """Refuse a solution with a motion at which friction is not unique; its rows may have been found in any way."""
+        signals = np.ascontiguousarray(self.problem.signals(times, EXPRESSED).reshape(len(times), -1))
+        self.solve(times, rows, signals)
+
+    @cached_property
     def solution(self) -> ca.Function:
-        """The function kp_observe (t, row of a solution, signals, p) -> the row with lam and u, and the coupling."""
+        """The function kp_observe (t, row of a solution, signals, p) -> the row with lam and u, the efforts, the coupling."""
         s = self.problem.symbols
         parts = [s.q, s.v, s.a, s.z, s.lam, s.u]
         ends = [0, *np.cumsum([part.numel() for part in parts]).tolist()]
@@ -132,7 +160,7 @@ class Rubbing:
         _, _, w0, W = self._linear(*known, ca.DM.zeros(s.e.numel()))
         e, coupling = self.laws.efforts(self._unknown(known), w0, W)
         u, lam, *_ = self._linear(*known, e)
-        return ca.Function("kp_observe", [t, row, signals, p], [ca.densify(ca.vertcat(q, v, a, z, lam, u, coupling))])
+        return ca.Function("kp_observe", [t, row, signals, p], [ca.densify(ca.vertcat(q, v, a, z, lam, u, e, coupling))])
 
     def solve(self, times: FloatArray, motion: FloatArray, signals: FloatArray) -> FloatArray:
         """Return the rows of a motion with multipliers and inputs.
@@ -146,10 +174,13 @@ class Rubbing:
         problem = self.problem
         kernel = Kernel([self.solution], problem.posed.how.backend or "auto")
         values = kernel.sample(times, motion, signals, problem.p)
-        jammed = np.flatnonzero(~(values[:, -1] < 1))
+        self._refuse_jam(times, values[:, -1])
+        return np.ascontiguousarray(values[:, : motion.shape[1]])
+
+    def _refuse_jam(self, times: FloatArray, couplings: FloatArray) -> None:
+        jammed = np.flatnonzero(~(couplings < 1))
         if len(jammed):
-            t, coupling = float(times[jammed[0]]), float(values[jammed[0], -1])
+            t, coupling = float(times[jammed[0]]), float(couplings[jammed[0]])
             raise SolverError(
-                f"the path of {listed(problem.task.measures)} cannot be driven: {jam(self.assembly, t, coupling)}"
+                f"the path of {listed(self.problem.task.measures)} cannot be driven: {jam(self.assembly, t, coupling)}"
             )
-        return np.ascontiguousarray(values[:, :-1])

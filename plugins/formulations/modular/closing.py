@@ -66,9 +66,6 @@ class RecursiveClosing(StraightClosing):
     root: Node
 
     def accelerations(self, equations: Equations, rate: float) -> ca.Function:
-        if equations.loaded is not None and equations.u.numel() < self.assembly.u.numel():
-            # Efforts that depend on loads are solved for in M and f; the recursion would have them as inputs.
-            return super().accelerations(equations, rate)
         held = equations.constraints
         if not held.count:
             return without_road(equations).accelerations

@@ -55,6 +55,29 @@ def test_assembly_of_symbols_is_commutative_and_associative(X, Y, Z):
     assert numbers(assemble(x, Y, z), 1.0).equals(whole)
 
 
+MATRIX_SCALE = ca.MX.sym("scale")
+
+
+def matrix_expression(X):
+    """The same matrix as an MX, whose entries are no expressions of their own, times a symbol."""
+    return Labelled(MATRIX_SCALE * ca.MX(ca.DM(X.matrix)), X.rows, X.columns)
+
+
+@PATIENT
+@given(matrices(), matrices(), matrices())
+def test_assembly_of_matrix_expressions_is_commutative_and_associative(X, Y, Z):
+    x, y, z = map(matrix_expression, (X, Y, Z))
+    whole = assemble(X, Y, Z)
+
+    def at(W, value):
+        matrix = ca.MX(W.matrix) if not isinstance(W.matrix, ca.MX) else W.matrix
+        return Labelled(ca.Function("X", [MATRIX_SCALE], [ca.densify(matrix)])(value), W.rows, W.columns)
+
+    for assembled in (assemble(x, y, z), assemble(z, assemble(y, x)), assemble(assemble(x, z), y)):
+        assert at(assembled, 3.0).equals(whole * 3.0)
+    assert at(assemble(x, Y, z), 1.0).equals(whole)
+
+
 @PATIENT
 @given(matrices(), matrices())
 def test_entries_are_sums_and_missing_ones_zero(X, Y):

@@ -1,11 +1,12 @@
 """A machine assembled from FMUs that give their interface inertia accelerates as one that is derived in one piece."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
 
-from kingpost import Group, Port, RunSettings, pose, simulate
+from kingpost import Group, Port, RunSettings, pose, read_history, simulate
 from kingpost.fmu.cosim import Component, Connection, System, cosimulate
 from kingpost.mechanism.port_names import TWIST
 
@@ -45,3 +46,34 @@ def test_it_runs_on_as_the_whole(assembled, machine, plugins):
     exact = simulate(machine(WHOLE), 0.2, settings=ROLLING, formulation="kane", plugins=plugins)
     # Second order in steps of 10 ms, as the pair of models is.
     assert assembled["vessel.hull.qx"][-1] == pytest.approx(exact["hull.qx"][-1], abs=1e-4 * np.abs(exact["hull.qx"]).max())
+
+
+SYSTEM = """
+name = "pair"
+[run]
+t_end = 0.05
+step = 0.01
+master = "interface-inertia"
+[components.crane]
+fmu = "{crane}"
+[components.vessel]
+fmu = "{vessel}"
+set = {{ "hull.wx" = 0.1 }}
+[[connections]]
+from = "crane.foot"
+to = "vessel.mount"
+"""
+
+
+def test_the_verb_runs_the_pair(assembled, native, machine, kingpost_cli, tmp_path):
+    """From a file of words to a file of numbers: those of the same system in Python, to the last digit."""
+    crane, vessel = (native(machine(name), formulation="modular") for name in (CRANE, VESSEL))
+    (tmp_path / "pair.toml").write_text(SYSTEM.format(crane=crane, vessel=vessel))
+    outcome = kingpost_cli("cosim", "pair.toml", "--out", "out", "--write", "npz")
+    assert outcome.status == 0, outcome.err
+    assert "2 components" in outcome.out
+    found = read_history(tmp_path / "out" / "history.npz")
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["integrator"]["name"] == "interface-inertia"
+    names = [f"vessel.mount.{name}_rate" for name in TWIST]
+    np.testing.assert_array_equal(found.select(names), assembled.select(names)[: len(found)])
+    assert len(found) == 6

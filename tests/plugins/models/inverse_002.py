@@ -17,12 +17,8 @@ class Part:
     turn: ca.SX
 
 
-def moments_of(parts, x, path, t):
-    """Return the generalized forces along x that the parts ask for where x = path(t): sum of m a . dr/dx + J w' dturn/dx."""
-    places = ca.vertcat(*path)
-    v = ca.densify(ca.jacobian(places, t))
-    a = ca.densify(ca.jacobian(v, t))
-    speed, acceleration = SPEED[: x.numel()], ACCELERATION[: x.numel()]
+def moments_of_motion(parts, x, speed, acceleration):
+    """Return the generalized forces along x that the parts ask for: sum of m a . dr/dx + J w' dturn/dx."""
 
     def accelerated(place):
         J = ca.jacobian(place, x)
@@ -33,15 +29,25 @@ def moments_of(parts, x, path, t):
         J, moving = accelerated(part.at)
         K, turning = accelerated(part.turn)
         total += part.mass * J.T @ moving + part.moment * K.T @ turning
+    return total
+
+
+def moments_of(parts, x, path, t):
+    """Return the generalized forces along x where x = path(t)."""
+    places = ca.vertcat(*path)
+    v = ca.densify(ca.jacobian(places, t))
+    a = ca.densify(ca.jacobian(v, t))
+    speed, acceleration = SPEED[: x.numel()], ACCELERATION[: x.numel()]
+    total = moments_of_motion(parts, x, speed, acceleration)
     return ca.substitute(total, ca.vertcat(x, speed, acceleration), ca.vertcat(places, v, a))
 
 
 SPEED, ACCELERATION = ca.SX.sym("v", 3), ca.SX.sym("a", 3)
 
 
-def kinetic_energy(parts, x):
-    """Return the kinetic energy with the speeds :data:`SPEED` of x."""
-    speed = SPEED[: x.numel()]
+def kinetic_energy(parts, x, speed=None):
+    """Return the kinetic energy with speeds of x, by default :data:`SPEED`."""
+    speed = SPEED[: x.numel()] if speed is None else speed
     rates = [(part, ca.jacobian(part.at, x) @ speed, ca.jacobian(part.turn, x) @ speed) for part in parts]
     return sum(part.mass * ca.sumsqr(v) / 2 + part.moment * w**2 / 2 for part, v, w in rates)
 

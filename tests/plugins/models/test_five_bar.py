@@ -5,6 +5,7 @@ from math import pi
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 from kingpost import PluginSet, simulate
 from kingpost.multibody.assembly import assemble
@@ -127,9 +128,13 @@ def test_energy_in_the_linkage_is_what_the_motors_leave(machine):
     power = sum(history[f"{side}-motor.power"] - history[f"{side}-motor.heat"] for side in ("left", "right"))
     power = power - sum((BC + BM * N**2) * rate**2 for rate in rates)
     whole = history["energy.total"] + sum(history[f"{side}-motor.field_energy"] for side in ("left", "right"))
-    work = np.concatenate([[0.0], np.cumsum((power[1:] + power[:-1]) / 2 * np.diff(t))])
-    # The trapezoidal rule: h^2 / 12 of the slope of the power, which the first 5 ms change by 100 W: 1e2 / 5e-3 * 2e-8.
-    np.testing.assert_allclose(whole - whole[0], work, atol=1e-3)
+    work = CubicSpline(t, power).antiderivative()(t)
+    # Currents, and with them the power, follow within tau = L / R = 5 ms. A spline through the power is off by
+    # 5/384 (h / tau)^4 of its range for some four tau; rk4 by (h / tau)^4 / 120 of it.
+    tau, h = L / R, t[1] - t[0]
+    off = (5 / 384 + 1 / 120) * (h / tau) ** 4 * np.ptp(power) * 4 * tau
+    assert off < 1e-5
+    np.testing.assert_allclose(whole - whole[0], work, atol=off)
     assert np.ptp(whole) > 0.1
     assert np.abs(history["energy.error"]).max() < 1e-6
     np.testing.assert_allclose(history["left-motor.current"] ** 2 * R, history["left-motor.heat"], atol=1e-12)

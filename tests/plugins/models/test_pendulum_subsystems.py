@@ -39,6 +39,21 @@ def test_all_variables_give_the_motion_of_the_notes(name):
     assert history[next(item.name for item in history.channels if item.name.endswith(".open"))].max() < 1e-7
 
 
+#: Variables of the subsystems, and the joint of the twin of bodies whose variables are most like them.
+TWINS = {"angles": "angles", "place": "point", "speed-square": "universal", "body": "body"}
+
+
+@pytest.mark.parametrize("name", ["place", *(pytest.param(name, marks=pytest.mark.slow) for name in SETS if name != "place")])
+def test_the_twin_of_bodies_and_joints_moves_alike(name):
+    """Two seconds, less than a swing: some 1e2 steps with 1e-10 of error each, which grow with the time at most ten times."""
+    how = {"t_end": 2.0, "output_step": 0.25, "integrator": "dop853:rtol=1e-10,atol=1e-11", "backend": "vm"}
+    parts = open_model(f"spherical-pendulum-subsystems:variables={name}").simulate(**how)
+    bodies = open_model(f"spherical-pendulum:joint={TWINS[name]}").simulate(**how)
+    for own, axis in zip(place(name, parts), "xyz", strict=True):
+        np.testing.assert_allclose(own, bodies[axis], rtol=0, atol=1e-7)
+    assert np.ptp(bodies["y"]) > 1.0
+
+
 def test_the_energy_that_upsilon_tells_is_constant():
     """E / m = (u - 2 g x) / 2; u and x are integrated apart, so this holds them together."""
     history = open_model("spherical-pendulum-subsystems:variables=speed-square").simulate(

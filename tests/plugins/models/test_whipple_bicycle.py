@@ -89,6 +89,32 @@ def test_weave_is_stable_above_and_capsize_below_the_published_speeds(linear):
         assert below * above < 0
 
 
+def test_steer_to_lean_ratios(linear):
+    """Shapes of the machine's modes are those of the published matrices, and have what document 002 says of the bicycle.
+
+    Capsize steers against the fall at low speeds, with it from one speed on, and not at all in the end.
+    """
+    capsize = {}
+    for v, system in zip(EIGENVALUES, linear, strict=True):
+        values, vectors = np.linalg.eig(system.A)
+        lean, steer = (system.states.index(f"displacement of {name}") for name in ("attitude.lean", "steer.angle"))
+        for value in EIGENVALUES[v]:
+            k = np.argmin(np.abs(values - value))
+            row = value**2 * MASS[0] + value * v * C1[0] + 9.81 * K0[0] + v**2 * K2[0]
+            ratio = vectors[steer, k] / vectors[lean, k]
+            assert abs(ratio + row[0] / row[1]) < 1e-7 * (1 + abs(ratio)), (v, value)
+            capsize.setdefault(v, ratio.real)
+    phases = np.sign([capsize[v] for v in range(11)])
+    assert phases[0] < 0 < phases[-1] and np.sum(phases[1:] != phases[:-1]) == 1
+    # K2 knows no lean: what is left of steering is g / v^2 of K0.
+    inverse = np.linalg.inv(MASS)
+    for v in (100.0, 200.0):
+        A = np.block([[np.zeros((2, 2)), np.eye(2)], [-inverse @ (9.81 * K0 + v**2 * K2), -inverse @ (v * C1)]])
+        values, vectors = np.linalg.eig(A)
+        k = np.argmin(np.abs(values))
+        assert (vectors[1, k] / vectors[0, k]).real == pytest.approx(9.81 * 80.95 / (76.59734589573222 * v**2), rel=0.05)
+
+
 def test_between_these_speeds_it_rights_itself_and_keeps_its_energy():
     """Nonlinear, at 4.6 m/s and leaning with 0.5 rad/s: the weave dies out with exp(-0.2 t), and the speed grows a little."""
     history = simulate(

@@ -1,9 +1,12 @@
 """Trees of subsystems in plain C: an FMU moves as the machine that it was made of."""
 
+import zipfile
+
 import fmpy
 import numpy as np
+import pytest
 
-from kingpost import open_model
+from kingpost import MechanismError, open_model
 
 
 def test_an_fmu_of_subsystems_moves_alike(tmp_path):
@@ -15,3 +18,23 @@ def test_an_fmu_of_subsystems_moves_alike(tmp_path):
     for name in ("square.x", "square.u"):
         assert np.allclose(record[name], run[name], rtol=0, atol=1e-11)
     assert np.ptp(run["square.x"]) > 0.1
+
+
+def test_a_parameter_that_shapes_invariants_is_named(tmp_path, kingpost_cli):
+    """By the verb, in its description, and on the page inside of the FMU; another value opens the invariant, as is said.
+
+    x^2 + y^2 + z^2 - r^2 at the start of length 1, with r = 1.1: open by 0.21, where a run refuses a start that is held.
+    """
+    path = tmp_path / "pendulum.fmu"
+    outcome = kingpost_cli("export", "spherical-pendulum-subsystems:variables=place", "-o", str(path))
+    assert outcome.status == 0, outcome.err
+    assert "warning: start values of 'place' fit r as they are exported, and are not fitted again inside" in outcome.err
+    described = {item.name: item.description for item in fmpy.read_model_description(str(path)).modelVariables}
+    assert "start values of 'place' fit this value and no other (see place.open)" in described["r"]
+    assert "fit this value" not in (described["g"] or "")
+    page = zipfile.ZipFile(path).read("documentation/index.html").decode()
+    assert "Start values of place were fitted to r when this was exported, and are not fitted again" in page
+    record = fmpy.simulate_fmu(str(path), stop_time=0.01, output_interval=0.01, start_values={"r": 1.1}, output=["place.open"])
+    assert record["place.open"][0] == pytest.approx(1.1**2 - 1.0, abs=1e-12)
+    with pytest.raises(MechanismError, match="'place' does not close: invariant 'place.sphere'"):
+        open_model("spherical-pendulum-subsystems:variables=place").simulate(settings={"r": 1.1}, t_end=0.01, backend="vm")
