@@ -205,11 +205,10 @@ class DerivativeArray:
 
     def _arguments(self, t: float, x: FloatArray, signals: FloatArray) -> list[FloatArray]:
         k = self.order
-        time, p = np.zeros((1, k + 1)), np.zeros((len(self._p), k + 1))
+        time = np.zeros((1, k + 1))
         time[0, : min(2, k + 1)] = (t, self.tau)[: k + 1]
-        p[:, 0] = self._p
         rates = x[:, 1 : k + 2] * np.arange(1, k + 2) / self.tau
-        return [time, x[:, : k + 1], rates, signals, p]
+        return [time, x[:, : k + 1], rates, signals, self._p[:, None]]
 
     def residual(self, t: float, x: FloatArray, signals: FloatArray) -> FloatArray:
         """Return the coefficients 0 ... order of F along a series x (a column for each order), order by order."""
