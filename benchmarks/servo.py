@@ -5,6 +5,9 @@ Cranes: `minimal-extension` with backward Euler in steps of 1 ms, as one call in
 The arm: `computed-torque` at 20,000 times in one call, against a loop of `pinocchio.rnea` from Python over the same motion,
 with the torques compared. Times are processor times; rows take turns, and the shortest counts. Compilation is shown apart.
 
+`flat` at 10,001 times on the rotary crane, from any machine's equations and their derivatives, against the flat solution of this
+one crane, solved by hand and written in NumPy with Taylor series, at all times at once and at one after the other.
+
 Peer: pip install pin. Without it, its row is left out.
 
     python benchmarks/servo.py
@@ -234,6 +237,92 @@ def compare_crane(name: str, task: str, crane: Crane, names: tuple[str, ...]) ->
     print(f"  inputs differ by {apart:.1e} ({', '.join(names)})")
 
 
+# --- flat solution of the rotary crane ----------------------------------------------------------------------------------------
+
+
+def product(u: Array, v: Array) -> Array:
+    """Return the Taylor coefficients of a product."""
+    return np.array([sum(u[j] * v[n - j] for j in range(n + 1)) for n in range(min(len(u), len(v)))])
+
+
+def quotient(u: Array, v: Array) -> Array:
+    """Return the Taylor coefficients of a quotient."""
+    w: list[Array] = []
+    for n in range(min(len(u), len(v))):
+        w.append((u[n] - sum(v[j] * w[n - j] for j in range(1, n + 1))) / v[0])
+    return np.array(w)
+
+
+def root(u: Array) -> Array:
+    """Return the Taylor coefficients of a square root."""
+    w = [np.sqrt(u[0])]
+    for n in range(1, len(u)):
+        w.append((u[n] - sum(w[j] * w[n - j] for j in range(1, n))) / (2 * w[0]))
+    return np.array(w)
+
+
+def angle(y: Array, x: Array) -> Array:
+    """Return the Taylor coefficients up to s^2 of atan2(y, x): (x y' - y x') / (x^2 + y^2), integrated."""
+    rate = quotient(
+        product(x, y[1:] * np.arange(1.0, 3.0).reshape(-1, *[1] * (y.ndim - 1)))
+        - product(y, x[1:] * np.arange(1.0, 3.0).reshape(-1, *[1] * (y.ndim - 1))),
+        product(x, x) + product(y, y),
+    )
+    return np.array([np.arctan2(y[0], x[0]), rate[0], rate[1] / 2])
+
+
+def flat_by_hand(path: Array) -> Array:
+    """Return the inputs of the rotary crane (5.3.2) from the path of its load and four derivatives: orders x 3 x times."""
+    crane = rotary()
+    factorial = np.array([1.0, 1.0, 2.0, 6.0, 24.0]).reshape(-1, *[1] * (path.ndim - 1))
+    x, y, z = np.moveaxis(path / factorial, 1, 0)
+    bend = np.array([2.0, 6.0, 12.0]).reshape(-1, *[1] * (path.ndim - 2))
+    ddx, ddy, ddz = (bend * part[2:] for part in (x, y, z))
+    ddz[0] += GRAVITY
+    # The rope points along the force on the load: (dx, dy, z) lam = -m (gamma'' + g e_z).
+    dx, dy = (product(z[:3], quotient(part, ddz)) for part in (ddx, ddy))
+    a, b = x[:3] - dx, y[:3] - dy
+    p = (angle(b, a), root(product(a, a) + product(b, b)), root(product(dx, dx) + product(dy, dy) + product(z[:3], z[:3])))
+    lam = -crane.load_mass * ddz[0] / z[0]
+    (f, fd, fdd), (s, sd, sdd), (l, _, ldd) = ((part[0], part[1], 2 * part[2]) for part in p)
+    mt, Jb, Jw = 10.0, 480.0, 10.0
+    c, n = np.cos(f), np.sin(f)
+    G1 = (s * (x[0] * n - y[0] * c), s - (x[0] * c + y[0] * n), -l)
+    forces = (
+        (Jb + mt * s * s) * fdd + 2 * mt * s * sd * fd + G1[0] * lam,
+        mt * sdd - mt * s * fd * fd + G1[1] * lam,
+        (Jw * ldd + G1[2] * lam) / 10.0,
+    )
+    return np.array(forces)
+
+
+def compare_flat() -> None:
+    """Print the rows of `flat` on the rotary crane."""
+    model = open_model("rotary-crane:form=rope")
+    began = time.process_time()
+    prepared = prepare_inverse(model.mechanism, model.task("000-5.3.2"), method="flat")
+    problem = prepared.problem
+    start = consistent_start(problem, 4)
+    derived = time.process_time() - began
+    times = np.linspace(0.0, problem.task.t_end, 10_001)
+    path = np.ascontiguousarray(np.moveaxis(problem.signals(times, 4)[:, :, :3], 0, -1))
+    method: Any = prepared.method
+    ours, at_once, one_by_one = best(
+        lambda: method.solve(problem, start, times, lambda done: None),
+        lambda: flat_by_hand(path),
+        lambda: [flat_by_hand(path[:, :, i]) for i in range(0, len(times), 10)],
+    )
+    apart = np.abs(method.solve(problem, start, times, lambda done: None)[1][:, -3:] - flat_by_hand(path).T).max()
+    print(f"rotary crane, flat inputs at {len(times)} times; derived in {derived:.1f} s, nothing compiled")
+    for who, seconds in (
+        ("kingpost, flat, any machine", ours),
+        ("by hand in NumPy, time by time", 10 * one_by_one),
+        ("by hand in NumPy, all at once", at_once),
+    ):
+        print(f"  {who:34s} {1e6 * seconds / len(times):9.2f} us/time {seconds / ours:7.2f} times kingpost's")
+    print(f"  inputs differ by {apart:.1e}")
+
+
 # --- six-axis arm -------------------------------------------------------------------------------------------------------------
 
 
@@ -317,6 +406,7 @@ def main() -> None:
     """Print all rows."""
     compare_crane("overhead-crane:form=dependent", "000-5.3.1", overhead(), ("trolley_force", "winch_torque"))
     compare_crane("rotary-crane:form=rope", "000-5.3.2", rotary(), ("slew_torque", "trolley_force", "winch_torque"))
+    compare_flat()
     compare_arm()
 
 

@@ -1,35 +1,38 @@
 """The equations of a servo problem and their derivatives, solved at many times at once.
 
-Some of the times lead: at these, Newton's method has a matrix of its own. The times between them begin with the series of the
-nearest leader and keep its inverse, which is what costs most. That is right as long as nothing happens between two leaders. If
-the determinant of the matrix vanishes between them, like s^m, then at a distance of one step of leaders or less; from this leader
-to the next one away from there it changes by a factor of 2^m or more, or from one side to the other it changes its sign. Where
-one of both is the case, and where errors grow, all times have matrices of their own.
+Some of the times lead: at these, Newton's method has a matrix of its own. The times between them begin with a polynomial
+through the nearest leaders and keep the inverse of one of these, which is what costs most. That is right as long as nothing
+happens between two leaders. If the determinant of the matrix vanishes between them, like s^m at a part x of the way, its sign changes,
+or the second difference of its logarithm does not vanish: it is m log(1/x^2 - 1) at the one and m log(1/(1 - x)^2 - 1) at the
+other, of which one is m log 3 or more. Where there is no second difference, at the ends, the first one tells: from the leader
+beyond to the next one the determinant changes by a factor of 2^m or more. Where one of these is the case, and where errors
+grow, all times have matrices of their own.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kingpost.base.arrays import FloatArray
-from kingpost.control.servo.near_singular import EPS, FurtherDerivatives
+from kingpost.control.servo.near_singular import EPS, FurtherDerivatives, no_values
 from kingpost.control.servo.prolonged import Found, Prolonged, rank_of, shifted
 from kingpost.control.servo.start import CONSISTENT, ServoStart
 
-#: One of so many times leads.
-LEADING = 16
-#: Factor by which determinants of neighbouring leaders may differ; it would be two or more beside a zero.
-STEADY = 1.5
-#: Matrices of Newton's method, and steps with each; times that need more are solved alone.
-ROUNDS, STEPS_PER_MATRIX = 4, 6
+#: One of so many times leads, and the polynomial between them goes through so many leaders.
+LEADING, THROUGH = 16, 6
+#: Second differences of the logarithms of determinants of leaders, and first ones at the ends: about half of what a zero makes.
+BENT, STEEP = 0.5 * math.log(3.0), 0.5 * math.log(2.0)
+#: Matrices of Newton's method, steps with each, and steps with the matrix of another time; times that need more are solved alone.
+ROUNDS, OWN_STEPS, BORROWED_STEPS = 4, 4, 10
 #: Sums of unknowns whose growth is looked at; one alone may miss what another sees.
 PROBES = 3
 #: What rounding may do to what is wanted, in the sizes of the unknowns, before further derivatives are asked.
 ROUNDED = 1e-10
-#: Parts of the unknowns, in their sizes: steps below the first that become no shorter are rounding, errors below the other none.
+#: Parts of the unknowns, in their sizes: steps below the first that become no shorter are rounding, errors below the next none.
 SETTLED, NONE = 1e-11, 1e-14
 #: Steps are not relied upon to become shorter by more than this.
 BY_STEP = 0.01
@@ -46,12 +49,12 @@ class ManyTimes:
         self.array, self.start, self.anchors, self.times = array, start, anchors, times
         self.scale = start.weights[array.columns[:, 1]]
         self.signals = array.signals(times)
-        #: Series with more coefficients than the equations hold, for guesses.
+        #: Series with more coefficients than the equations hold.
         self._guess = shifted(
             np.stack([anchor.known for anchor in anchors], axis=-1),
             (times - np.array([anchor.t for anchor in anchors])) / start.tau,
         )
-        self.values = array.pack(self._guess[:, : array.k + 1])
+        self.values = self._guessed(np.arange(len(times)))
         self.settled = np.zeros(len(times), dtype=bool)
         self.growth = np.full(len(times), np.inf)
         self._choose_rows(len(times) // 2)
@@ -59,6 +62,8 @@ class ManyTimes:
     def _choose_rows(self, middle: int) -> None:
         """Choose combinations of rows that are independent; what they do not determine keeps its value."""
         J = self._jacobian(np.array([middle]))[0]
+        if not np.isfinite(J).all():
+            raise no_values(self.start.problem, float(self.times[middle]))
         self.size = np.abs(J).max(axis=1)
         self.size[self.size == 0.0] = 1.0
         U, singular, V = np.linalg.svd(J / self.size[:, None])
@@ -86,9 +91,9 @@ class ManyTimes:
         return x
 
     def _newton(self, at: Places) -> tuple[FloatArray, tuple[FloatArray, FloatArray] | None]:
-        """Solve the equations at some times, each with its own matrix; return the inverses, and signs and logarithms of determinants.
+        """Solve the equations at some times, each with its own matrix.
 
-        Without the latter, where a matrix was singular.
+        Return the inverses, and signs and logarithms of determinants; without the latter, where a matrix was singular.
         """
         n = self.values.shape[1]
         inverses, determinants = np.zeros((len(at), n, n)), (np.zeros(len(at)), np.zeros(len(at)))
@@ -106,7 +111,7 @@ class ManyTimes:
             for part, found in zip(determinants, np.linalg.slogdet(full), strict=True):
                 part[todo] = found
             self.growth[at[todo]] = self._growth(inverses[todo])
-            self._correct(at[todo], inverses[todo], np.arange(len(todo)))
+            self._correct(at[todo], inverses[todo], np.arange(len(todo)), OWN_STEPS)
         return inverses, determinants
 
     def _follow(self, leaders: Places, inverses: FloatArray, determinants: tuple[FloatArray, FloatArray] | None) -> None:
@@ -116,35 +121,49 @@ class ManyTimes:
         steady = self._steady(leaders, *determinants)
         followers, whose = [], []
         for k in np.flatnonzero(steady):
-            between = np.arange(leaders[k] + 1, leaders[k + 1])
+            between = self._between(leaders, int(k))
             followers.append(between)
             whose.append(np.where(between - leaders[k] <= leaders[k + 1] - between, k, k + 1))
         if not followers:
             return
         at, leader = np.concatenate(followers), np.concatenate(whose)
-        array, series = self.array, self._guess[:, :, leaders].copy()
-        series[:, : array.k + 1][array.columns[:, 1], array.columns[:, 0]] = self.values[leaders].T
-        away = (self.times[at] - self.times[leaders[leader]]) / self.start.tau
-        self.values[at] = array.pack(shifted(series[:, :, leader], away)[:, : array.k + 1])
         self.growth[at] = self.growth[leaders[leader]]
-        self._correct(at, inverses, leader)
+        self._correct(at, inverses, leader, BORROWED_STEPS)
+        again = at[~self.settled[at]]
+        self.values[again] = self._guessed(again)
+
+    def _guessed(self, at: Places) -> FloatArray:
+        return self.array.pack(self._guess[:, : self.array.k + 1, at])
+
+    def _between(self, leaders: Places, k: int) -> Places:
+        """Return the times between a leader and the next, with the values of a polynomial through those around them."""
+        between = np.arange(leaders[k] + 1, leaders[k + 1])
+        first = min(max(0, k + 1 - THROUGH // 2), max(0, len(leaders) - THROUGH))
+        through = leaders[first : first + THROUGH]
+        nodes = self.times[through]
+        weights = np.ones((len(between), len(nodes)))
+        for i, j in itertools.permutations(range(len(nodes)), 2):
+            weights[:, i] *= (self.times[between] - nodes[j]) / (nodes[i] - nodes[j])
+        self.values[between] = weights @ self.values[through]
+        return between
 
     def _steady(self, leaders: Places, signs: FloatArray, logarithms: FloatArray) -> FloatArray:
         """Say between which neighbouring leaders, each and the next, nothing happens."""
         good = self.settled[leaders] & (EPS * self.growth[leaders] <= ROUNDED / 10)
-        alike = (np.abs(np.diff(logarithms)) < np.log(STEADY)) & (signs[1:] == signs[:-1])
-        pairs = good[1:] & good[:-1] & alike
-        # What happens near a leader shows on its other side.
-        around = np.concatenate([[True], pairs, [True]])
-        return np.asarray(pairs & around[:-2] & around[2:])
+        steps = np.abs(np.diff(logarithms))
+        calm = np.ones(len(leaders), dtype=bool)
+        calm[1:-1] = np.abs(np.diff(logarithms, 2)) < BENT
+        calm[0], calm[-1] = (steps[:2] < STEEP).all(), (steps[-2:] < STEEP).all()
+        fine = good & calm
+        return np.asarray(fine[1:] & fine[:-1] & (signs[1:] == signs[:-1]))
 
-    def _correct(self, at: Places, inverses: FloatArray, whose: Places) -> None:
+    def _correct(self, at: Places, inverses: FloatArray, whose: Places, steps: int) -> None:
         """Correct the values at some times with one matrix for several steps.
 
         From a guess that is off by e, steps with the matrix of the guess leave e^2, e^3, ...
         """
         before = np.zeros(len(at))
-        for _ in range(STEPS_PER_MATRIX):
+        for _ in range(steps):
             left = np.flatnonzero(~self.settled[at])
             if not len(left):
                 return
@@ -152,9 +171,7 @@ class ManyTimes:
             r = self.array.residual(self.times[here], self.array.unpack(self.values[here]), self.signals[:, :, here])
             r /= self.size
             step = -self._applied(inverses, whose[left], r if self._turned is None else r @ self._turned.T)
-            finite = np.isfinite(step).all(axis=1)
-            step[~finite] = np.inf
-            length = np.abs(step).max(axis=1, initial=0.0)
+            length = np.nan_to_num(np.abs(step).max(axis=1, initial=0.0), nan=LONGEST, posinf=LONGEST)
             good = length < LONGEST
             self.values[here[good]] += self.scale * step[good]
             size = 1.0 + np.abs(self.values[here] / self.scale).max(axis=1, initial=0.0)
