@@ -160,8 +160,8 @@ class _Tape:
         found = []
         for size, parts in zip(self._sizes, plan.results, strict=True):
             result = ops.room(order + 1, size)
-            for rests, (entries, places) in parts.items():
-                ops.put(result, entries, ops.take(room[rests], places))
+            for rests, (entries, found_at) in parts.items():
+                ops.put(result, entries, ops.take(room[rests], found_at))
             found.append(result)
         return found
 
@@ -309,8 +309,8 @@ class _Numbers:
             for coefficients, value in zip(room, values, strict=False):
                 coefficients[places] = value
 
-    def add(self, u: Series, v: Series) -> FloatArray:
-        u, v = _array(u), _array(v)
+    def add(self, of: Series, and_of: Series) -> FloatArray:
+        u, v = _array(of), _array(and_of)
         if len(u) == len(v):
             return np.asarray(u + v)
         long, short = (u, v) if len(u) > len(v) else (v, u)
@@ -318,15 +318,15 @@ class _Numbers:
         result[0] += short[0]
         return result
 
-    def subtract(self, u: Series, v: Series) -> FloatArray:
-        u, v = _array(u), _array(v)
+    def subtract(self, of: Series, and_of: Series) -> FloatArray:
+        u, v = _array(of), _array(and_of)
         return np.asarray(u - v) if len(u) == len(v) else self.add(u, -v)
 
     def scaled(self, factor: Any, u: Series) -> FloatArray:
         return np.asarray(factor * _array(u))
 
-    def multiply(self, u: Series, v: Series) -> FloatArray:
-        u, v = _array(u), _array(v)
+    def multiply(self, of: Series, and_of: Series) -> FloatArray:
+        u, v = _array(of), _array(and_of)
         if len(u) == 1 or len(v) == 1:
             return np.asarray(u[0] * v if len(u) == 1 else v[0] * u)
         result = u[0] * v

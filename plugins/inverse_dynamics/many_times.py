@@ -2,11 +2,11 @@
 
 Some of the times lead: at these, Newton's method has a matrix of its own. The times between them begin with a polynomial
 through the nearest leaders and keep the inverse of one of these, which is what costs most. That is right as long as nothing
-happens between two leaders. If the determinant of the matrix vanishes between them, like s^m at a part x of the way, its sign changes,
-or the second difference of its logarithm does not vanish: it is m log(1/x^2 - 1) at the one and m log(1/(1 - x)^2 - 1) at the
-other, of which one is m log 3 or more. Where there is no second difference, at the ends, the first one tells: from the leader
-beyond to the next one the determinant changes by a factor of 2^m or more. Where one of these is the case, and where errors
-grow, all times have matrices of their own.
+happens between two leaders. If the determinant of the matrix vanishes between them, like s^m at a part x of the way, its sign
+changes, or the second difference of its logarithm does not vanish: it is m log(1/x^2 - 1) at the one and
+m log(1/(1 - x)^2 - 1) at the other, of which one is m log 3 or more. Where there is no second difference, at the ends, the
+first one tells: from the leader beyond to the next one the determinant changes by a factor of 2^m or more. Where one of these
+is the case, and where errors grow, all times have matrices of their own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kingpost.control.servo.start import CONSISTENT, ServoStart
 LEADING, THROUGH = 16, 6
 #: Second differences of the logarithms of determinants of leaders, and first ones at the ends: about half of what a zero makes.
 BENT, STEEP = 0.5 * math.log(3.0), 0.5 * math.log(2.0)
-#: Matrices of Newton's method, steps with each, and steps with the matrix of another time; times that need more are solved alone.
+#: Matrices of Newton's method, steps with each, and steps with the matrix of another time.
 ROUNDS, OWN_STEPS, BORROWED_STEPS = 4, 4, 10
 #: Sums of unknowns whose growth is looked at; one alone may miss what another sees.
 PROBES = 3
