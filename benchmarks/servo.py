@@ -255,8 +255,8 @@ def quotient(u: Array, v: Array) -> Array:
 
 def root(u: Array) -> Array:
     """Return the Taylor coefficients up to s^2 of a square root."""
-    w = np.sqrt(u[0])
-    return np.array([w, u[1] / (2 * w), (u[2] - (u[1] / (2 * w)) ** 2) / (2 * w)])
+    w, rate = np.sqrt(u[0]), u[1] / (2 * np.sqrt(u[0]))
+    return np.array([w, rate, (u[2] - rate * rate) / (2 * w)])
 
 
 def angle(y: Array, x: Array) -> Array:
@@ -289,8 +289,7 @@ def compare_flat() -> None:
     """Print the rows of `flat` on the rotary crane."""
     model = open_model("rotary-crane:form=rope")
     prepared = prepare_inverse(model.mechanism, model.task("000-5.3.2"), method="flat")
-    problem = prepared.problem
-    start = consistent_start(problem, 4)
+    problem, start = prepared.problem, consistent_start(prepared.problem, 4)
     times = np.linspace(0.0, problem.task.t_end, 10_001)
     path = np.ascontiguousarray(np.moveaxis(problem.signals(times, 4)[:, :, :3], 0, -1))
     method: Any = prepared.method

@@ -309,7 +309,7 @@ class _Numbers:
             for coefficients, value in zip(room, values, strict=False):
                 coefficients[places] = value
 
-    def add(self, of: Series, and_of: Series) -> FloatArray:
+    def add(self, of: Series | FloatArray, and_of: Series | FloatArray) -> FloatArray:
         u, v = _array(of), _array(and_of)
         if len(u) == len(v):
             return np.asarray(u + v)
@@ -340,7 +340,7 @@ class _Numbers:
         return np.divide(a, b, out=np.zeros(a.shape), where=a != 0.0)
 
 
-def _array(u: Series) -> FloatArray:
+def _array(u: Series | FloatArray) -> FloatArray:
     return u if isinstance(u, np.ndarray) else np.stack(np.broadcast_arrays(*u))
 
 
