@@ -5,6 +5,9 @@ Cranes: `minimal-extension` with backward Euler in steps of 1 ms, as one call in
 The arm: `computed-torque` at 20,000 times in one call, against a loop of `pinocchio.rnea` from Python over the same motion,
 with the torques compared. Times are processor times; rows take turns, and the shortest counts. Compilation is shown apart.
 
+`flat` on the rotary crane: at 10,001 times, from the equations of any machine and their derivatives, against the solution of
+this one crane by hand, written in NumPy with Taylor series, at all times at once and at one after the other.
+
 Peer: pip install pin. Without it, its row is left out.
 
     python benchmarks/servo.py
@@ -234,6 +237,78 @@ def compare_crane(name: str, task: str, crane: Crane, names: tuple[str, ...]) ->
     print(f"  inputs differ by {apart:.1e} ({', '.join(names)})")
 
 
+# --- flat solution of the rotary crane ----------------------------------------------------------------------------------------
+
+
+def product(u: Array, v: Array) -> Array:
+    """Return the Taylor coefficients of a product."""
+    return np.array([sum(u[j] * v[n - j] for j in range(n + 1)) for n in range(min(len(u), len(v)))])
+
+
+def quotient(u: Array, v: Array) -> Array:
+    """Return the Taylor coefficients of a quotient."""
+    w: list[Array] = []
+    for n in range(min(len(u), len(v))):
+        w.append((u[n] - sum(v[j] * w[n - j] for j in range(1, n + 1))) / v[0])
+    return np.array(w)
+
+
+def root(u: Array) -> Array:
+    """Return the Taylor coefficients up to s^2 of a square root."""
+    w, rate = np.sqrt(u[0]), u[1] / (2 * np.sqrt(u[0]))
+    return np.array([w, rate, (u[2] - rate * rate) / (2 * w)])
+
+
+def angle(y: Array, x: Array) -> Array:
+    """Return the Taylor coefficients up to s^2 of atan2(y, x): (x y' - y x') / (x^2 + y^2), integrated."""
+    dx, dy = (np.array([part[1], 2 * part[2]]) for part in (x, y))
+    rate = quotient(product(x, dy) - product(y, dx), product(x, x) + product(y, y))
+    return np.array([np.arctan2(y[0], x[0]), rate[0], rate[1] / 2])
+
+
+def flat_by_hand(path: Array) -> Array:
+    """Return the inputs of the rotary crane (5.3.2) from the path of its load and four derivatives: orders x 3 x times."""
+    crane = rotary()
+    x, y, z = (np.array([part[k] / (1, 1, 2, 6, 24)[k] for k in range(5)]) for part in np.moveaxis(path, 1, 0))
+    ddx, ddy, ddz = (np.array([2 * part[2], 6 * part[3], 12 * part[4]]) for part in (x, y, z))
+    ddz[0] += GRAVITY
+    # The rope points along the force on the load: (dx, dy, z) lam = -m (gamma'' + g e_z).
+    dx, dy = (product(z[:3], quotient(part, ddz)) for part in (ddx, ddy))
+    a, b = x[:3] - dx, y[:3] - dy
+    p = (angle(b, a), root(product(a, a) + product(b, b)), root(product(dx, dx) + product(dy, dy) + product(z[:3], z[:3])))
+    lam = -crane.load_mass * ddz[0] / z[0]
+    (f, fd, fdd), (s, sd, sdd), (l, _, ldd) = ((part[0], part[1], 2 * part[2]) for part in p)
+    mt, Jb, Jw = 10.0, 480.0, 10.0
+    c, n = np.cos(f), np.sin(f)
+    G1 = (s * (x[0] * n - y[0] * c), s - (x[0] * c + y[0] * n), -l)
+    slew = (Jb + mt * s * s) * fdd + 2 * mt * s * sd * fd + G1[0] * lam
+    return np.array([slew, mt * sdd - mt * s * fd * fd + G1[1] * lam, (Jw * ldd + G1[2] * lam) / 10.0])
+
+
+def compare_flat() -> None:
+    """Print the rows of `flat` on the rotary crane."""
+    model = open_model("rotary-crane:form=rope")
+    prepared = prepare_inverse(model.mechanism, model.task("000-5.3.2"), method="flat")
+    problem, start = prepared.problem, consistent_start(prepared.problem, 4)
+    times = np.linspace(0.0, problem.task.t_end, 10_001)
+    path = np.ascontiguousarray(np.moveaxis(problem.signals(times, 4)[:, :, :3], 0, -1))
+    method: Any = prepared.method
+    ours, at_once, one_by_one = best(
+        lambda: method.solve(problem, start, times, lambda done: None),
+        lambda: flat_by_hand(path),
+        lambda: [flat_by_hand(path[:, :, i]) for i in range(0, len(times), 10)],
+    )
+    apart = np.abs(method.solve(problem, start, times, lambda done: None)[1][:, -3:] - flat_by_hand(path).T).max()
+    print(f"rotary crane, flat inputs at {len(times)} times; nothing is compiled")
+    for who, seconds in (
+        ("kingpost, flat, any machine", ours),
+        ("by hand in NumPy, time by time", 10 * one_by_one),
+        ("by hand in NumPy, all at once", at_once),
+    ):
+        print(f"  {who:34s} {1e6 * seconds / len(times):9.2f} us/time {seconds / ours:8.3f} times kingpost's")
+    print(f"  inputs differ by {apart:.1e}")
+
+
 # --- six-axis arm -------------------------------------------------------------------------------------------------------------
 
 
@@ -317,6 +392,7 @@ def main() -> None:
     """Print all rows."""
     compare_crane("overhead-crane:form=dependent", "000-5.3.1", overhead(), ("trolley_force", "winch_torque"))
     compare_crane("rotary-crane:form=rope", "000-5.3.2", rotary(), ("slew_torque", "trolley_force", "winch_torque"))
+    compare_flat()
     compare_arm()
 
 

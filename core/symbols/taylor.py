@@ -5,23 +5,28 @@ operation by operation, grows with the square of the order: what eight derivativ
 coefficients are those of ``x(t + s) = x_0 + x_1 s + x_2 s^2 + ...``, so that x_k is the k-th derivative over k!.
 
 The same rules serve symbols (:func:`taylor`, for compiled code) and numbers (:class:`TaylorSeries`, at once, without any code).
+Operations of the same kind that do not need each other are done together: the equations of a machine are a thousand operations,
+but no more than about a dozen of them follow one from the other.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError
+from kingpost.symbols.taylor_rules import RULES, Series, inner
 
-#: The coefficients of one scalar; zeros that are known to be zero are the float 0.0.
-Series = list[Any]
+#: Series whose coefficients stay in the cache of a processor are found together, of more the next ones afterwards.
+IN_CACHE = 2**20
 
 
 def taylor(function: ca.Function, order: int) -> ca.Function:
@@ -32,14 +37,9 @@ def taylor(function: ca.Function, order: int) -> ca.Function:
     """
     tape = _Tape(function)
     arguments = [ca.SX.sym(name, size, order + 1) for name, size in tape.arguments]
-    results = tape.run(_SYMBOLS, order, lambda argument, place, j: arguments[argument][place, j])
-    columns = [
-        ca.reshape(
-            ca.vertcat(ca.SX(0, 1), *(ca.SX(series[j]) for j in range(order + 1) for series in rows)), len(rows), order + 1
-        )
-        for rows in results
-    ]
-    return ca.Function(f"{function.name()}_taylor_{order}", arguments, ca.cse([ca.densify(column) for column in columns]))
+    columns = [[argument[:, j] for j in range(order + 1)] for argument in arguments]
+    results = [ca.horzcat(*column) for column in tape.run(_Symbols(), order, columns)]
+    return ca.Function(f"{function.name()}_taylor_{order}", arguments, ca.cse([ca.densify(result) for result in results]))
 
 
 class TaylorSeries:
@@ -53,364 +53,295 @@ class TaylorSeries:
     def __init__(self, function: ca.Function) -> None:
         self._tape = _Tape(function)
 
-    def __call__(self, *arguments: FloatArray) -> list[FloatArray]:
-        """Return the coefficients of all results: entries x orders, as the arguments, or entries x orders x many series."""
+    def __call__(self, *arguments: FloatArray, orders: Sequence[tuple[int, ...]] | None = None) -> list[FloatArray]:
+        """Return the coefficients of all results: entries x orders, as the arguments, or entries x orders x many series.
+
+        The first argument has all orders and series. One that does not move may have its first coefficient alone, and one that
+        is the same in all series may have one of them. ``orders`` says up to which order each entry of each result is wanted;
+        further coefficients are zero.
+        """
         given = [np.asarray(argument, dtype=float) for argument in arguments]
-        count = given[0].shape[1]
-        shape = (count, *given[0].shape[2:])
         if given[0].ndim == 2:
-            return self._tape.run_rows(count - 1, given)
-        results = self._tape.run(_ARRAYS, count - 1, lambda argument, place, j: given[argument][place, j])
-        found = []
-        for rows in results:
-            values = np.zeros((len(rows), *shape))
-            for i, series in enumerate(rows):
-                for j, value in enumerate(series):
-                    values[i, j] = value
-            found.append(values)
-        return found
+            return [result[:, :, 0] for result in self(*(argument[:, :, None] for argument in given), orders=orders)]
+        _, count, many = given[0].shape
+        together = max(1, IN_CACHE // (self._tape.size * count))
+        if many > together:
+            parts = [
+                self(*(part if part.shape[2] == 1 else part[:, :, first : first + together] for part in given), orders=orders)
+                for first in range(0, many, together)
+            ]
+            return [np.concatenate(results, axis=2) for results in zip(*parts, strict=True)]
+        with np.errstate(all="ignore"):
+            results = self._tape.run(_Numbers(many), count - 1, [part.transpose(1, 0, 2) for part in given], orders)
+        return [result.transpose(1, 0, 2) for result in results]
 
 
-#: Operations that whole rows of coefficients undergo at once.
-_ROWS: dict[int, Callable[..., FloatArray]] = {
-    ca.OP_ASSIGN: lambda u: u,
-    ca.OP_ADD: np.add,
-    ca.OP_SUB: np.subtract,
-    ca.OP_NEG: np.negative,
-    ca.OP_MUL: lambda u, v: np.convolve(u, v)[: len(u)],
-    ca.OP_SQ: lambda u: np.convolve(u, u)[: len(u)],
-    ca.OP_TWICE: lambda u: 2.0 * u,
-}
+# --- operations of a function -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Operations of one kind, none of which needs another of them."""
+
+    rule: Callable[..., Series]
+    #: The coefficients that are wanted of them.
+    count: int
+    #: Of each operand, whether it stands still, and the places of its entries; or the exponent that all of them have.
+    operands: tuple[tuple[bool, NDArray[np.intp]] | float, ...]
+    still: bool
+    places: slice
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """In which groups operations are done, where constants and arguments are, and where results are found."""
+
+    sizes: dict[bool, int]
+    constants: FloatArray
+    #: Of each argument, whether it stands still, and its place.
+    arguments: tuple[tuple[bool, slice], ...]
+    groups: tuple[_Group, ...]
+    #: Of each result, by whether they stand still: entries of the result, and their places.
+    results: tuple[dict[bool, tuple[NDArray[np.intp], NDArray[np.intp]]], ...]
 
 
 class _Tape:
-    """The operations of a function, in their order."""
+    """The operations of a function, each as its code and the numbers of those that it needs."""
 
     def __init__(self, function: ca.Function) -> None:
         expanded = function.expand(f"{function.name()}_expanded")
         self.name = function.name()
         self.arguments = [(expanded.name_in(i), expanded.numel_in(i)) for i in range(expanded.n_in())]
         self._sizes = [expanded.numel_out(i) for i in range(expanded.n_out())]
-        self._room = expanded.sz_w()
         # Sparse arguments and results are indexed by their nonzeros.
         places = [expanded.sparsity_in(i).find() for i in range(expanded.n_in())]
         outputs = [expanded.sparsity_out(i).find() for i in range(expanded.n_out())]
-        self._operations: list[tuple[int, int, tuple[Any, ...]]] = []
+        self._nodes: list[tuple[int, tuple[Any, ...]]] = []
+        self._results: list[tuple[int, int, int]] = []
+        now: dict[int, int] = {}
         for k in range(expanded.n_instructions()):
             code = expanded.instruction_id(k)
             into, of = expanded.instruction_output(k), expanded.instruction_input(k)
+            if code == ca.OP_OUTPUT:
+                self._results.append((into[0], outputs[into[0]][into[1]], now[of[0]]))
+                continue
             if code == ca.OP_INPUT:
-                self._operations.append((code, into[0], (of[0], places[of[0]][of[1]])))
-            elif code == ca.OP_OUTPUT:
-                self._operations.append((code, into[0], (outputs[into[0]][into[1]], of[0])))
+                needed: tuple[Any, ...] = (of[0], places[of[0]][of[1]])
             elif code == ca.OP_CONST:
-                self._operations.append((code, into[0], (float(expanded.instruction_constant(k)),)))
-            elif code in _RULES:
-                self._operations.append((code, into[0], tuple(of)))
+                needed = (float(expanded.instruction_constant(k)),)
+            elif code in RULES:
+                needed = tuple(now[i] for i in of)
             else:
                 raise KingpostError(f"operation number {code} of CasADi in '{self.name}' has no Taylor series here")
+            now[into[0]] = len(self._nodes)
+            self._nodes.append((code, needed))
+        self._plans: dict[Any, _Plan] = {}
 
-    def run_rows(self, order: int, given: Sequence[FloatArray]) -> list[FloatArray]:
-        """Return the series of all results for one series of each argument, in numbers."""
-        results = [np.zeros((size, order + 1)) for size in self._sizes]
-        work: list[Any] = [None] * self._room
-        for code, into, of in self._operations:
+    @property
+    def size(self) -> int:
+        """The number of operations."""
+        return max(1, len(self._nodes))
+
+    def run(self, ops: Any, order: int, arguments: Sequence[Any], orders: Sequence[tuple[int, ...]] | None = None) -> list[Any]:
+        """Return the series of all results, up to the orders that are wanted; an argument of one coefficient stands still."""
+        still = tuple(order > 0 and len(argument) == 1 for argument in arguments)
+        key = still, order, None if orders is None else tuple(orders)
+        if key not in self._plans:
+            wanted = [(order,) * size for size in self._sizes] if orders is None else orders
+            self._plans[key] = self._plan(still, self._wanted(wanted))
+        plan = self._plans[key]
+        room = {True: ops.room(1, plan.sizes[True]), False: ops.room(order + 1, plan.sizes[False])}
+        ops.put(room[True], slice(0, len(plan.constants)), [ops.constants(plan.constants)])
+        for argument, (rests, places) in zip(arguments, plan.arguments, strict=True):
+            ops.put(room[rests], places, argument)
+        for group in plan.groups:
+            operands = [[of] if isinstance(of, float) else ops.take(room[of[0]][: group.count], of[1]) for of in group.operands]
+            ops.put(room[group.still], group.places, group.rule(ops, *operands))
+        found = []
+        for size, parts in zip(self._sizes, plan.results, strict=True):
+            result = ops.room(order + 1, size)
+            for rests, (entries, found_at) in parts.items():
+                ops.put(result, entries, ops.take(room[rests], found_at))
+            found.append(result)
+        return found
+
+    def _wanted(self, orders: Sequence[tuple[int, ...]]) -> NDArray[np.intp]:
+        """Return up to which order each operation is wanted, for the results and for those that need it; -1 if it is not."""
+        wanted = np.full(len(self._nodes), -1)
+        for result, entry, node in self._results:
+            wanted[node] = max(wanted[node], orders[result][entry])
+        for i in range(len(self._nodes) - 1, -1, -1):
+            code, needed = self._nodes[i]
+            if code not in (ca.OP_INPUT, ca.OP_CONST):
+                for j in needed:
+                    wanted[j] = max(wanted[j], wanted[i])
+        return wanted
+
+    def _plan(self, still: tuple[bool, ...], wanted: NDArray[np.intp]) -> _Plan:
+        """Return the groups of operations where some arguments stand still, and results are wanted up to some orders."""
+        constants = [needed[0] for code, needed in self._nodes if code == ca.OP_CONST]
+        sizes = {True: len(constants), False: 0}
+        arguments = []
+        for (_, size), rests in zip(self.arguments, still, strict=True):
+            arguments.append((rests, slice(sizes[rests], sizes[rests] + size)))
+            sizes[rests] += size
+        levels, rest, place = (np.zeros(len(self._nodes), dtype=int) for _ in range(3))
+        groups: dict[Any, list[int]] = defaultdict(list)
+        constant = 0
+        for i, (code, needed) in enumerate(self._nodes):
             if code == ca.OP_INPUT:
-                work[into] = given[of[0]][of[1]]
-            elif code == ca.OP_OUTPUT:
-                results[into][of[0]] = work[of[1]]
+                rest[i], place[i] = still[needed[0]], arguments[needed[0]][1].start + needed[1]
             elif code == ca.OP_CONST:
-                work[into] = np.array(_constant(of[0], order))
-            elif code in _ROWS:
-                work[into] = _ROWS[code](*(work[i] for i in of))
-            else:
-                work[into] = np.array(_RULES[code](_NUMBERS, *(work[i].tolist() for i in of)))
-        return results
+                rest[i], place[i] = True, constant
+                constant += 1
+            elif wanted[i] >= 0:
+                levels[i] = 1 + max(levels[j] for j in needed)
+                rest[i] = all(rest[j] for j in needed)
+                groups[levels[i], code, wanted[i], self._exponent(i), tuple(bool(rest[j]) for j in needed)].append(i)
+        made = []
+        for (_, code, order, exponent, rests), members in sorted(groups.items(), key=lambda item: item[0][0]):
+            quiet = all(rests)
+            places = slice(sizes[quiet], sizes[quiet] + len(members))
+            place[members] = np.arange(places.start, places.stop)
+            sizes[quiet] = places.stop
+            columns = zip(*(self._nodes[i][1] for i in members), strict=True)
+            operands: list[Any] = [(rests[k], place[list(column)]) for k, column in enumerate(columns)]
+            if exponent is not None:
+                operands[1] = exponent
+            made.append(_Group(RULES[code], int(order) + 1, tuple(operands), quiet, places))
+        return _Plan(sizes, np.array(constants), tuple(arguments), tuple(made), self._found(rest, place, wanted))
 
-    def run(self, ops: Any, order: int, entry: Callable[[int, int, int], Any]) -> list[list[Series]]:
-        """Return the series of all results, for the arguments that ``entry(argument, place, order)`` gives."""
-        results: list[list[Series]] = [[[0.0] * (order + 1) for _ in range(size)] for size in self._sizes]
-        work: list[Series] = [[] for _ in range(self._room)]
-        for code, into, of in self._operations:
-            if code == ca.OP_INPUT:
-                work[into] = [entry(of[0], of[1], j) for j in range(order + 1)]
-            elif code == ca.OP_OUTPUT:
-                results[into][of[0]] = work[of[1]]
-            elif code == ca.OP_CONST:
-                work[into] = _constant(of[0], order)
-            else:
-                work[into] = _RULES[code](ops, *(work[i] for i in of))
-        return results
+    def _exponent(self, node: int) -> float | None:
+        """Return the exponent of a power, if it is a constant: such powers are done apart from others."""
+        code, needed = self._nodes[node]
+        if code not in (ca.OP_POW, ca.OP_CONSTPOW) or self._nodes[needed[1]][0] != ca.OP_CONST:
+            return None
+        return float(self._nodes[needed[1]][1][0])
 
-
-def _constant(value: float, order: int) -> Series:
-    return [float(value)] + [0.0] * order
-
-
-def _zero(value: Any) -> bool:
-    return isinstance(value, float) and value == 0.0
-
-
-def _times(a: Any, b: Any) -> Any:
-    if _zero(a) or _zero(b):
-        return 0.0
-    return a * b
-
-
-def _plus(a: Any, b: Any) -> Any:
-    return b if _zero(a) else a if _zero(b) else a + b
+    def _found(self, rest: NDArray[np.intp], place: NDArray[np.intp], wanted: NDArray[np.intp]) -> tuple[Any, ...]:
+        found: list[dict[bool, tuple[list[int], list[int]]]] = [{} for _ in self._sizes]
+        for result, entry, node in self._results:
+            if wanted[node] < 0:
+                continue
+            entries, places = found[result].setdefault(bool(rest[node]), ([], []))
+            entries.append(entry)
+            places.append(int(place[node]))
+        return tuple({rests: (np.array(a), np.array(b)) for rests, (a, b) in parts.items()} for parts in found)
 
 
-def _total(items: Any) -> Any:
-    result: Any = 0.0
-    for item in items:
-        result = _plus(result, item)
-    return result
+# --- symbols and numbers ------------------------------------------------------------------------------------------------------
 
 
-def _add(u: Series, v: Series) -> Series:
-    return [_plus(a, b) for a, b in zip(u, v, strict=True)]
+class _Symbols:
+    """Series of symbols: lists of columns."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        function: Callable[..., Any] = getattr(ca, name)
+        return function
+
+    def room(self, count: int, size: int) -> list[ca.SX]:
+        return [ca.SX.zeros(size) for _ in range(count)]
+
+    def constants(self, values: FloatArray) -> ca.SX:
+        return ca.SX(ca.DM(values))
+
+    def take(self, room: list[ca.SX], places: NDArray[np.intp]) -> Series:
+        at = places.tolist()
+        return [column[at, 0] for column in room]
+
+    def put(self, room: list[ca.SX], places: slice | NDArray[np.intp], values: Series) -> None:
+        at: Any = places if isinstance(places, slice) else places.tolist()
+        for column, value in zip(room, values, strict=False):
+            column[at, 0] = value
+
+    def add(self, u: Series, v: Series) -> Series:
+        short, long = sorted((u, v), key=len)
+        return [*(a + b for a, b in zip(short, long, strict=False)), *long[len(short) :]]
+
+    def subtract(self, u: Series, v: Series) -> Series:
+        both = [a - b for a, b in zip(u, v, strict=False)]
+        return [*both, *u[len(v) :], *(-b for b in v[len(u) :])]
+
+    def scaled(self, factor: Any, u: Series) -> Series:
+        return [factor * a for a in u]
+
+    def multiply(self, u: Series, v: Series) -> Series:
+        if len(u) == 1 or len(v) == 1:
+            return self.scaled(u[0], v) if len(u) == 1 else self.scaled(v[0], u)
+        return [inner(u[: n + 1], v[n::-1]) for n in range(len(u))]
+
+    def over(self, a: Any, b: Any) -> Any:
+        return a / b
 
 
-def _negative(u: Series) -> Series:
-    return [_times(-1.0, a) if not isinstance(a, float) else -a for a in u]
+#: Functions that NumPy has by another name.
+_OTHERWISE: dict[str, Callable[..., Any]] = {
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
+    "atanh": np.arctanh, "atan2": np.arctan2, "erf": np.vectorize(math.erf, otypes=[float]),
+    "logic_not": np.logical_not, "logic_and": np.logical_and, "logic_or": np.logical_or,
+    "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "if_else": np.where,
+}  # fmt: skip
 
 
-def _subtract(u: Series, v: Series) -> Series:
-    return _add(u, _negative(v))
+class _Numbers:
+    """Series of numbers: arrays of orders x entries x many series."""
 
+    def __init__(self, many: int) -> None:
+        self._many = many
 
-def _scaled(factor: Any, u: Series) -> Series:
-    return [_times(factor, a) for a in u]
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        function: Callable[..., Any] = _OTHERWISE.get(name) or getattr(np, name)
+        return function
 
+    def room(self, count: int, size: int) -> FloatArray:
+        return np.zeros((count, size, self._many))
 
-def _multiply(u: Series, v: Series) -> Series:
-    return [_total(_times(u[j], v[n - j]) for j in range(n + 1)) for n in range(len(u))]
+    def constants(self, values: FloatArray) -> FloatArray:
+        return values[:, None]
 
+    def take(self, room: FloatArray, places: NDArray[np.intp]) -> FloatArray:
+        return room.take(places, axis=1)
 
-def _divide(u: Series, v: Series) -> Series:
-    w: Series = []
-    for n in range(len(u)):
-        rest = _total(_times(v[j], w[n - j]) for j in range(1, n + 1))
-        left = _plus(u[n], _times(-1.0, rest))
-        w.append(0.0 if _zero(left) else left / v[0])
-    return w
+    def put(self, room: FloatArray, places: slice | NDArray[np.intp], values: Series) -> None:
+        if isinstance(values, np.ndarray):
+            room[: len(values), places] = values
+        else:
+            for coefficients, value in zip(room, values, strict=False):
+                coefficients[places] = value
 
-
-def _one(u: Series) -> Series:
-    return _constant(1.0, len(u) - 1)
-
-
-def _square(u: Series) -> Series:
-    return _multiply(u, u)
-
-
-def _sqrt(ops: Any, u: Series) -> Series:
-    w: Series = [ops.sqrt(u[0])]
-    for n in range(1, len(u)):
-        rest = _total(_times(w[j], w[n - j]) for j in range(1, n))
-        left = _plus(u[n], _times(-1.0, rest))
-        w.append(0.0 if _zero(left) else left / (2 * w[0]))
-    return w
-
-
-def _weighted(n: int, u: Series, w: Series) -> Any:
-    """Return the coefficient n of the integral of u' w: (1/n) sum of j u_j w_(n-j)."""
-    return _times(1.0 / n, _total(_times(float(j), _times(u[j], w[n - j])) for j in range(1, n + 1)))
-
-
-def _integrated(begin: Any, u: Series, slope: Series) -> Series:
-    """Return the function whose derivative with respect to u is ``slope``."""
-    return [begin, *(_weighted(n, u, slope) for n in range(1, len(u)))]
-
-
-def _exp(ops: Any, u: Series) -> Series:
-    w: Series = [ops.exp(u[0])]
-    for n in range(1, len(u)):
-        w.append(_weighted(n, u, w + [0.0]))
-    return w
-
-
-def _log(ops: Any, u: Series) -> Series:
-    return _integrated(ops.log(u[0]), u, _divide(_one(u), u))
-
-
-def _circular(u: Series, sign: float, sine: Callable[[Any], Any], cosine: Callable[[Any], Any]) -> tuple[Series, Series]:
-    s: Series = [sine(u[0])]
-    c: Series = [cosine(u[0])]
-    for n in range(1, len(u)):
-        after_s, after_c = _weighted(n, u, c + [0.0]), _times(sign, _weighted(n, u, s + [0.0]))
-        s.append(after_s)
-        c.append(after_c)
-    return s, c
-
-
-def _sin(ops: Any, u: Series) -> Series:
-    return _circular(u, -1.0, ops.sin, ops.cos)[0]
-
-
-def _cos(ops: Any, u: Series) -> Series:
-    return _circular(u, -1.0, ops.sin, ops.cos)[1]
-
-
-def _tan(ops: Any, u: Series) -> Series:
-    return _divide(*_circular(u, -1.0, ops.sin, ops.cos))
-
-
-def _sinh(ops: Any, u: Series) -> Series:
-    return _circular(u, 1.0, ops.sinh, ops.cosh)[0]
-
-
-def _cosh(ops: Any, u: Series) -> Series:
-    return _circular(u, 1.0, ops.sinh, ops.cosh)[1]
-
-
-def _tanh(ops: Any, u: Series) -> Series:
-    return _divide(*_circular(u, 1.0, ops.sinh, ops.cosh))
-
-
-def _power(ops: Any, u: Series, v: Series) -> Series:
-    exponent = v[0]
-    if isinstance(exponent, ca.SX) and exponent.is_constant():
-        exponent = float(exponent)
-    if not isinstance(exponent, float) or any(not _zero(a) for a in v[1:]):
-        return _exp(ops, _multiply(v, _log(ops, u)))
-    if exponent.is_integer() and 0 <= exponent <= 16:
-        # By products, which are right where u vanishes, too.
-        result = _one(u)
-        for _ in range(int(exponent)):
-            result = _multiply(result, u)
+    def add(self, of: Series | FloatArray, and_of: Series | FloatArray) -> FloatArray:
+        u, v = _array(of), _array(and_of)
+        if len(u) == len(v):
+            return np.asarray(u + v)
+        long, short = (u, v) if len(u) > len(v) else (v, u)
+        result = long.copy()
+        result[0] += short[0]
         return result
-    w: Series = [ops.power(u[0], exponent)]
-    for n in range(1, len(u)):
-        left = _total(_times(exponent * j - (n - j), _times(u[j], w[n - j])) for j in range(1, n + 1))
-        w.append(0.0 if _zero(left) else left / (n * u[0]))
-    return w
+
+    def subtract(self, of: Series, and_of: Series) -> FloatArray:
+        u, v = _array(of), _array(and_of)
+        return np.asarray(u - v) if len(u) == len(v) else self.add(u, -v)
+
+    def scaled(self, factor: Any, u: Series) -> FloatArray:
+        return np.asarray(factor * _array(u))
+
+    def multiply(self, of: Series, and_of: Series) -> FloatArray:
+        u, v = _array(of), _array(and_of)
+        if len(u) == 1 or len(v) == 1:
+            return np.asarray(u[0] * v if len(u) == 1 else v[0] * u)
+        result = u[0] * v
+        for j in range(1, len(u)):
+            result[j:] += u[j] * v[:-j]
+        return np.asarray(result)
+
+    def over(self, a: Any, b: Any) -> FloatArray:
+        """Return a / b, which is zero where a is: nothing stays nothing, whatever it is divided by."""
+        a, b = np.broadcast_arrays(a, b)
+        return np.divide(a, b, out=np.zeros(a.shape), where=a != 0.0)
 
 
-def _atan2(ops: Any, y: Series, x: Series) -> Series:
-    # (x y' - y x') / (x^2 + y^2), integrated.
-    square = _add(_square(x), _square(y))
-    along, across = _divide(x, square), _divide(y, square)
-    rest = zip(_integrated(0.0, y, along)[1:], _integrated(0.0, x, across)[1:], strict=True)
-    return [ops.atan2(y[0], x[0]), *(_plus(a, _times(-1.0, b)) for a, b in rest)]
-
-
-def _inverse(name: str, slope: Callable[[Any, Series], Series]) -> Callable[..., Series]:
-    return lambda ops, u: _integrated(getattr(ops, name)(u[0]), u, slope(ops, u))
-
-
-def _step(name: str) -> Callable[..., Series]:
-    """Return the rule of a function that is constant beside its jumps."""
-    return lambda ops, *u: [getattr(ops, name)(*(a[0] for a in u))] + [0.0] * (len(u[0]) - 1)
-
-
-def _chosen(ops: Any, condition: Any, u: Series, v: Series) -> Series:
-    return [ops.if_else(condition, a, b) for a, b in zip(u, v, strict=True)]
-
-
-def _remainder(ops: Any, u: Series, v: Series) -> Series:
-    quotient = (u[0] - ops.fmod(u[0], v[0])) / v[0]
-    return _subtract(u, _scaled(quotient, v))
-
-
-def _if_else_zero(ops: Any, condition: Series, u: Series) -> Series:
-    return [0.0 if _zero(a) else ops.if_else(condition[0], a, 0.0) for a in u]
-
-
-def _copysign(ops: Any, u: Series, v: Series) -> Series:
-    return _chosen(ops, ops.eq(ops.copysign(u[0], v[0]), u[0]), u, _negative(u))
-
-
-def _circle(ops: Any, u: Series) -> Series:
-    """Return 1 / sqrt(1 - u^2)."""
-    return _divide(_one(u), _sqrt(ops, _subtract(_one(u), _square(u))))
-
-
-def _plain(rule: Callable[..., Series]) -> Callable[..., Series]:
-    """Return a rule that needs no functions beyond arithmetic."""
-    return lambda ops, *u: rule(*u)
-
-
-_RULES: dict[int, Callable[..., Series]] = {
-    ca.OP_ASSIGN: lambda ops, u: u,
-    ca.OP_LIFT: lambda ops, u, guess: u,
-    ca.OP_ADD: _plain(_add),
-    ca.OP_SUB: _plain(_subtract),
-    ca.OP_NEG: _plain(_negative),
-    ca.OP_MUL: _plain(_multiply),
-    ca.OP_DIV: _plain(_divide),
-    ca.OP_INV: lambda ops, u: _divide(_one(u), u),
-    ca.OP_TWICE: lambda ops, u: _scaled(2.0, u),
-    ca.OP_SQ: _plain(_square),
-    ca.OP_SQRT: _sqrt,
-    ca.OP_EXP: _exp,
-    ca.OP_EXPM1: lambda ops, u: [ops.expm1(u[0]), *_exp(ops, u)[1:]],
-    ca.OP_LOG: _log,
-    ca.OP_LOG1P: lambda ops, u: [ops.log1p(u[0]), *_log(ops, _add(_one(u), u))[1:]],
-    ca.OP_SIN: _sin,
-    ca.OP_COS: _cos,
-    ca.OP_TAN: _tan,
-    ca.OP_SINH: _sinh,
-    ca.OP_COSH: _cosh,
-    ca.OP_TANH: _tanh,
-    ca.OP_POW: _power,
-    ca.OP_CONSTPOW: _power,
-    ca.OP_HYPOT: lambda ops, u, v: _sqrt(ops, _add(_square(u), _square(v))),
-    ca.OP_ATAN2: _atan2,
-    ca.OP_ATAN: _inverse("atan", lambda ops, u: _divide(_one(u), _add(_one(u), _square(u)))),
-    ca.OP_ASIN: _inverse("asin", _circle),
-    ca.OP_ACOS: _inverse("acos", lambda ops, u: _negative(_circle(ops, u))),
-    ca.OP_ATANH: _inverse("atanh", lambda ops, u: _divide(_one(u), _subtract(_one(u), _square(u)))),
-    ca.OP_ASINH: _inverse("asinh", lambda ops, u: _divide(_one(u), _sqrt(ops, _add(_one(u), _square(u))))),
-    ca.OP_ACOSH: _inverse("acosh", lambda ops, u: _divide(_one(u), _sqrt(ops, _subtract(_square(u), _one(u))))),
-    ca.OP_ERF: _inverse("erf", lambda ops, u: _scaled(2 / math.sqrt(math.pi), _exp(ops, _negative(_square(u))))),
-    ca.OP_FABS: lambda ops, u: _chosen(ops, ops.lt(u[0], 0.0), _negative(u), u),
-    ca.OP_FMIN: lambda ops, u, v: _chosen(ops, ops.le(u[0], v[0]), u, v),
-    ca.OP_FMAX: lambda ops, u, v: _chosen(ops, ops.le(v[0], u[0]), u, v),
-    ca.OP_COPYSIGN: _copysign,
-    ca.OP_FMOD: _remainder,
-    ca.OP_IF_ELSE_ZERO: _if_else_zero,
-    ca.OP_SIGN: _step("sign"),
-    ca.OP_FLOOR: _step("floor"),
-    ca.OP_CEIL: _step("ceil"),
-    ca.OP_NOT: _step("logic_not"),
-    ca.OP_AND: _step("logic_and"),
-    ca.OP_OR: _step("logic_or"),
-    ca.OP_LT: _step("lt"),
-    ca.OP_LE: _step("le"),
-    ca.OP_EQ: _step("eq"),
-    ca.OP_NE: _step("ne"),
-}
-
-_FUNCTIONS = (
-    *("sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "atan2"),
-    *("exp", "expm1", "log", "log1p", "sqrt", "power", "erf", "fmod", "copysign", "floor", "ceil", "sign"),
-    *("logic_not", "logic_and", "logic_or", "lt", "le", "eq", "ne", "if_else"),
-)
-
-
-def _symbolic() -> SimpleNamespace:
-    return SimpleNamespace(**{name: getattr(ca, name) for name in _FUNCTIONS})
-
-
-def _numeric() -> SimpleNamespace:
-    other = {
-        "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
-        "atanh": np.arctanh, "atan2": np.arctan2, "erf": np.vectorize(math.erf, otypes=[float]),
-        "logic_not": np.logical_not, "logic_and": np.logical_and, "logic_or": np.logical_or,
-        "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "if_else": np.where,
-    }  # fmt: skip
-    return SimpleNamespace(**{name: other.get(name) or getattr(np, name) for name in _FUNCTIONS})
-
-
-def _scalar(function: Callable[..., Any]) -> Callable[..., float]:
-    """Return a NumPy function for plain numbers, whose results are plain numbers, too."""
-    return lambda *arguments: float(function(*arguments))
-
-
-_SYMBOLS, _ARRAYS = _symbolic(), _numeric()
-_NUMBERS = SimpleNamespace(**{name: _scalar(getattr(_ARRAYS, name)) for name in _FUNCTIONS})
+def _array(u: Series | FloatArray) -> FloatArray:
+    return u if isinstance(u, np.ndarray) else np.stack(np.broadcast_arrays(*u))
 
 
 def scaled_powers(tau: float, order: int) -> Sequence[float]:

@@ -30,6 +30,8 @@ MOST_STEPS = 60
 SMALLEST = 1e-11
 #: Newton steps below this part of the unknowns, in their sizes, are the last.
 SETTLED = 1e-12
+#: ... and steps below this one after one that was so many times longer, the next of which would be shorter than rounding.
+NEARLY, FALLING = 1e-8, 1e3
 #: Newton steps are not shortened further.
 SHORTEST = 1e-4
 #: Scaled residuals below this are rounding.
@@ -205,11 +207,10 @@ class DerivativeArray:
 
     def _arguments(self, t: float, x: FloatArray, signals: FloatArray) -> list[FloatArray]:
         k = self.order
-        time, p = np.zeros((1, k + 1)), np.zeros((len(self._p), k + 1))
+        time = np.zeros((1, k + 1))
         time[0, : min(2, k + 1)] = (t, self.tau)[: k + 1]
-        p[:, 0] = self._p
         rates = x[:, 1 : k + 2] * np.arange(1, k + 2) / self.tau
-        return [time, x[:, : k + 1], rates, signals, p]
+        return [time, x[:, : k + 1], rates, signals, self._p[:, None]]
 
     def residual(self, t: float, x: FloatArray, signals: FloatArray) -> FloatArray:
         """Return the coefficients 0 ... order of F along a series x (a column for each order), order by order."""
@@ -251,7 +252,7 @@ class DerivativeArray:
         columns = np.tile(self.weights(t, x, signals) if weights is None else weights, self.order + 2)
         columns[self.size :] *= LOOSE
         r = self.residual(t, x, signals)
-        left = np.inf
+        left, length = np.inf, 0.0
         for _ in range(MOST_STEPS):
             J = self.jacobian(t, x, signals) * columns
             rows = np.abs(J).max(axis=1)
@@ -264,13 +265,14 @@ class DerivativeArray:
             step = -least_norm(J / rows[:, None], r / rows)
             size = 1.0 + float(np.abs(x.T.ravel() / columns).max(initial=0.0))
             change = (columns * step).reshape(self.order + 2, self.size).T
-            factor, before = 1.0, float(np.linalg.norm(r / rows))
+            factor, norm = 1.0, float(np.linalg.norm(r / rows))
             while True:
                 after = self.residual(t, x + factor * change, signals)
-                if float(np.linalg.norm(after / rows)) <= (1.0 - factor / 4) * before or factor < SHORTEST:
+                if float(np.linalg.norm(after / rows)) <= (1.0 - factor / 4) * norm or factor < SHORTEST:
                     break
                 factor /= 2
-            settled = float(np.abs(step).max(initial=0.0)) < SETTLED * size
+            before, length = length, float(np.abs(step).max(initial=0.0))
+            settled = length < SETTLED * size or (factor == 1.0 and FALLING * length < before and length < NEARLY * size)
             if factor < SHORTEST:
                 # Rounding is all that is left, or there is no way down.
                 return x, left

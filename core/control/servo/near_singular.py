@@ -16,6 +16,7 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
+from kingpost.control.servo.problem import ServoProblem
 from kingpost.control.servo.prolonged import Prolonged
 from kingpost.control.servo.start import ServoStart
 from kingpost.mechanism.trajectories import HIGHEST_ORDER
@@ -71,6 +72,11 @@ def _first_good(errors: FloatArray) -> int:
     """Return the first of some errors that is about as small as the smallest."""
     errors = np.nan_to_num(errors, nan=np.inf)
     return int(np.flatnonzero(errors <= max(ALIKE * errors.min(), EPS))[0])
+
+
+def no_values(problem: ServoProblem, t: float) -> SolverError:
+    """Return the error that there is nothing to solve at a time."""
+    return SolverError(f"the equations of '{problem.equations.mechanism.name}' have no finite values at t = {t:.9g} s")
 
 
 class FurtherDerivatives:
@@ -137,8 +143,7 @@ class _System:
         r = self.array.residual(times, x, signals)[0]
         J = self.array.jacobian(times, x, signals)[0] * self.scale
         if not (np.isfinite(J).all() and np.isfinite(r).all()):
-            name = self.array.system.problem.equations.mechanism.name
-            raise SolverError(f"the equations of '{name}' have no finite values at t = {t:.9g} s")
+            raise no_values(self.array.system.problem, t)
         size = np.abs(J).max(axis=1)
         size[size == 0.0] = 1.0
         return -r / size, Truncated.of(J / size[:, None], self.wanted, (values / self.scale).ravel())

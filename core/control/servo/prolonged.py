@@ -58,6 +58,7 @@ class Prolonged:
         self._row_place = np.full((k + 1, self._count), -1)
         self._row_place[self.rows[:, 0], self.rows[:, 1]] = np.arange(len(self.rows))
         self._entries = self._jacobian_entries()
+        self._orders = self._orders_wanted(slots.rows)
 
     def _jacobian_entries(self) -> list[tuple[int, int, Any, Any, Any, float]]:
         """Return where the coefficients of both Jacobians go: part, coefficient, its entries, rows, columns, factor."""
@@ -74,6 +75,13 @@ class Prolonged:
                     entries.append((part, coefficient, used, to_row[used], to_column[used], factor))
         return entries
 
+    def _orders_wanted(self, of_rows: FloatArray) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+        """Return up to which orders the entries of F, and of both Jacobians, are wanted."""
+        slopes = [np.full(len(rows), -1) for rows, _ in functions(self.system).places]
+        for part, coefficient, used, *_ in self._entries:
+            slopes[part][used] = np.maximum(slopes[part][used], coefficient)
+        return [tuple(of_rows.tolist())], [tuple(part.tolist()) for part in slopes]
+
     def signals(self, times: FloatArray) -> FloatArray:
         """Return the Taylor coefficients of the signals: entries x orders x times."""
         found = self.system.problem.signals(times, self.k)
@@ -81,26 +89,23 @@ class Prolonged:
 
     def _arguments(self, times: FloatArray, x: FloatArray, signals: FloatArray) -> list[FloatArray]:
         k, p, count = self.k, self.system.problem.p, len(times)
-        time, parameters = np.zeros((1, k + 1, count)), np.zeros((len(p), k + 1, count))
+        time = np.zeros((1, k + 1, count))
         time[0, 0], time[0, 1:2] = times, self.tau
-        parameters[:, 0] = p[:, None]
         rates = np.zeros_like(x)
         rates[:, :-1] = x[:, 1:] * (np.arange(1, k + 1) / self.tau)[:, None]
-        return [time, x, rates, signals, parameters]
+        return [time, x, rates, signals, p[:, None, None]]
 
     def residual(self, times: FloatArray, x: FloatArray, signals: FloatArray) -> FloatArray:
         """Return the residuals for series x (unknowns x orders x times): times x rows."""
         arguments = self._arguments(times, x, signals)
-        (found,) = functions(self.system).residual(*_single(arguments))
-        found = found.reshape(self._count, self.k + 1, -1)
+        (found,) = functions(self.system).residual(*arguments, orders=self._orders[0])
         return np.ascontiguousarray(found.transpose(2, 1, 0).reshape(len(times), -1)[:, self._row_flat])
 
     def jacobian(self, times: FloatArray, x: FloatArray, signals: FloatArray) -> FloatArray:
         """Return the derivative of the residuals with respect to the coefficients that count: times x rows x columns."""
         arguments = self._arguments(times, x, signals)
-        found = functions(self.system).slopes(*_single(arguments))
+        slopes = functions(self.system).slopes(*arguments, orders=self._orders[1])
         J = np.zeros((len(times), len(self.rows), len(self.columns)))
-        slopes = [part.reshape(part.shape[0], self.k + 1, -1) for part in found]
         for part, coefficient, used, rows, columns, factor in self._entries:
             # Both parts may meet in one place, but no part meets itself.
             J[:, rows, columns] += factor * slopes[part][used, coefficient].T
@@ -270,11 +275,6 @@ def functions(system: FirstOrder) -> SeriesFunctions:
         kept = SeriesFunctions(TaylorSeries(residual), TaylorSeries(slopes), places)
         system.__dict__["_series_functions"] = kept
     return kept
-
-
-def _single(arguments: list[FloatArray]) -> list[FloatArray]:
-    """Return the arguments of one series without the axis of times, for which plain numbers are faster."""
-    return [argument[:, :, 0] for argument in arguments] if arguments[0].shape[2] == 1 else arguments
 
 
 def shifted(series: FloatArray, distance: FloatArray) -> FloatArray:

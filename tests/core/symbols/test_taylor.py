@@ -187,6 +187,73 @@ def test_several_entries_share_what_they_have_in_common():
     close(found[1], nested(lambda a, b: ca.sin(a) + b, ORDER, X, Y))
 
 
+@pytest.fixture(scope="module")
+def equations():
+    """Return a function of all operations above, in chains that need each other, with a parameter and a constant exponent."""
+    x, p = ca.SX.sym("x", 2), ca.SX.sym("p", 2)
+    rows = [function(x[0]) * p[0] for function in UNARY.values()] + [function(x[0], x[1]) for function in BINARY.values()]
+    return ca.Function("equations", [x, p], [ca.vertcat(*rows), ca.vertcat(ca.sin(rows[0]) / p[1], (p[0] * x[1]) ** p[1], p)])
+
+
+def many_series(count, orders):
+    """Return series that begin near those above, and two parameters that do not move."""
+    chance = np.random.default_rng(2)
+    whole = np.stack([np.pad(row, (0, orders - len(row))) for row in (X, Y)])
+    x = np.repeat(whole[:, :, None], count, axis=2)
+    return x + chance.uniform(-0.05, 0.05, x.shape), np.array([1.3, 2.0])
+
+
+@pytest.mark.parametrize("at_once", [2**20, 2000])
+def test_many_series_are_those_one_after_the_other(equations, monkeypatch, at_once):
+    """Up to order 8, all at once or some after others: the same operations, but for sums whose order NumPy chooses."""
+    monkeypatch.setattr("kingpost.symbols.taylor.IN_CACHE", at_once)
+    (x, p), series = many_series(7, 9), TaylorSeries(equations)
+    found = series(x, p[:, None, None])
+    for i in range(7):
+        for part, alone in zip(found, series(x[:, :, i], p[:, None]), strict=True):
+            np.testing.assert_allclose(part[:, :, i], alone, rtol=1e-13, atol=1e-13 * np.abs(alone).max())
+
+
+def test_what_stands_still_may_have_one_coefficient(equations):
+    """The same as one with zeros behind it; p itself is among the results."""
+    x, p = many_series(3, 9)
+    padded = np.zeros((2, 9, 3))
+    padded[:, 0] = p[:, None]
+    for part, same in zip(TaylorSeries(equations)(x, p[:, None, None]), TaylorSeries(equations)(x, padded), strict=True):
+        np.testing.assert_allclose(part, same, rtol=1e-11, atol=1e-13 * np.abs(same).max())
+    assert TaylorSeries(equations)(x, p[:, None, None])[1][2:, 0].tolist() == [[1.3] * 3, [2.0] * 3]
+
+
+def test_coefficients_that_nobody_wants_are_zero(equations):
+    """The others are what they are without this; -1 stands for nothing at all."""
+    x, p = many_series(2, 7)
+    chance = np.random.default_rng(3)
+    orders = [tuple(chance.integers(-1, 7, equations.numel_out(i)).tolist()) for i in range(2)]
+    whole = TaylorSeries(equations)(x, p[:, None, None])
+    for part, all_of_it, wanted in zip(TaylorSeries(equations)(x, p[:, None, None], orders=orders), whole, orders, strict=True):
+        for row, expected, order in zip(part, all_of_it, wanted, strict=True):
+            np.testing.assert_allclose(row[: order + 1], expected[: order + 1], rtol=1e-13, atol=1e-15)
+            assert not row[order + 1 :].any()
+
+
+def test_a_parameter_as_exponent_of_a_negative_base():
+    """(-2 + s)^3 and (-2 + s)^-1 with the exponent among the arguments: no logarithm of the base is taken."""
+    x, p = ca.SX.sym("x"), ca.SX.sym("p")
+    power = TaylorSeries(ca.Function("f", [x, p], [x**p]))
+    line = np.array([[-2.0, 1.0, 0.0, 0.0]])
+    assert power(line, np.array([[3.0]]))[0].tolist() == [[-8.0, 12.0, -6.0, 1.0]]
+    np.testing.assert_allclose(power(line, np.array([[-1.0]]))[0], [[-0.5, -0.25, -0.125, -0.0625]], rtol=1e-15)
+
+
+def test_a_series_that_has_no_value_harms_no_other():
+    """The root of a negative number is NaN, in this series alone."""
+    x = ca.SX.sym("x")
+    rows = np.array([[4.0, 1.0, 0.0], [-1.0, 1.0, 0.0], [1.0, 2.0, 0.0]])
+    (found,) = TaylorSeries(ca.Function("f", [x], [ca.sqrt(x)]))(rows.T[None])
+    assert np.isfinite(found).all(axis=(0, 1)).tolist() == [True, False, True]
+    np.testing.assert_allclose(found[0, :, 0], [2.0, 1 / 4, -1 / 64], rtol=1e-15)
+
+
 def test_growth_is_below_cubic():
     """Twice the order is about four times the work, where nested derivatives multiply it each time."""
     x = ca.SX.sym("x", 3)
