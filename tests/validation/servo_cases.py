@@ -54,10 +54,10 @@ class Case:
         return " ".join([self.model, self.task, *(f"{name}={value:g}" for name, value in self.values)])
 
     @property
-    def third(self) -> float:
-        """The longest of four steps of order three.
+    def long(self) -> float:
+        """The longest of steps of order two and three.
 
-        At index 7 rounding in coordinates grows by h^-2 and wants longer ones.
+        At index 7 rounding grows by h^-2 in coordinates and by h^-4 in inputs, and longer ones keep it small.
         """
         return 2 * self.step if self.index > 5 and self.internal == 0 else self.step
 

@@ -1,8 +1,8 @@
 """Every method of inverse dynamics on every machine of the documents: what it finds, or why it does not take the task.
 
 Errors of steps have series in their length h: e = C h^p + D h^(p+1) + E h^(p+2) + ... of a stepper of order p, wherever the
-path is smooth. Richardson's rule takes one term after the other away, with steps h, h/2, h/4: if p is the order, what is left is
-of h^(p+2), a step's part of the term that was taken away last, and smaller than that. If the order were p - 1, the rule for p
+path is smooth. Richardson's rule takes one term after the other away, with steps h, h/2, h/4: if p is the order, what is left
+is of h^(p+2), a step's part of the term that was taken away last, and smaller than that. If the order were p - 1, the rule
 would leave 1/7 of the error for p = 2, and take away 1/42 of it last: a lower order does not pass.
 
 Where the path determines everything and the index is 5 or less, coordinates have no error of steps at all, whatever the method,
@@ -136,7 +136,7 @@ TAKEN = [(case.name, method) for case in CASES for method in STEPPED if method n
 def test_what_steps_converge_to_is_the_same_to_1e_9(name, method):
     """Differences of order three and Richardson's rule: errors of h^6, in coordinates, and in inputs where these have none."""
     case = BY_NAME[name]
-    steps = Richardson(name, method, "bdf3", case.third, 4)
+    steps = Richardson(name, method, "bdf3", case.long, 4)
     assert (steps.left[: steps.n] < SAME).all(), steps.left
     if case.exact:
         assert (steps.left < sizes(name)).all(), steps.left
@@ -144,7 +144,7 @@ def test_what_steps_converge_to_is_the_same_to_1e_9(name, method):
 
 @pytest.mark.parametrize("name", marked(case.name for case in CASES if not case.values or case.values[0][0] != "kappa"))
 def test_second_order_with_bdf2(name):
-    Richardson(name, "minimal-extension", "bdf2", BY_NAME[name].step).check_order(sizes(name))
+    Richardson(name, "minimal-extension", "bdf2", BY_NAME[name].long).check_order(sizes(name))
 
 
 def check_stable_inversion(name):
