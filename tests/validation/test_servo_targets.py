@@ -9,6 +9,7 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 from kingpost import inverse, open_model, simulate
 from kingpost.control.servo.index.analysis import analyse
@@ -264,9 +265,13 @@ def test_v47_projections_hold_speeds_to_order_one():
 def test_v15_inputs_do_the_work_that_loads_gain(model, task, joules):
     length = open_model(model).task(task).t_end
     history = follow(model, task, "flat", f"backward-euler:step={length / 300}")
-    # The energy is exact; the work is a quadrature of smooth powers over 300 samples.
-    assert history["energy.total"][-1] - history["energy.total"][0] == pytest.approx(joules, rel=1e-9, abs=1e-6)
-    assert history["servo.work"][-1] == pytest.approx(joules, rel=1e-3, abs=1e-3)
+    gained = history["energy.total"][-1] - history["energy.total"][0]
+    # Coordinates and speeds are right to 1e-9, of weights and momenta up to 3e3 N and kg m/s.
+    assert gained == pytest.approx(joules, abs=1e-5)
+    # The work is the integral of a spline through powers. Its error falls by a quarter or more with half the distance between
+    # samples, even where slopes jump: it is below a third of what every other sample alone changes.
+    coarse = CubicSpline(history.time[::2], history["servo.power"][::2]).integrate(0.0, length)
+    assert history["servo.work"][-1] == pytest.approx(joules, abs=abs(history["servo.work"][-1] - coarse) / 3 + 1e-5)
 
 
 @pytest.mark.slow
