@@ -1,339 +1,189 @@
 """Every method of inverse dynamics on every machine of the documents: what it finds, or why it does not take the task.
 
-Where the path determines everything and the index is 5 or less, coordinates are the same to 1e-9 whatever the method and the
-step, and inputs converge with the order of the stepper to those of ``flat``. With internal states, and at index 7, of which a
-method takes two off, steps leave errors in coordinates, too, and these converge with the same order. Refusals are sentences
-with the number that decides.
+Errors of steps have series in their length h: e = C h^p + D h^(p+1) + E h^(p+2) + ... of a stepper of order p, wherever the
+path is smooth. Richardson's rule takes one term after the other away, with steps h, h/2, h/4: if p is the order, what is left
+is of h^(p+2), a step's part of the term that was taken away last, and smaller than that. If the order were p - 1, the rule
+would leave 1/7 of the error for p = 2, and take away 1/42 of it last: a lower order does not pass.
+
+Where the path determines everything and the index is 5 or less, coordinates have no error of steps at all, whatever the method,
+and are the same to 1e-9. With internal states, and at index 7, of which a method takes two off, coordinates err, too, and are
+the same to 1e-9 by Richardson's rule. Refusals are sentences with the number that decides.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
-from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-import scipy.integrate
 
-from kingpost import KingpostError, MechanismError, RunSettings, open_model
+from kingpost import KingpostError, MechanismError, open_model
 from kingpost.control.servo.index.analysis import analyse
-from kingpost.control.servo.index.refusals import Demands, refuse_if_impossible
-from kingpost.control.servo.inverse import PreparedInverse
+from kingpost.control.servo.index.refusals import refuse_if_impossible
 from kingpost.control.servo.posing import pose_servo
-from kingpost.registry.selection import select
+from tests.validation.servo_cases import BY_NAME, CASES, METHODS, QUICK, WITHOUT_STEPS
+from tests.validation.servo_solutions import coordinates, joint_coordinates, posed, reference, report, solved
 
-METHODS = (
-    "flat",
-    "minimal-extension",
-    "minimal-extension:twice=true",
-    "projection",
-    "projection-dependent",
-    "output-coordinates",
-    "computed-torque",
-    "output-input",
-    "stable-inversion",
-    "direct",
-)
-#: Methods that find inputs at each time by themselves, without an error of steps.
-WITHOUT_STEPS = ("flat", "minimal-extension:twice=true")
-#: Coordinates of a path that determines everything, in m and rad; inputs of methods without steps, as a part of the largest.
+#: Coordinates, in m and rad; inputs, as a part of the largest.
 SAME, ROUNDING = 1e-9, 1e-8
-
-NO_FREEDOM = r"needs as many measures as degrees of freedom.*the task has \d+ .* has \d+"
-MIXED = r"the realisation is (mixed|tangential) \(rank \d of \d, singular values .*\), and the method is for orthogonal ones"
-UNDEFINED = "how inputs act on accelerations is not defined, because the mass matrix is singular along"
-FREE = r"the path leaves \d internal states? free"
-HIDDEN = r"the matrix of its highest derivatives has rank \d+ of \d+ at t = 0 s"
-TANGENTIAL = (
-    r"no \d coordinates of .* can stay beside the measures at t = 0 s: det Ha = 0 or det Ba = 0 .* smallest singular value is"
-)
-MANY = r"needs fewer constraints than servo-constraints.* has \d constraints .* for \d measures"
-UNSTABLE = r"the zero dynamics are unstable: 2\.44949 1/s at the end"
-STOPPED = r"inverse dynamics stopped at t = .* did not solve the equations of the step in 30 iterations"
-ORTHOGONAL_ONLY = {"output-input": MIXED, "stable-inversion": MIXED}
-UNDERACTUATED = {"computed-torque": NO_FREEDOM}
-
-
-@dataclass(frozen=True)
-class Case:
-    """A machine with a task, the steps at which it is looked at, and which methods refuse it."""
-
-    model: str
-    task: str
-    index: int
-    step: float
-    refused: dict[str, str] = field(default_factory=dict)
-    internal: int = 0
-    values: tuple[tuple[str, float], ...] = ()
-    #: Other formulations that take it, or what the ones in natural coordinates say.
-    others: tuple[str, ...] = ()
-    no_other: str = ""
-
-    @property
-    def name(self) -> str:
-        return " ".join([self.model, self.task, *(f"{name}={value:g}" for name, value in self.values)])
-
-    @property
-    def exact(self) -> bool:
-        """Whether coordinates have no error of steps."""
-        return self.internal == 0 and self.index <= 5
-
-
-def crane(model, task, refused, step=0.25, index=5, **more):
-    """Return a case without internal states and with inputs that do not act on all measures."""
-    return Case(model, task, index, step, {**UNDERACTUATED, **ORTHOGONAL_ONLY, **refused}, **more)
-
-
-NATURAL = ("directors", "nullspace")
-CABLEV = {"output-coordinates": TANGENTIAL}
-ROPES = {"projection-dependent": MANY, "output-coordinates": TANGENTIAL}
-MASSLESS = {**ROPES, "output-input": UNDEFINED, "stable-inversion": UNDEFINED, "minimal-extension:twice=true": HIDDEN}
-INERTIA = "adds inertia to coordinate .*, which natural coordinates and quaternions of bodies cannot express"
-LEFT_OPEN = {"flat": FREE, "minimal-extension:twice=true": FREE}
-DAMPED = {**UNDERACTUATED, **ORTHOGONAL_ONLY, **LEFT_OPEN, "output-coordinates": TANGENTIAL}
-FRICTION = (("trolley_damping", 50.0), ("winch_damping", 50.0))
-CASES = (
-    Case(
-        "passive-joint-arm",
-        "003",
-        3,
-        0.02,
-        {**UNDERACTUATED, **LEFT_OPEN},
-        internal=2,
-        values=(("damping", 0.2),),
-    ),
-    Case(
-        "passive-joint-arm",
-        "003",
-        3,
-        0.02,
-        {**UNDERACTUATED, **{name: UNSTABLE for name in METHODS if name not in ("computed-torque", "stable-inversion")}},
-        internal=2,
-        values=(("kappa", 0.5),),
-    ),
-    crane("overhead-crane", "003", {"minimal-extension:twice=true": HIDDEN, "direct": STOPPED}, 0.02, no_other=INERTIA),
-    crane("overhead-crane", "003", {"minimal-extension:twice=true": HIDDEN, "direct": STOPPED}, 0.02, values=FRICTION),
-    crane("overhead-crane:form=dependent", "003", {"output-coordinates": TANGENTIAL}, 0.02, others=NATURAL),
-    crane("overhead-crane:form=elastic", "003", {"output-coordinates": TANGENTIAL}, 0.02),
-    crane("mass-chain", "003", {"output-coordinates": TANGENTIAL}, 0.02, others=NATURAL),
-    Case("mass-chain", "003", 4, 0.02, DAMPED, internal=1, values=(("damping", 10.0),)),
-    crane("mass-chain:n=3", "003", {"output-coordinates": TANGENTIAL}, 0.02, index=7),
-    Case("mass-chain:n=3", "003", 5, 0.02, DAMPED, internal=2, values=(("damping", 10.0),)),
-    crane("rotary-crane", "000-4.4.2", {"minimal-extension:twice=true": HIDDEN, "direct": STOPPED}, 0.1),
-    crane("rotary-crane", "000-5.3.2", {"minimal-extension:twice=true": HIDDEN, "direct": STOPPED}, 0.1),
-    crane("rotary-crane:form=rope", "000-4.4.2", {"output-coordinates": TANGENTIAL}, 0.1),
-    crane("rotary-crane-two-winches", "000-5.4.4", ROPES, no_other=INERTIA),
-    crane("us-navy-crane-2d:pulley=massless", "000-6.1.1", MASSLESS | {"direct": STOPPED}, 0.02),
-    crane("us-navy-crane-2d", "000-6.1.2", ROPES, 0.02),
-    crane("us-navy-crane-3d:pulley=massless", "000-6.2.1", MASSLESS),
-    crane("us-navy-crane-3d", "000-6.2.2-smooth", ROPES, index=7),
-    crane("cablev", "000-6.3.7-rotation", CABLEV),
-    crane("cablev", "000-6.3.7-translation", CABLEV),
-    crane("cablev", "000-6.3.7-both", CABLEV),
-)
-QUICK = ("mass-chain 003", "mass-chain 003 damping=10")
-BY_NAME = {case.name: case for case in CASES}
-
-
-@functools.cache
-def posed(name, formulation="kane"):
-    """Return a case as a servo problem."""
-    case = BY_NAME[name]
-    opened = open_model(case.model)
-    how = RunSettings(formulation=formulation)
-    return pose_servo(opened.mechanism, opened.task(case.task), how, values=dict(case.values))
-
-
-@functools.cache
-def report(name):
-    """Return the index analysis in joint coordinates; it is the same problem in others."""
-    return analyse(posed(name))
-
-
-@functools.cache
-def solved(name, method, stepper, step, formulation="kane"):
-    """Return the history of a case, or the refusal."""
-    problem = posed(name, formulation)
-    plugins = problem.posed.plugins
-    way = select(plugins.of("inverse_dynamics"), method).chosen()
-    try:
-        refusal = way.refusal(problem)
-        if refusal:
-            raise MechanismError(refusal)
-        refuse_if_impossible(
-            report(name), Demands(way.name, way.realisations, way.causal, way.internal_states, way.redundant_inputs)
-        )
-        steps = select(plugins.of("servo_steppers"), f"{stepper}:step={step!r}")
-        return PreparedInverse(problem, way, steps, report(name)).run()
-    except KingpostError as error:
-        return error
-
-
-def coordinates(name):
-    return [item.name for item in posed(name).equations.position_quantities]
-
-
-def reference(name):
-    """Return the coordinates and inputs that are right, at half the step of a case, in columns."""
-    case = BY_NAME[name]
-    task = posed(name).task
-    if not case.internal:
-        found = solved(name, "flat", "backward-euler", case.step / 2)
-        assert not isinstance(found, KingpostError), found
-    elif "mass-chain" in name:
-        return damped_chain(name)
-    else:
-        # The same equations as an ordinary differential equation, by the method of Runge and Kutta: order 4.
-        found = solved(name, "output-input:integrator=rk4", "backward-euler", case.step / 2)
-    return np.column_stack([found[column] for column in (*coordinates(name), *task.inputs)])
-
-
-def damped_chain(name):
-    """Return places and force of masses on springs and dampers, each led by the next: T = d y' + k (y + l0) for each spring."""
-    case, task = BY_NAME[name], posed(name).task
-    count = len(coordinates(name))
-    (path,) = task.path.values()
-    k, d, free = 10.0, 10.0, 0.5
-    masses = [1.0] + [2.0] * (count - 1)
-    times = np.linspace(0.0, 6.0, round(6.0 / (case.step / 2)) + 1)
-
-    def jets(t, stretches):
-        """Return the derivatives of all places, the last mass first, and those of the force in front of all."""
-        places = [np.array([float(path.value(t, {}, order)) for order in range(9)])]
-        pull = masses[-1] * places[0][2:]
-        for y0, mass in zip(stretches, masses[-2::-1], strict=True):
-            y = [y0]
-            for order in range(len(pull)):
-                y.append((pull[order] - k * (y[order] + (free if order == 0 else 0.0))) / d)
-            before = places[-1][: len(y)] + np.array(y)
-            places.append(before)
-            pull = pull[: len(before) - 2] + mass * before[2:]
-        return places, pull
-
-    def rates(t, stretches):
-        places, _ = jets(t, stretches)
-        return [before[1] - after[1] for after, before in itertools.pairwise(places)]
-
-    ran = scipy.integrate.solve_ivp(
-        rates, (0.0, 6.0), [-free] * (count - 1), t_eval=times, method="DOP853", rtol=1e-11, atol=1e-12
-    )
-    rows = []
-    for t, stretches in zip(times, ran.y.T, strict=True):
-        places, pull = jets(t, stretches)
-        rows.append([*(place[0] for place in places[::-1]), pull[0]])
-    return np.array(rows)
-
-
-def errors(name, found, every):
-    """Return the largest error of a coordinate, and the mean error of each input, at the samples that both have."""
-    wanted = reference(name)[::every]
-    n = len(coordinates(name))
-    inside = (found.time > -1e-9) & (found.time < posed(name).task.t_end + 1e-9)
-    columns = (*coordinates(name), *posed(name).task.inputs)
-    off = np.abs(np.column_stack([found[column][inside] for column in columns]) - wanted)
-    size = np.abs(wanted).max(axis=0)
-    return off[:, :n].max(), off[:, n:].mean(axis=0), size[n:].max()
+#: What stable inversion leaves of internal motions at the ends of the time that it adds.
+FORGOTTEN = 1e-7
+ORDERS = {"backward-euler": 1, "bdf2": 2, "bdf3": 3}
 
 
 def marked(cases):
     return [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in cases]
 
 
+def found(name, method, stepper, step, formulation="kane"):
+    """Return a solution, or raise the refusal."""
+    result = solved(name, method, stepper, step, formulation)
+    if isinstance(result, KingpostError):
+        raise result
+    return result
+
+
+def away(name, times, stepper, step):
+    """Say which samples are so long after corners of the path that no difference in a step reaches back over one.
+
+    Inputs are found from index - 1 derivatives, each of them a difference over as many steps as its order is.
+    """
+    case, task = BY_NAME[name], posed(name).task
+    corners = {item.time for every in task.breaks({}).values() for item in every} | {task.t_start}
+    memory = (case.index - 1) * ORDERS[stepper] * step
+    return np.all([(times < corner - 1e-9) | (times > corner + memory + 1e-9) for corner in corners], axis=0)
+
+
+def extrapolated(values, order):
+    """Return what steps converge to by Richardson's rule, from values for h, h/2, ..., and what its last term has changed."""
+    while True:
+        better = [fine + (fine - coarse) / (2**order - 1) for coarse, fine in itertools.pairwise(values)]
+        if len(better) == 1:
+            return better[0], np.abs(better[0] - values[-1]).max(axis=0)
+        values, order = better, order + 1
+
+
+def in_columns(result, formulation):
+    """Return coordinates and inputs; in other coordinates than those of joints, inputs alone."""
+    return np.hstack([result.q, result.u]) if formulation == "kane" else result.u
+
+
+class Richardson:
+    """Errors of a method at the samples of its longest steps, and what Richardson's rule makes of them."""
+
+    def __init__(self, name, method, stepper, step, count=3, formulation="kane"):
+        results = [found(name, method, stepper, step / 2**k, formulation) for k in range(count)]
+        values = [in_columns(result, formulation)[:: 2**k] for k, result in enumerate(results)]
+        wanted = reference(name, step)[:, -values[0].shape[1] :]
+        inside = away(name, results[0].times, stepper, step)
+        assert inside.sum() >= 5
+        self.n = len(coordinates(name))
+        #: At all samples, without the rule, and away from corners, with it.
+        self.plain = [np.abs(part - wanted) for part in values]
+        best, self.correction = extrapolated([part[inside] for part in values], ORDERS[stepper])
+        self.left = np.abs(best - wanted[inside]).max(axis=0)
+
+    def check_order(self, floor):
+        """What is left is below what was taken away last, and below rounding, where nothing was to be taken away."""
+        assert (self.left <= np.maximum(self.correction, floor)).all(), (self.left, self.correction)
+
+
+def sizes(name):
+    """Return how well coordinates and inputs are known from the reference, in its columns."""
+    wanted = reference(name, BY_NAME[name].step)
+    n = len(coordinates(name))
+    return np.array([SAME] * n + [ROUNDING * np.abs(wanted[:, n:]).max()] * (wanted.shape[1] - n))
+
+
 @pytest.mark.parametrize("name", marked(BY_NAME))
 def test_the_index_is_known(name):
-    case, found = BY_NAME[name], report(name)
-    assert (found.index, found.internal_states) == (case.index, case.internal)
+    case, analysed = BY_NAME[name], report(name)
+    assert (analysed.index, analysed.internal_states) == (case.index, case.internal)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", marked(BY_NAME))
 def test_every_method_finds_the_same_or_says_why_not(name, method):
+    """Backward Euler, which the documents take for everything: order one."""
     case = BY_NAME[name]
-    coarse = solved(name, method, "backward-euler", case.step)
     if method in case.refused:
         with pytest.raises(KingpostError, match=case.refused[method]):
-            raise coarse if isinstance(coarse, KingpostError) else AssertionError("it was not refused")
+            found(name, method, "backward-euler", case.step)
         return
-    if isinstance(coarse, KingpostError):
-        raise coarse
     if method == "stable-inversion":
-        check_stable_inversion(name, coarse, solved(name, method, "backward-euler", case.step / 2))
+        check_stable_inversion(name)
         return
-    place, inputs, size = errors(name, coarse, 2)
     if method in WITHOUT_STEPS:
-        assert place < SAME
-        assert inputs.max() < ROUNDING * size
+        result = found(name, method, "backward-euler", case.step)
+        off = np.abs(np.hstack([result.q, result.u]) - reference(name, case.step)).max(axis=0)
+        assert (off < sizes(name)).all(), off
         return
-    fine_place, fine_inputs, _ = errors(name, solved(name, method, "backward-euler", case.step / 2), 1)
+    # Without reduction, rounding grows by h^(1 - index): longer steps keep it below what they leave out.
+    step = 4 * case.step if method == "direct" and case.index > 5 else case.step
+    steps = Richardson(name, method, "backward-euler", step)
     if case.exact and method != "direct":
-        assert max(place, fine_place) < SAME
-    else:
-        assert fine_place < max(SAME, 0.7 * place)
-    # Order one: half the error, with the next term of the series, which is a step's part of it; and rounding.
-    for before, after in zip(inputs, fine_inputs, strict=True):
-        assert after < max(0.7 * before, ROUNDING * size)
+        assert max(errors[:, : steps.n].max() for errors in steps.plain) < SAME
+    steps.check_order(sizes(name))
 
 
-def check_stable_inversion(name, coarse, fine):
-    """Collocation of order six on two meshes, the one twice as fine as the other: what is alike in both is right.
-
-    It finds the motion that is bounded before and after the path, which is another than the one that begins at rest with it.
-    """
-    columns = (*coordinates(name), *posed(name).task.inputs)
-    shared = fine.time[np.isclose(fine.time[:, None], coarse.time[None, :], atol=1e-9).any(axis=1)]
-    assert len(shared) > 100
-    for column in columns:
-        one, other = (np.interp(shared, history.time, history[column]) for history in (coarse, fine))
-        assert one == pytest.approx(other, abs=1e-7 * max(1.0, np.abs(other).max()))
-    assert fine.provenance["inverse"]["residuals"]["position"] < SAME
+STEPPED = [method for method in METHODS if method not in (*WITHOUT_STEPS, "stable-inversion", "direct")]
+TAKEN = [(case.name, method) for case in CASES for method in STEPPED if method not in case.refused]
 
 
-@pytest.mark.parametrize("name", marked(case.name for case in CASES if case.exact))
-def test_second_order_of_the_inputs_with_bdf2(name):
-    """Away from the ends and the corners of the path, where derivatives jump."""
+@pytest.mark.parametrize(
+    ("name", "method"), [pytest.param(*pair, marks=() if pair[0] in QUICK else pytest.mark.slow) for pair in TAKEN]
+)
+def test_what_steps_converge_to_is_the_same_to_1e_9(name, method):
+    """Differences of order three and Richardson's rule: errors of h^6, in coordinates, and in inputs where these have none."""
     case = BY_NAME[name]
-    wanted = reference(name)
-    task = posed(name).task
-    ends = [0.0, task.t_end] if task.t_end < 10 else [0.0, 5.0, 15.0, 20.0]
-    means = []
-    for step, every in ((case.step, 2), (case.step / 2, 1)):
-        found = solved(name, "minimal-extension", "bdf2", step)
-        if isinstance(found, KingpostError):
-            raise found
-        away = np.min(np.abs(found.time[:, None] - np.array(ends)), axis=1) > 0.2 * (ends[1] - ends[0])
-        off = np.column_stack([found[column] for column in task.inputs]) - wanted[::every, len(coordinates(name)) :]
-        means.append(np.abs(off[away]).mean(axis=0))
-    size = np.abs(wanted[:, len(coordinates(name)) :]).max()
-    for before, after in zip(*means, strict=True):
-        assert after < max(0.35 * before, 1e-7 * size)
+    steps = Richardson(name, method, "bdf3", case.long, 4)
+    assert (steps.left[: steps.n] < SAME).all(), steps.left
+    if case.exact:
+        assert (steps.left < sizes(name)).all(), steps.left
+
+
+@pytest.mark.parametrize("name", marked(case.name for case in CASES if not case.values or case.values[0][0] != "kappa"))
+def test_second_order_with_bdf2(name):
+    Richardson(name, "minimal-extension", "bdf2", BY_NAME[name].long).check_order(sizes(name))
+
+
+def check_stable_inversion(name):
+    """Collocation to 1e-9, and internal motions that are forgotten to 1e-7, against the motion from rest where that is bounded.
+
+    Where it is not, against twice the time before and after, and a hundredth of the tolerance.
+    """
+    case = BY_NAME[name]
+    result = found(name, "stable-inversion", "backward-euler", case.step)
+    inside = (result.times > -1e-9) & (result.times < posed(name).task.t_end + 1e-9)
+    one = np.hstack([result.q, result.u])[inside]
+    if ("kappa", 0.5) in case.values:
+        lead = -2 * round(float(result.times[0]) / case.step) * case.step
+        more = found(name, f"stable-inversion:lead={lead!r},tolerance=1e-11", "backward-euler", case.step)
+        other = np.hstack([more.q, more.u])[(more.times > -1e-9) & (more.times < posed(name).task.t_end + 1e-9)]
+        assert more.times[0] < 1.9 * result.times[0]
+    else:
+        other = reference(name, case.step)
+    assert np.abs(one - other).max() < FORGOTTEN * np.abs(other).max()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "formulation"), [(case.name, other) for case in CASES for other in case.others])
 def test_another_formulation_finds_the_same(name, formulation):
-    """Without steps, everything; with steps, the same coordinates, and inputs that converge to the same.
+    """Without steps, everything; with steps, the same coordinates, and inputs that converge to the same with order one.
 
     Steps of directors are chords of what turns, so that errors of inputs are others than in joint coordinates.
     """
-    case, wanted = BY_NAME[name], reference(name)
-    inputs, n = posed(name).task.inputs, len(coordinates(name))
-    size = np.abs(wanted[:, n:]).max()
-
-    def off(method, step):
-        found = solved(name, method, "backward-euler", step, formulation)
-        if isinstance(found, KingpostError):
-            raise found
-        rows = wanted[:: round(step / (case.step / 2))]
-        for k, column in enumerate(coordinates(name)):
-            if column in found:
-                assert found[column] == pytest.approx(rows[:, k], abs=SAME)
-        return np.abs(np.column_stack([found[column] for column in inputs]) - rows[:, n:]).mean(axis=0)
-
-    assert off("flat", 0.5).max() < ROUNDING * size
+    case, n = BY_NAME[name], len(coordinates(name))
+    wanted = reference(name, 0.5)
+    assert (np.abs(found(name, "flat", "backward-euler", 0.5, formulation).u - wanted[:, n:]) < sizes(name)[n:]).all()
     for method in ("minimal-extension", "projection"):
-        for before, after in zip(off(method, case.step), off(method, case.step / 2), strict=True):
-            assert after < max(0.7 * before, ROUNDING * size)
+        steps = Richardson(name, method, "backward-euler", case.step, formulation=formulation)
+        steps.check_order(sizes(name)[n:])
+        seen = joint_coordinates(name, method, case.step, formulation)
+        assert seen
+        for column, values in seen.items():
+            right = reference(name, case.step)[:, coordinates(name).index(column)]
+            assert values == pytest.approx(right, abs=SAME), column
 
 
 @pytest.mark.parametrize("name", [case.name for case in CASES if case.no_other])
@@ -345,6 +195,16 @@ def test_what_natural_coordinates_cannot_express_is_said(name):
 @pytest.mark.slow
 def test_a_path_that_is_too_rough_is_refused():
     opened = open_model("us-navy-crane-3d")
-    found = analyse(pose_servo(opened.mechanism, opened.task("000-6.2.2")))
+    analysed = analyse(pose_servo(opened.mechanism, opened.task("000-6.2.2")))
     with pytest.raises(MechanismError, match=r"not smooth enough for index 7: .* needs C\^6 and is C\^4"):
-        refuse_if_impossible(found)
+        refuse_if_impossible(analysed)
+
+
+@pytest.mark.parametrize(
+    ("power", "order", "passes"), [(1, 1, True), (2, 2, True), (1, 2, False), (2, 3, False), (1, 3, False), (2, 1, True)]
+)
+def test_the_rule_finds_errors_of_a_lower_order(power, order, passes):
+    """A higher one is no fault."""
+    values = [np.array([3.0 * h**power + 5.0 * h ** (power + 1) + 7.0 * h ** (power + 2)]) for h in (0.02, 0.01, 0.005)]
+    left, correction = extrapolated(values, order)
+    assert (abs(left[0]) <= correction) == passes

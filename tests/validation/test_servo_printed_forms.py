@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kingpost import inverse, open_model
-from kingpost.control.servo.posing import pose_servo
+from tests.plugins.models.test_overhead_crane import solution
 
 GRAVITY, LOAD = 9.81, 100.0
 
@@ -181,25 +181,102 @@ def test_v27_the_index_1_system_has_four_equations_for_each_input(crane):
         assert np.abs(residual(path[:, k], places, speeds, accelerations, inputs).full()).max() < 1e-6  # of some 1e4
 
 
-def test_eq_28_of_document_003_has_all_signs_reversed():
-    """Accelerations of the load that speeds alone give are 2 l' th' cos - l th'^2 sin along x; (28) prints the opposite."""
-    opened = open_model("overhead-crane")
-    problem = pose_servo(opened.mechanism, opened.task("003"))
-    s, names = problem.symbols, problem.row_names
-    angle, length, turning, reeling = 0.4, 2.7, 0.6, -0.3
-    q = [{"swing.angle": angle, "reel.length": length}.get(name, 0.0) for name in names["q"]]
-    v = [{"swing.angle.rate": turning, "reel.length.rate": reeling}.get(name, 0.0) for name in names["v"]]
-    function = ca.Function("h", [s.t, s.q, s.v, s.a, s.signals[2], s.p], [problem.servo_accelerations])
-    along, up = function(0.0, q, v, np.zeros(3), np.zeros(2), problem.p).full().ravel()
-    want = 2 * reeling * turning * math.cos(angle) - length * turning**2 * math.sin(angle)
-    down = -2 * reeling * turning * math.sin(angle) - length * turning**2 * math.cos(angle)
-    assert (along, -up) == pytest.approx((want, down), rel=1e-12)
-    assert abs(along - -want) > 1.0
+def test_v27_backward_euler_of_alt_in_dependent_coordinates(crane):
+    """(4.50): 2n - a + m = 7 equations in the document's chapter 4, with z down and - u, which our steps solve."""
+    mt, J, r, m, g, h = 10.0, 0.1, 0.1, LOAD, GRAVITY, 0.1
+    task = crane.task("000-4.4.1")
+    found = inverse(crane.mechanism, task, method="projection-dependent", stepper=f"backward-euler:step={h}")
+    (x, x1, x2), (z, z1, z2) = (jets.T[:3] for jets in load_path(task, found.time))
+    z, z1, z2 = -z, -z1, -z2
+    s, s1 = found["travel.displacement"], found["travel.displacement.rate"]
+    beta, beta1 = 4.0 / r + found["drum.angle"], found["drum.angle.rate"]
+    F, M = found["trolley_force"], found["winch_torque"]
+    lam = found["rope.tension"] / (2 * r * beta)
+    G = 2 * np.array([s - x, -(r**2) * beta, x - s, z])
+    forces = np.array([-F, -M, 0 * x, 0 * x - m * g]) + G * lam  # grad V + G' lam + B' u
+    masses = np.array([mt, J, m, m])[:, None]
+    xi = 2 * ((s1 - x1) * s1 - r**2 * beta1**2 + (x1 - s1) * x1 + z1**2)  # (4.69)
+    D = np.array([1 + 0 * s, (s - x) / (r**2 * beta)])  # (4.68)
+    now = slice(1, None)
+    w = np.diff([s1, beta1]) / h
+    rows = [
+        *(np.diff([s, beta]) / h - [s1[now], beta1[now]]),
+        (D[:, now] * (masses[:2] * w - np.array([F, M])[:, now])).sum(axis=0),
+        *(np.array([x2, z2]) + (forces / masses)[2:])[:, now],
+        (-xi + (G * forces / masses).sum(axis=0))[now],
+        ((x - s) ** 2 + z**2 - (r * beta) ** 2)[now],
+    ]
+    n, constraints, a = 4, 1, 2
+    assert len(rows) == 2 * n - a + constraints
+    # The row of G is of some 2 l r^2 beta T / (l J) = 1e3 m^2/s^2, the others of less, in Newton's tolerance.
+    assert np.abs(rows).max() < 1e-8
 
 
-def test_eq_5_33_of_document_000_has_the_sign_of_the_inputs_reversed():
-    """A positive force pushes the trolley to positive x, M q'' = f + B u, as in (5.34c) and everywhere else in chapter 5."""
+def minimal(l, angle, rate, acceleration, trolley, inputs, path):
+    """Return the rows of (5.33) for the overhead crane, (5.62) to (5.66), and B' u in the first two of them.
+
+    ``rate`` and ``acceleration`` are those of mu2 = (l, phi), as unknowns of their own; ``trolley`` is mu1 = s, and ``path``
+    where the load is, (x, z), each with two derivatives.
+    """
+    mt, J, r, m, g = 10.0, 0.1, 0.1, LOAD, GRAVITY
+    (s, s1, s2), (l1, turning), sin, cos = trolley, rate, np.sin(angle), np.cos(angle)
+    D2 = np.array([[sin, l * cos], [-cos, l * sin]])
+    g2 = [2 * turning * l1 * cos - l * turning**2 * sin, 2 * turning * l1 * sin + l * turning**2 * cos]
+    M12, M22 = m * np.array([sin, l * cos]), np.diag([m + J / r**2, m * l**2])
+    h1 = m * l * turning**2 * sin - 2 * m * turning * l1 * cos
+    h2 = [m * l * turning**2 + m * g * cos, -m * l * (g * sin + 2 * turning * l1)]
+    Bu = np.array([inputs[0], inputs[1] / r, 0.0])
+    rows = [
+        (mt + m) * s2 - h1 + M12 @ acceleration - Bu[0],
+        *(M12 * s2 - h2 + M22 @ acceleration - Bu[1:]),
+        *(np.array([s2, 0.0]) - path[:, 2] + g2 + D2 @ acceleration),
+        *(np.array([s1, 0.0]) + D2 @ rate - path[:, 1]),
+        *([s + l * sin, -l * cos] - path[:, 0]),
+    ]
+    return np.array(rows), Bu, D2
+
+
+def test_v27_the_flat_solution_solves_5_33_but_not_with_its_printed_sign():
+    """(5.33): f + 3a = 9 equations. (5.33a,b), (5.35a) and (5.40b,c) print - B' u, which (5.34c) contradicts."""
     opened = open_model("overhead-crane")
-    problem = pose_servo(opened.mechanism, opened.task("000-5.3.1"))
-    row, column = problem.row_names["v"].index("travel.displacement.rate"), problem.input_names.index("trolley_force")
-    assert float(problem.B[row, column]) == 1.0
+    task = opened.task("000-5.3.1")
+    found = inverse(opened.mechanism, task, method="flat", stepper="backward-euler:step=0.25")
+    flat = solution("minimal", task)
+    names = ("travel.displacement", "reel.length", "swing.angle")
+    coordinates = ca.vertcat(*(flat.coordinates[name] for name in names))
+    motion = ca.Function("motion", [flat.time.t], [ca.horzcat(*(flat.time.rate(coordinates, k) for k in (1, 2)))])
+    path = np.stack(load_path(task, found.time))
+    for k in range(1, len(found.time) - 1):
+        s, l, angle = (found[name][k] for name in names)
+        rates, accelerations = motion(found.time[k]).full().T
+        inputs = [found["trolley_force"][k], found["winch_torque"][k]]
+        along = (s, rates[0], accelerations[0])
+        rows, Bu, _ = minimal(l, angle, rates[1:], accelerations[1:], along, inputs, path[:, k])
+        f, a = 3, 2
+        assert len(rows) == f + 3 * a
+        # Coordinates are right to 1e-9, and rows change by up to m l phi'' and m g, 1e3 N, for each m and rad.
+        assert np.abs(rows).max() < 1e-6
+        assert np.abs(rows[:3] + 2 * Bu).max() > 100.0  # with the printed sign
+
+
+def test_v27_backward_euler_in_minimal_coordinates():
+    """(5.40): 2 (f + a) = 10 equations; those of (5.40d) give mu2~, which is no channel, and our steps solve the others."""
+    h = 0.1
+    opened = open_model("overhead-crane")
+    task = opened.task("000-5.3.1")
+    found = inverse(opened.mechanism, task, method="minimal-extension", stepper=f"backward-euler:step={h}")
+    path = np.stack(load_path(task, found.time))
+    s, s1 = found["travel.displacement"], found["travel.displacement.rate"]
+    for k in range(1, len(found.time)):
+        l, angle = found["reel.length"][k], found["swing.angle"][k]
+        rate = np.array([found["reel.length.rate"][k], found["swing.angle.rate"][k]])
+        inputs = [found["trolley_force"][k], found["winch_torque"][k]]
+        along = (s[k], s1[k], (s1[k] - s1[k - 1]) / h)
+        rows, _, D2 = minimal(l, angle, rate, np.zeros(2), along, inputs, path[:, k])
+        acceleration = np.linalg.solve(D2, -rows[3:5])
+        rows, _, _ = minimal(l, angle, rate, acceleration, along, inputs, path[:, k])
+        rows = np.array([(s[k] - s[k - 1]) / h - s1[k], *rows])
+        f, a = 3, 2
+        assert len(rows) == 2 * (f + a)
+        # Of some 1e3 N, with Newton's tolerance.
+        assert np.abs(rows).max() < 1e-8

@@ -47,10 +47,15 @@ def test_the_report_shows_where_the_load_should_be(tmp_path, capsys):
     assert '"ghosts": [{"name": "load"' in page or '"ghosts":[{"name":"load"' in page
     assert "Servo-constraints" in page
     assert "of an earlier run" not in said(capsys)[1]
-    # Nothing else in the folder is touched by the next run, which says what does not belong to it.
-    assert main([*CRANE, "--task", "003", "--out", str(tmp_path)]) == 0
+
+
+@pytest.mark.parametrize("words", [("run", "double-pendulum", "--t-end", "0.1", "--write", "csv"), (*CRANE, "--task", "003")])
+def test_an_earlier_report_stays_and_is_named_as_by_a_run(tmp_path, capsys, words):
+    """Nothing but the files of the result is touched, and what does not belong to it is said."""
+    (tmp_path / "report.html").write_text("earlier")
+    assert main([*words, "--out", str(tmp_path)]) == 0
     assert "report.html' is of an earlier run; --report makes it anew" in said(capsys)[1]
-    assert (tmp_path / "report.html").read_text() == page
+    assert (tmp_path / "report.html").read_text() == "earlier"
 
 
 def test_keep_taut_says_what_it_took(tmp_path, capsys):

@@ -55,13 +55,60 @@ def test_a_run_that_is_asked_to_end_keeps_its_samples(tmp_path, number, status):
     assert len(read_history(tmp_path / "o" / "interrupted-history.csv")) > 1
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_an_interrupt_during_preparation_says_so(tmp_path, number, status):
+@pytest.mark.parametrize(
+    ("verb", "number", "status"), [("run", signal.SIGTERM, 143), ("run", signal.SIGINT, 130), ("inverse", signal.SIGINT, 130)]
+)
+def test_an_interrupt_during_preparation_says_so(tmp_path, verb, number, status):
     (tmp_path / "slow.py").write_text(SLOW_MODEL)
-    code, said = ended([*KINGPOST, "run", "slow", "--plugin", "slow.py"], tmp_path, number, b"building")
+    code, said = ended([*KINGPOST, verb, "slow", "--plugin", "slow.py"], tmp_path, number, b"building")
     assert code == status
     assert "kingpost: interrupted while 'slow' was being prepared; nothing was computed" in said
     assert {path.name for path in tmp_path.iterdir()} <= {"slow.py", "__pycache__"}
+
+
+INVERSE = """
+import sys, time
+from kingpost.cli.output import ProgressBar
+
+def slowly(self, fraction):
+    print("under way", flush=True)
+    time.sleep(0.2)
+
+ProgressBar.__call__ = slowly
+from kingpost.cli.main import main
+
+words = ["inverse", "mass-chain", "--task", "003", "--stepper", "bdf2:step=0.001", "--write", "csv", "--out", "o"]
+sys.exit(main([*words, "--method", sys.argv[1]]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow), (signal.SIGINT, 130)]
+)
+def test_steps_of_inverse_dynamics_that_are_interrupted_are_kept_beside_earlier_results(tmp_path, number, status):
+    (tmp_path / "o").mkdir()
+    (tmp_path / "o" / "history.csv").write_text("earlier")
+    code, said = ended([sys.executable, "-c", INVERSE, "minimal-extension"], tmp_path, number, b"under way")
+    assert code == status
+    by = "(by SIGTERM)" if number == signal.SIGTERM else ""
+    files = ("interrupted-history.csv", "interrupted-run.json")
+    assert "kingpost: interrupted at t = " in said and by in said
+    assert f"are in {', '.join(f'o/{name}' for name in files)}" in said
+    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == ["history.csv", *files]
+    assert (tmp_path / "o" / "history.csv").read_text() == "earlier"
+    assert json.loads((tmp_path / "o" / "interrupted-run.json").read_text())["outcome"] == "interrupted"
+    found = read_history(tmp_path / "o" / "interrupted-history.csv")
+    # In portions of 64 steps of 1 ms; what is kept is the beginning of the whole, of 6 s.
+    assert 64 < len(found) < 6001
+    assert found["servo.position.mass2.x"] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.slow
+def test_inputs_that_are_found_all_at_once_are_not_written_in_part(tmp_path):
+    code, said = ended([sys.executable, "-c", INVERSE, "flat"], tmp_path, signal.SIGTERM, b"under way")
+    assert code == 143
+    assert "kingpost: interrupted while inputs were being found; nothing is written (by SIGTERM)" in said
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("verb", ["report", "fatigue", "plot"])
