@@ -11,6 +11,7 @@ import shlex
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,8 @@ from kingpost.kernel.cache_folder import cache_directory, made_by_us, remove_aba
 #: Without contraction to fused operations the results are the same bits on every machine, and the interpreter's.
 # CasADi passes plain zeros for pointers in places, which newer compilers take for an error.
 FLAGS = ("-O2", "-fno-math-errno", "-ffp-contract=off", "-Wno-int-conversion", "-fPIC", "-shared")
+#: For code that is called some thousand times and not millions of times: compiled in half the time.
+QUICK_FLAGS = ("-O1", *FLAGS[1:])
 #: For the processor at hand; the cache tells processors apart, so that a shared home directory is safe.
 NATIVE = "-march=native"
 LIBRARY = "kernel.so"
@@ -41,10 +44,10 @@ class Compiler:
     command: tuple[str, ...]
     version: str
 
-    def build(self, source: Path, library: Path) -> None:
+    def build(self, source: Path, library: Path, flags: Sequence[str] = FLAGS) -> None:
         """Compile ``source`` into the shared library ``library``."""
-        for flags in ([NATIVE, *FLAGS], FLAGS):  # not every compiler knows the first
-            command = [*self.command, *flags, source.name, "-o", library.name, "-lm"]
+        for all_flags in ([NATIVE, *flags], flags):  # not every compiler knows the first
+            command = [*self.command, *all_flags, source.name, "-o", library.name, "-lm"]
             try:
                 done = run_bounded(command, compilation_limit(source.stat().st_size), source.parent)
             except TimeoutError as error:
@@ -83,14 +86,14 @@ class Built:
     obstacle: str = ""
 
 
-def build_cached(source: str, compiler: Compiler, directory: Path | None = None) -> Built:
+def build_cached(source: str, compiler: Compiler, directory: Path | None = None, flags: Sequence[str] = FLAGS) -> Built:
     """Return the shared library for ``source``, from the cache if it is there and whole.
 
     An entry is a folder that appears at once by renaming, so that processes building the same source never see each
     other's half-made files; the record in it holds the library's hash, so that a damaged one is rebuilt. Where others can write
     no cache is kept, for whoever can write a library can write its hash.
     """
-    identity = "\n".join([*compiler.command, compiler.version, *FLAGS, platform.system(), _processor(), source])
+    identity = "\n".join([*compiler.command, compiler.version, *flags, platform.system(), _processor(), source])
     key = hashlib.sha256(identity.encode()).hexdigest()[:32]
     root, obstacle = usable_folder(directory or cache_directory())
     entry = root / key
@@ -100,8 +103,8 @@ def build_cached(source: str, compiler: Compiler, directory: Path | None = None)
     work = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=root))
     try:
         (work / SOURCE).write_text(source)
-        compiler.build(work / SOURCE, work / LIBRARY)
-        record = {"sha256": _hash(work / LIBRARY), "compiler": compiler.version, "flags": FLAGS}
+        compiler.build(work / SOURCE, work / LIBRARY, flags)
+        record = {"sha256": _hash(work / LIBRARY), "compiler": compiler.version, "flags": list(flags)}
         (work / RECORD).write_text(json.dumps(record))
         if entry.exists() and not _whole(entry):
             _discard(entry)
