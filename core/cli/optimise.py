@@ -45,6 +45,12 @@ class Optimise(Command):
         parser.add_argument(
             "--starts", type=int, metavar="N", help="search from so many starts; the best optimum counts, and all are listed"
         )
+        parser.add_argument(
+            "--start-from",
+            type=Path,
+            metavar="RESULT",
+            help="begin with the motion in a result: of kingpost inverse, run, or an optimum with other bounds or intervals",
+        )
         add_result_options(parser)
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
@@ -52,6 +58,7 @@ class Optimise(Command):
         from kingpost.control.optimal.record import history_of
         from kingpost.control.optimal.solving import SolverOptions
         from kingpost.modelfiles.opened import open_model
+        from kingpost.results.read_write import read_history
 
         with while_doing(f"'{arguments.model}' was being prepared; nothing was computed"):
             opened = open_model(arguments.model, plugins, arguments.set)
@@ -64,7 +71,7 @@ class Optimise(Command):
                 transcription=arguments.transcription,
                 intervals=arguments.intervals,
                 horizon=arguments.horizon,
-                starts=arguments.starts,
+                starts=arguments.starts if arguments.start_from is None else [read_history(arguments.start_from)],
                 settings=opened.settings,
                 how=how,
                 options=SolverOptions(time_limit=arguments.time_limit),

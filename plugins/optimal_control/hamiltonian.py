@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
-from scipy.sparse.linalg import splu
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError, SolverError, listed
@@ -186,6 +185,8 @@ class _System:
 
     def solved(self, optimum: Optimum) -> tuple[FloatArray, FloatArray, int]:
         """Return states, costates and the number of iterations, from a direct solution."""
+        from scipy.sparse.linalg import splu  # takes longer to import than most programs to solve
+
         N, n2 = self.N, 2 * self.n
         X = np.array([self._momenta(state) for state in optimum.states])
         assert optimum.costates is not None

@@ -4,6 +4,8 @@ Costs are compared to the digits that were given: half a unit of the last one, a
 The Hamiltonian is the discrete one of eq. (2.17).
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -140,6 +142,19 @@ def test_three_links_with_directors(solved, intervals, cost):
 @pytest.mark.slow
 def test_three_links_with_directors_and_friction(solved):
     assert solved("three-link-manipulator", 20, BEM, "001-friction").cost == pytest.approx(4723744.60, abs=0.006)
+
+
+@pytest.mark.slow
+def test_costates_of_directors_are_those_of_the_null_space_method(solved):
+    """Eq. (7.19): lambda of BEM is P(q_m) lambda of REM, in space, with P between the places of an interval."""
+    basic = solved("three-link-manipulator", 10, replace(BEM, formulation="directors"))
+    reduced = solved("three-link-manipulator", 10, REM)
+    space = reduced.problem.equations.structure.discrete
+    assert space is not None
+    q = reduced.states[:, : reduced.problem.equations.nq]
+    for k, (ours, theirs) in enumerate(zip(basic.costates, reduced.costates, strict=True)):
+        P = np.asarray(space.motions((q[k] + q[k + 1]) / 2, reduced.p))
+        assert ours == pytest.approx(P @ theirs, abs=1e-6 * np.abs(theirs).max())
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The functions of one interval, of the start and of the end, in machine code where a compiler is at hand."""
+"""The functions of one interval, in machine code where a compiler is at hand, and those of the start and of the end."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def build_blocks(interval: ca.Function, first: ca.Function, last: ca.Function, n
     :mod:`kingpost.control.optimal.transcribing`.
     """
     made = {**_interval_functions(_straight(interval)), **_edge(_straight(first), "first"), **_edge(_straight(last), "last")}
-    functions = {name: item for name, item in made.items() if isinstance(item, ca.Function)}
+    functions = {name: made[name] for name in ("value", "slope", "curvature")}
     compiled, where, note = _compiled(list(functions.values()), backend or "auto")
     ready = dict(zip(functions, compiled, strict=True))
     return Blocks(**{**made, **ready}, numbers=numbers, backend=where, note=note)
@@ -113,7 +113,7 @@ def _interval_functions(interval: ca.Function) -> dict[str, Any]:
     r, c = interval(w, k, theta, *plain)
     J = ca.jacobian(r, w)
     lagrangian = sigma * c + ca.dot(lam, r)
-    H = ca.triu(ca.hessian(lagrangian, w)[0])
+    H: Any = ca.triu(ca.hessian(lagrangian, w)[0])
     # The derivative by the length of the interval, at fixed states: -H^d h, since h is stretched.
     whole = ca.dot(lam, rows)
     slopes = [ca.jacobian(cost + whole, stretch), ca.jacobian(whole, more).T, ca.jacobian(cost, more).T]
@@ -135,7 +135,7 @@ def _edge(function: ca.Function, name: str) -> dict[str, Any]:
     r = ca.densify(function(w, theta))
     J = ca.jacobian(r, w)
     lam = kind.sym("lam", r.numel())
-    H = ca.triu(ca.hessian(ca.dot(lam, r), w)[0]) if r.numel() else kind(w.numel(), w.numel())
+    H: Any = ca.triu(ca.hessian(ca.dot(lam, r), w)[0]) if r.numel() else kind(w.numel(), w.numel())
     return {
         name: _shared(ca.Function(f"kp_{name}", [w, theta], [r])),
         f"{name}_slope": _shared(ca.Function(f"kp_{name}_slope", [w, theta], [_nonzeros(J)])),

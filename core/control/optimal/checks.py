@@ -15,6 +15,8 @@ from kingpost.control.optimal.transcription import Grid
 RANK = 1e-9
 #: Inputs of the motion near which that is looked at, as a part of their size; Newton's iterations for it, and their last step.
 DISTURBED, NEWTON, SETTLED = 1e-2, 20, 1e-10
+#: Intervals through which inputs reach every end that they can, mostly; where they do not, all intervals are looked at.
+FEW = 24
 
 
 def check_intervals(problem: OptimalProblem, grid: Grid) -> None:
@@ -39,10 +41,27 @@ def check_end(problem: OptimalProblem, program: NonlinearProgram, w: FloatArray)
     names = [name for name, limits in problem.task.end.items() if limits.prescribed]
     if not names:
         return
-    moved = _nearby(program, w)
-    slopes = None if moved is None else _reach(problem, program, moved, names)
-    if slopes is None:
-        return
+    few = min(FEW, program.layout.intervals)
+    for count in dict.fromkeys((few, program.layout.intervals)):
+        moved = _nearby(program, w, count)
+        slopes = None if moved is None else _reach(problem, program, moved, names, count)
+        if slopes is None or _independent(slopes):
+            return
+    assert slopes is not None
+    _refuse(problem, names, slopes)
+
+
+def _independent(slopes: FloatArray) -> bool:
+    """Say whether end values can be changed independently of each other."""
+    sizes = np.abs(slopes).max(axis=1)
+    if not sizes.min() > RANK * sizes.max():
+        return False
+    values = np.linalg.svd(slopes / sizes[:, None], compute_uv=False)
+    return len(values) == len(slopes) and bool(values[-1] > RANK * values[0])
+
+
+def _refuse(problem: OptimalProblem, names: list[str], slopes: FloatArray) -> None:
+    """Refuse end conditions that depend on each other, or on nothing."""
     sizes = np.abs(slopes).max(axis=1)
     largest = sizes.max(initial=0.0)
     still = [name for name, size in zip(names, sizes, strict=True) if not size > RANK * largest]
@@ -67,7 +86,7 @@ def check_end(problem: OptimalProblem, program: NonlinearProgram, w: FloatArray)
         )
 
 
-def _nearby(program: NonlinearProgram, w: FloatArray) -> FloatArray | None:
+def _nearby(program: NonlinearProgram, w: FloatArray, count: int) -> FloatArray | None:
     """Return a motion from the start with small inputs, the same ones always, so that no symmetry hides what inputs can do.
 
     Interval by interval, by Newton's method; it keeps what motions keep, such as momenta, which decides about ranks. None where
@@ -76,19 +95,16 @@ def _nearby(program: NonlinearProgram, w: FloatArray) -> FloatArray | None:
     layout, blocks, theta = program.layout, program.blocks, program.theta
     rng = np.random.default_rng(7)
     x = w / program.scales
-    pattern = blocks.slope_pattern
-    places = np.array(pattern.row()), np.array(pattern.get_col())
     dynamic = _dynamic_rows(program)
     unknown = np.r_[layout.node : layout.node + layout.inner, layout.stride : layout.local]
-    for k in range(layout.intervals):
+    for k in range(count):
         own = slice(k * layout.stride, k * layout.stride + layout.local)
         local = x[own].copy()
         local[layout.node + layout.inner : layout.stride] = DISTURBED * rng.normal(size=layout.inputs)
         for _ in range(NEWTON):
             rows = np.asarray(blocks.value(local, k, theta)[0]).ravel()[dynamic]
-            J = np.zeros(pattern.shape)
-            J[places] = np.asarray(blocks.slope(local, k, theta)[0]).ravel()
-            change = np.linalg.lstsq(J[np.ix_(dynamic, unknown)], -rows, rcond=None)[0]
+            J = _local_slopes(program, local, k)[np.ix_(dynamic, unknown)]
+            change = np.linalg.lstsq(J, -rows, rcond=None)[0]
             local[unknown] += change
             if not np.isfinite(local).all():
                 return None
@@ -100,22 +116,29 @@ def _nearby(program: NonlinearProgram, w: FloatArray) -> FloatArray | None:
     return x * program.scales
 
 
+def _local_slopes(program: NonlinearProgram, local: FloatArray, k: int) -> FloatArray:
+    """Return the Jacobian of the rows of an interval at what it sees, scaled."""
+    pattern = program.blocks.slope_pattern
+    J = np.zeros(pattern.shape)
+    J[pattern.row(), pattern.get_col()] = np.asarray(program.blocks.slope(local, k, program.theta)[0]).ravel()
+    return J
+
+
 def _dynamic_rows(program: NonlinearProgram) -> list[int]:
     """Return the rows of an interval that are equations."""
     count = len(program.names["interval"])
     return [i for i in range(count) if program.row_low[i] == program.row_high[i]]
 
 
-def _reach(problem: OptimalProblem, program: NonlinearProgram, w: FloatArray, names: list[str]) -> FloatArray | None:
+def _reach(
+    problem: OptimalProblem, program: NonlinearProgram, w: FloatArray, names: list[str], count: int
+) -> FloatArray | None:
     """Return the slopes of end values by the inputs of all intervals; None where the rows of an interval are dependent."""
-    layout, own = program.layout, len(program.names["interval"])
-    J = program.functions.jacobian(w / program.scales, program.theta)[1].sparse().tocsr()
-    dynamic = _dynamic_rows(program)
-    N, n = layout.intervals, layout.node
-    change = np.zeros((n, N * layout.inputs))
-    for k in range(N):
-        rows = np.array(dynamic) + k * own
-        block = J[rows][:, k * layout.stride : k * layout.stride + layout.local].toarray()
+    layout, dynamic = program.layout, _dynamic_rows(program)
+    n, x = layout.node, w / program.scales
+    change = np.zeros((n, count * layout.inputs))
+    for k in range(count):
+        block = _local_slopes(program, x[k * layout.stride : k * layout.stride + layout.local], k)[dynamic]
         before, inner, inputs, after = np.split(block, np.cumsum([n, layout.inner, layout.inputs]), axis=1)
         right = before @ change
         right[:, k * layout.inputs : (k + 1) * layout.inputs] += inputs
@@ -127,7 +150,7 @@ def _reach(problem: OptimalProblem, program: NonlinearProgram, w: FloatArray, na
     seen = tuple(name for name in names if name not in problem.state_names)
     rows = []
     e, posed = problem.equations, problem.posed
-    state = layout.states(w)[-1, : e.nx]
+    state = layout.states(w)[count, : e.nx]
     slopes = {}
     if seen:
         observer = problem.observer(seen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,16 +14,19 @@ from kingpost.control.optimal.checks import check_end, check_intervals, failure
 from kingpost.control.optimal.optimum import Attempt, Optimum
 from kingpost.control.optimal.problem import DEFAULT_INTEGRATOR, OptimalProblem, pose_optimal, seen_otherwise
 from kingpost.control.optimal.solving import FEASIBLE, SolverOptions, Watch, solve
-from kingpost.control.optimal.starts import StartPath, guessed, lifted
+from kingpost.control.optimal.starts import StartPath, guessed, lifted, path_from
 from kingpost.control.optimal.transcribing import input_sizes, transcribe
 from kingpost.control.optimal.transcription import Grid, Transcription
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.optimal_tasks import OptimalTask
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection, select
+from kingpost.results.history import History
 from kingpost.simulation.settings import RunSettings
 
 DEFAULT_TRANSCRIPTION = "step"
+#: The name of a guess, the motion of a solution, or a history of the machine: a servo solution, a run, an optimum.
+Start: TypeAlias = str | StartPath | History
 #: Starts that are tried one after the other where nobody says and the task's own fails.
 FALLBACKS = ("line", "constant", "random:1", "random:2")
 
@@ -36,7 +40,7 @@ class PreparedOptimisation:
     grid: Grid
     options: SolverOptions
     #: The starts that are tried; of several the best optimum counts. Without any, the task's own, and others if it fails.
-    starts: tuple[str | StartPath, ...] = ()
+    starts: tuple[Start, ...] = ()
 
     def run(self, watch: Watch = lambda step: None) -> Optimum:
         """Carry it out; see :func:`optimise`."""
@@ -61,10 +65,10 @@ class PreparedOptimisation:
             best = self.transcription.finished(self.problem, self.grid, best)
         return best
 
-    def _from(self, start: str | StartPath, watch: Watch, attempts: list[Attempt], began: float) -> Optimum:
+    def _from(self, start: Start, watch: Watch, attempts: list[Attempt], began: float) -> Optimum:
         problem = self.problem
-        path = guessed(problem, self.grid.intervals, start) if isinstance(start, str) else start
-        if not problem.equations.joint_coordinates and isinstance(start, str):
+        path = self._path(start)
+        if not problem.equations.joint_coordinates and not isinstance(start, StartPath):
             # Joint coordinates first: in redundant ones the search mostly fails from a guess (document 001, p. 80).
             first = seen_otherwise(problem, _in_joints(problem))
             easy = self._solved(first, _plain(first), path, watch, attempts, began)
@@ -72,6 +76,13 @@ class PreparedOptimisation:
                 return easy
             path = replace(easy.path, name=f"{path.name}, lifted from joint coordinates")
         return self._solved(problem, self.transcription, path, watch, attempts, began)
+
+    def _path(self, start: Start) -> StartPath:
+        if isinstance(start, StartPath):
+            return start
+        if isinstance(start, History):
+            return path_from(self.problem, start, self.grid.intervals)
+        return guessed(self.problem, self.grid.intervals, start)
 
     def _solved(
         self,
@@ -143,7 +154,7 @@ def prepare_optimisation(
     transcription: Selection[Transcription] | None = None,
     intervals: int | None = None,
     horizon: float | None = None,
-    starts: Sequence[str | StartPath] | int | None = None,
+    starts: Sequence[Start] | int | None = None,
     settings: Mapping[str, float] | None = None,
     how: RunSettings | None = None,
     options: SolverOptions | None = None,
@@ -166,7 +177,7 @@ def prepare_optimisation(
     return PreparedOptimisation(problem, way, grid, options or SolverOptions(), _starts(task, starts))
 
 
-def _starts(task: OptimalTask, given: Sequence[str | StartPath] | int | None) -> tuple[str | StartPath, ...]:
+def _starts(task: OptimalTask, given: Sequence[Start] | int | None) -> tuple[Start, ...]:
     if given is None:
         return ()
     if isinstance(given, int):
@@ -188,7 +199,7 @@ def optimise(
     transcription: Selection[Transcription] | None = None,
     intervals: int | None = None,
     horizon: float | None = None,
-    starts: Sequence[str | StartPath] | int | None = None,
+    starts: Sequence[Start] | int | None = None,
     settings: Mapping[str, float] | None = None,
     how: RunSettings | None = None,
     options: SolverOptions | None = None,
@@ -206,8 +217,9 @@ def optimise(
     intervals, horizon
         In place of what the task says.
     starts
-        From which motions the search begins: names of guesses, motions, or how many; the best optimum counts, and all are
-        listed in ``attempts``. By default the task's own guess, and others only if the search from it fails.
+        From which motions the search begins: names of guesses, motions, histories of the machine, or how many; the best optimum
+        counts, and all are listed in ``attempts``. By default the task's own guess, and others only if the search from it
+        fails.
     settings
         Parameters, inputs that stay what they are, and start values by name; before those of the task.
     how

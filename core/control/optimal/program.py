@@ -13,7 +13,6 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from scipy import sparse
 
 from kingpost.base.arrays import FloatArray
 from kingpost.control.optimal.blocks import Blocks
@@ -209,6 +208,5 @@ def _summed(i: np.ndarray, j: np.ndarray, size: int) -> tuple[ca.Sparsity, ca.DM
 
 def _gather(places: np.ndarray, size: int) -> ca.DM:
     """Return the matrix that adds entry k of a vector to the place ``places[k]``."""
-    matrix = sparse.csc_matrix((np.ones(len(places)), (places, np.arange(len(places)))), shape=(size, len(places)))
-    pattern = ca.Sparsity(size, len(places), matrix.indptr.tolist(), matrix.indices.tolist())
-    return ca.DM(pattern, matrix.data)
+    pattern = ca.Sparsity(size, len(places), list(range(len(places) + 1)), places.tolist())
+    return ca.DM(pattern, np.ones(len(places)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -71,7 +71,7 @@ class Solution:
         return self.status == "optimal"
 
 
-class _Watcher(ca.Callback):  # type: ignore[misc]  # CasADi has no types
+class _Watcher(ca.Callback):
     """Called by the solver after every iteration: tells, keeps the best iterate, and stops it where it must."""
 
     def __init__(self, program: NonlinearProgram, watch: Watch, limit: float | None) -> None:
@@ -106,7 +106,7 @@ class _Watcher(ca.Callback):  # type: ignore[misc]  # CasADi has no types
             return ca.Sparsity.dense(self.program.rows)
         return ca.Sparsity(0, 0)
 
-    def eval(self, arguments: list[ca.DM]) -> list[float]:
+    def eval(self, arguments: Sequence[ca.DM]) -> list[float]:
         found = {ca.nlpsol_out(i): item for i, item in enumerate(arguments)}
         x, g = np.asarray(found["x"]).ravel(), np.asarray(found["g"]).ravel()
         cost = float(found["f"]) * self.program.cost_scale

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import MechanismError
 from kingpost.control.optimal.layout import Layout
 from kingpost.control.optimal.problem import OptimalProblem
 from kingpost.control.optimal.transcription import IntervalRule
 from kingpost.mechanism.mechanism import quaternion_rows
+from kingpost.results.history import History
 
 #: How far from a guess a random start is, as a part of one radian, metre, or the size of an input.
 SPREAD = 0.5
@@ -43,6 +45,42 @@ class StartPath:
         middles = (old[1:] + old[:-1]) / 2, (new[1:] + new[:-1]) / 2
         inputs = _resampled(middles[0], self.inputs, middles[1])
         return StartPath(joints, states, inputs, self.horizon, self.free, self.name)
+
+
+def path_from(problem: OptimalProblem, history: History, intervals: int) -> StartPath:
+    """Return the motion in a history as a start: a servo solution, a run, or the optimum of a similar problem.
+
+    Time is stretched to the horizon of the task. Joint coordinates that the history lacks stay at the start, speeds that it
+    lacks come from differences, and inputs that it lacks are zero.
+    """
+    task, e = problem.task, problem.equations
+    shown = {channel.name for channel in history.channels}
+    first = guessed(problem, intervals, "constant")
+    missing = [item.name for item in problem.posed.mechanism.coordinates if item.name not in shown]
+    if len(missing) == len(problem.posed.mechanism.coordinates):
+        raise MechanismError(
+            f"{task.title}: the history to start from shows no coordinate of '{problem.posed.mechanism.name}', such as "
+            f"{missing[0]}; take one of the same machine"
+        )
+    lasted = float(history.time[-1] - history.time[0])
+    horizon = min(max(lasted, task.horizon.low), task.horizon.high)
+    old, new = (history.time - history.time[0]) / lasted, np.linspace(0.0, 1.0, intervals + 1)
+    joints, states, inputs = first.joints.copy(), first.states.copy(), first.inputs.copy()
+    count = len(problem.posed.mechanism.coordinates)
+    for i, name in enumerate(problem.joint_names):
+        if name in shown:
+            rate = lasted / horizon if i >= count else 1.0
+            joints[:, i] = rate * np.interp(new, old, history[name])
+        elif i >= count and name.endswith(".rate") and name.removesuffix(".rate") in shown:
+            joints[:, i] = np.gradient(np.interp(new, old, history[name.removesuffix(".rate")]), horizon * new)
+    for i, item in enumerate(e.states.quantities):
+        if item.name in shown:
+            states[:, i] = np.interp(new, old, history[item.name])
+    middles = (new[1:] + new[:-1]) / 2
+    for i, name in enumerate(task.inputs):
+        if name in shown:
+            inputs[:, i] = np.interp(middles, old, history[name])
+    return StartPath(joints, states, inputs, horizon, first.free, "history")
 
 
 def _resampled(old: FloatArray, rows: FloatArray, new: FloatArray) -> FloatArray:

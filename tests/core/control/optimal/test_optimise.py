@@ -18,6 +18,7 @@ from kingpost import (
     RunSettings,
     SolverError,
     SolverOptions,
+    inverse,
     optimise,
     simulate,
 )
@@ -138,6 +139,29 @@ def test_a_solution_is_a_start_on_a_finer_grid(swung, plain):
     assert found.solution.iterations <= 8
 
 
+def test_a_history_is_a_start(swung, plain):
+    again = swung(starts=[history_of(plain, 0.0)])
+    assert [attempt.start for attempt in again.attempts] == ["history"]
+    assert again.cost == pytest.approx(plain.cost, rel=1e-8)
+    assert again.solution.iterations < plain.solution.iterations
+
+
+@pytest.mark.slow
+def test_a_servo_solution_is_a_start_for_a_crane(plugins):
+    """Inverse dynamics along a line brings the crane to the same end, from which the optimum is found."""
+    crane = open_model("overhead-crane", plugins)
+    along = inverse(crane.mechanism, crane.task("001-7.2"), how=VM, plugins=plugins)
+    found = optimise(crane.mechanism, crane.optimal_task("001"), starts=[along], how=VM, plugins=plugins)
+    assert [attempt.start for attempt in found.attempts] == ["history"]
+    assert found.cost == pytest.approx(83355.886, abs=0.006)
+
+
+def test_a_history_of_another_machine_is_no_start(swung, plugins):
+    other = open_model("double-pendulum", plugins).simulate(t_end=0.01, backend="vm")
+    with pytest.raises(MechanismError, match="shows no coordinate of 'mathematical-pendulum', such as pivot.angle"):
+        swung(starts=[other])
+
+
 def test_the_best_motion_is_kept_at_the_time_limit(swung, plain):
     found = swung(starts=[plain.path], options=SolverOptions(time_limit=0.0))
     assert found.status == "time limit"
@@ -197,18 +221,6 @@ def test_ends_that_no_input_changes_are_named(plugins):
     task = OptimalTask(("force",), 1.0, end={"pushed.x": 1.0, "left.x": 1.0})
     with pytest.raises(MechanismError, match=r"no input changes 'left.x' at the end of 'two-masses'.*Inputs: force"):
         optimise(machine, task, how=VM, plugins=plugins)
-
-
-@pytest.mark.slow
-def test_ends_that_momentum_makes_redundant_are_named(plugins):
-    """With a scheme that keeps momentum, the satellite stands still when its rotors do: its own rates are redundant."""
-    satellite = open_model("satellite", plugins)
-    end = {**satellite.optimal_task("001").end, **{f"motion.w{axis}": 0.0 for axis in "xyz"}}
-    task = replace(satellite.optimal_task("001"), end=end, intervals=8)
-    how = replace(VM, formulation="nullspace", integrator="energy-momentum")
-    path = optimise(satellite.mechanism, satellite.optimal_task("001"), how=VM, intervals=8, plugins=plugins).path
-    with pytest.raises(MechanismError, match=r"3 of the 9 end conditions follow from the others"):
-        optimise(satellite.mechanism, task, how=how, starts=[path], plugins=plugins)
 
 
 def test_names_that_nothing_shows_are_refused(swung):
