@@ -10,7 +10,7 @@ import casadi as ca
 
 from kingpost.base.errors import SolverError
 from kingpost.kernel.codegen import generated
-from kingpost.kernel.compiler import QUICK_FLAGS, CompilerError, build_cached, find_compiler
+from kingpost.kernel.compiler import QUICK_LEVEL, CompilerError, build_cached, find_compiler
 from kingpost.kernel.kernel import Backend
 from kingpost.symbols.straightline import expanded
 
@@ -156,7 +156,7 @@ def _compiled(functions: Sequence[ca.Function], backend: Backend) -> tuple[list[
         return list(functions), "vm", "interpreter: no C compiler was found"
     short = [function for function in functions if backend == "c" or _operations(function) <= WORTH_COMPILING]
     try:
-        built = build_cached(generated("kp_optimal", short), compiler, flags=QUICK_FLAGS)
+        built = build_cached(generated("kp_optimal", short), compiler, level=QUICK_LEVEL)
     except CompilerError as error:
         if backend == "c":
             raise SolverError(f"backend 'c' was asked for, but {error}") from None
