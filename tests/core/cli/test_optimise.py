@@ -41,3 +41,10 @@ def test_what_cannot_work_is_said_in_a_sentence(kingpost_cli):
     done = kingpost_cli("optimise", "mathematical-pendulum", "--intervals", "1")
     assert done.status != 0
     assert "take at least 2 intervals" in done.err
+
+
+def test_a_model_shows_its_tasks(kingpost_cli):
+    shown = kingpost_cli("models", "slider-pendulum").out
+    assert "minimum-time" in shown
+    assert "1 to 15 s" in shown
+    assert "document 001, section 7.2" in kingpost_cli("models", "overhead-crane").out
