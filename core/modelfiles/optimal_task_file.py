@@ -158,9 +158,9 @@ def optimal_task_from_dict(data: Mapping[str, Any], name: str = "") -> OptimalTa
     """Return the task that plain data describe, in the words of a task file."""
     what = f"optimal task '{name}'" if name else "the optimal task"
     table = fill(OptimalTaskTable, data, what)
-    given = {key: getattr(table, key) for key in vars(table) if key not in ("model", "name", "costs")}
-    costs = {"costs": table.costs} if table.costs else {}
-    return OptimalTask(**given, **costs, name=table.name or name)
+    left_out = ("model", "name") if table.costs else ("model", "name", "costs")
+    given: dict[str, Any] = {key: getattr(table, key) for key in vars(table) if key not in left_out}
+    return OptimalTask(**given, name=table.name or name)
 
 
 def _chosen(name: str, known: Mapping[str, OptimalTask], where: str) -> OptimalTask:

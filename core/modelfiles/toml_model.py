@@ -59,7 +59,8 @@ class ModelFile:
 
     def check_tasks(self, mechanism: Mechanism) -> None:
         """Refuse tasks that name what the machine of this file does not have, with file and line."""
-        for entry in (*self.tasks.values(), *self.optimal_tasks.values()):
+        entries: list[TaskEntry | OptimalEntry] = [*self.tasks.values(), *self.optimal_tasks.values()]
+        for entry in entries:
             try:
                 entry.check(mechanism)
             except MechanismError as error:
@@ -158,7 +159,8 @@ def _interpret(path: Path, data: dict[str, Any], plugins: PluginSet | None) -> M
     mechanism = mechanism_from_dict({key: value for key, value in data.items() if key in MECHANISM_KEYS}, path.parent)
     make_forces(mechanism, plugins)
     check_values(mechanism, {parameter.name: parameter.default for parameter in mechanism.parameters})
-    for entry in (*tasks.values(), *optimal.values()):
+    entries: list[TaskEntry | OptimalEntry] = [*tasks.values(), *optimal.values()]
+    for entry in entries:
         entry.check(mechanism)
     return ModelFile(path, mechanism, None, files, settings, run, moving, tasks, optimal)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import pi
@@ -86,7 +87,8 @@ class TranscriptionSubject:
         return self.optimum("mass", COARSE).transcription.order
 
 
-def _shrinks(coarse: float, fine: float, order: int, scale: float) -> bool:
+def _shrinks(errors: Sequence[float], order: int, scale: float) -> bool:
+    coarse, fine = errors
     return fine <= ROUNDED * scale or fine <= coarse / 2 ** (order - SLACK)
 
 
@@ -102,13 +104,13 @@ def check_cost_converges(subject: TranscriptionSubject) -> None:
     """The cost of the pushed mass tends to that of the closed form with the order that is promised."""
     errors = [abs(subject.optimum("mass", N).cost - COST) for N in (COARSE, FINE)]
     assert errors[0] < 0.2 * COST, f"the cost with {COARSE} intervals is {errors[0]:g} off {COST:g}"
-    assert _shrinks(*errors, subject.order, COST), f"errors of the cost {errors} do not shrink with order {subject.order}"
+    assert _shrinks(errors, subject.order, COST), f"errors of the cost {errors} do not shrink with order {subject.order}"
 
 
 def check_hamiltonian_converges(subject: TranscriptionSubject) -> None:
     """The discrete Hamiltonian of every interval tends to the constant of the closed form."""
     errors = [float(np.abs(subject.optimum("mass", N).hamiltonian - HAMILTONIAN).max()) for N in (COARSE, FINE)]
-    assert _shrinks(*errors, 1, HAMILTONIAN), f"errors of the Hamiltonian {errors} do not shrink"
+    assert _shrinks(errors, 1, HAMILTONIAN), f"errors of the Hamiltonian {errors} do not shrink"
 
 
 def check_inputs_move_the_machine(subject: TranscriptionSubject) -> None:
@@ -135,7 +137,7 @@ def check_inputs_move_the_machine(subject: TranscriptionSubject) -> None:
         last = np.array([history["pivot.angle"][-1] - pi / 2, history["pivot.angle.rate"][-1]])
         errors.append(float(np.abs(last).max()))
     assert errors[0] < 0.5, f"the run ends {errors[0]:g} away from the end of the task"
-    assert _shrinks(*errors, subject.order, 1.0), f"errors at the end {errors} do not shrink with order {subject.order}"
+    assert _shrinks(errors, subject.order, 1.0), f"errors at the end {errors} do not shrink with order {subject.order}"
 
 
 TRANSCRIPTION_CHECKS = (

@@ -314,7 +314,8 @@ class DescriptorStep(ImplicitStepMap):
         size, inertia, share, load, _ = ca.vertsplit(factors, [0, 1, 1 + nv, 1 + nv + m, scales, count])
         ones = [ca.MX.ones(n) for n in (extra, parts.holonomic, m - parts.holonomic)]
         weights = ca.vertcat(ca.vertcat(ones[0], h / inertia, ones[1], h * ones[2]) / size, 1 / load)
-        taken, followed = None, ()
+        taken: ca.Function | None = None
+        followed: tuple[int, ...] = ()
         if type(self).after is DescriptorStep.after:
             after, lam, x = ca.MX.sym("after", nx), ca.MX.sym("lam", m), ca.MX.sym("x", nx + self.memory(e))
             parts_of = [(after - x[:nx, :])[:extra, :] / size, after[nq : nq + nv, :] * h / size]

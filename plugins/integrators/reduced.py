@@ -83,10 +83,8 @@ class ReducedStep:
         held, rolling = parts.holonomic - self.space.kept, m - parts.holonomic
         rows = ca.vertcat(h / inertia, ca.MX.ones(held), h * ca.MX.ones(rolling))
         weights = ca.densify(ca.vertcat(rows / size, 1 / load))
-        functions = (
-            ca.Function(name, [h, factors], [item]) for name, item in (("kp_weights", weights), ("kp_inertia", inertia))
-        )
-        return Unscaled(scales, *functions, (0, count))
+        weighing = ca.Function("kp_weights", [h, factors], [weights])
+        return Unscaled(scales, weighing, ca.Function("kp_inertia", [h, factors], [inertia]), (0, count))
 
     def _guess(self, parts: Parts, s: Interval, nu: ca.MX, known: list[ca.MX]) -> ca.Function:
         """Return the first guess, constant generalized speeds, and the factors, joint coordinates among them."""

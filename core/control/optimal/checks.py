@@ -136,7 +136,7 @@ def _reach(
     """Return the slopes of end values by the inputs of all intervals; None where the rows of an interval are dependent."""
     layout, dynamic = program.layout, _dynamic_rows(program)
     n, x = layout.node, w / program.scales
-    change = np.zeros((n, count * layout.inputs))
+    change: FloatArray = np.zeros((n, count * layout.inputs))
     for k in range(count):
         block = _local_slopes(program, x[k * layout.stride : k * layout.stride + layout.local], k)[dynamic]
         before, inner, inputs, after = np.split(block, np.cumsum([n, layout.inner, layout.inputs]), axis=1)

@@ -92,7 +92,8 @@ class OptimalProblem:
     def units(self) -> dict[str, str]:
         """The unit of every channel and joint coordinate."""
         mechanism = self.posed.mechanism
-        own = {item.name: item.unit for item in (*mechanism.coordinates, *mechanism.speeds, *mechanism.inputs)}
+        own = {item.name: item.unit for item in (*mechanism.coordinates, *mechanism.speeds)}
+        own |= {signal.name: signal.unit for signal in mechanism.inputs}
         return own | {channel.name: channel.unit for channel in self.equations.channels}
 
     @cached_property

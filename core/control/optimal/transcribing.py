@@ -40,13 +40,13 @@ class _Parts:
         """Return t_start, horizon, N, p, given inputs, scales and the scale of the cost."""
         e = self.problem.equations
         edges = np.cumsum([0, 1, 1, 1, e.np, e.nu, self.layout.local, 1]).tolist()
-        return tuple(theta[a:b] for a, b in pairwise(edges))  # type: ignore[return-value]
+        return tuple(theta[a:b] for a, b in pairwise(edges))
 
     def node(self, node: Any) -> tuple[Any, Any, Any, Any]:
         """Return state, inputs before, horizon and free parameters of a node."""
         n = self.layout
         edges = np.cumsum([0, n.state, n.before, n.horizon, n.parameters]).tolist()
-        return tuple(node[a:b, :] for a, b in pairwise(edges))  # type: ignore[return-value]
+        return tuple(node[a:b, :] for a, b in pairwise(edges))
 
 
 def layout_of(problem: OptimalProblem, rule: IntervalRule, grid: Grid) -> Layout:

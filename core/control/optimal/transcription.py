@@ -80,8 +80,8 @@ class Moments:
     """An interval as the terms of a cost see it: symbols, and functions of them."""
 
     problem: OptimalProblem
-    t: ca.SX | ca.MX
-    h: ca.SX | ca.MX
+    t: Any
+    h: Any
     x0: Any
     x1: Any
     #: The inputs that are found, constant over the interval, and what they were in the one before, if a term asks for that.
