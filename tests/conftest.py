@@ -32,6 +32,8 @@ TOGETHER = (
     r"(tests/validation/test_formulation_matrix\.py)::test_(?:accelerations|every|motion)\w*\[([\w:=-]+?)-(?:\w+)\]",
     r"(tests/core/testing/test_conformance\.py::test_(?:joint_loads|formulation))\[check_\w+-(.+)\]",
     r"(tests/plugins/inverse_dynamics/test_conformance\.py::test_method)\[check_\w+-(.+)\]",
+    r"(tests/plugins/optimal_control/test_conformance\.py::test_transcription)\[check_\w+-(.+)\]",
+    r"(tests/validation/test_optimal_targets)\.py",
     r"(tests/plugins/models/test_(?:delta|spatial_slider_crank|tadpole_tricycle|whitworth))\.py",
 )
 

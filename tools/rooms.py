@@ -104,7 +104,11 @@ room(
     "core/statics",
     "core/results",
 )
-room("core/control", "servo-constraints: which inputs drive measures along a path", "core/simulation and below")
+room(
+    "core/control",
+    "servo-constraints, which inputs drive measures along a path, and optimal control, which do so at the least cost",
+    "core/simulation and below",
+)
 room(
     "core/modelfiles",
     "mechanisms and how to run them from files: TOML, URDF, and by name",
@@ -135,6 +139,7 @@ room(
 )
 room("plugins/joint_loads", "ways to find the wrench in a joint", "core/loads and below", "plugins/formulations")
 room("plugins/inverse_dynamics", "methods for servo-constraints, and their steppers", "core/control and below")
+room("plugins/optimal_control", "transcriptions of optimal control problems, and terms of their cost", "core/control and below")
 room(
     "plugins/feedback",
     "controllers that keep a machine on the path of a servo task",

@@ -12,6 +12,7 @@ from kingpost.cli.index import Index
 from kingpost.cli.inverse import Inverse
 from kingpost.cli.listings import Models, Plugins
 from kingpost.cli.modular import Modular
+from kingpost.cli.optimise import Optimise
 from kingpost.cli.plot import Plot
 from kingpost.cli.report import Report
 from kingpost.cli.run import Run
@@ -25,6 +26,6 @@ if TYPE_CHECKING:
 @hookimpl
 def kingpost_register_commands() -> list[type[Command]]:
     return [
-        *(Run, Compare, Inverse, Index, Models, Plugins, Evaluate, FindEquilibrium, Linearize, Modular),
+        *(Run, Compare, Inverse, Index, Optimise, Models, Plugins, Evaluate, FindEquilibrium, Linearize, Modular),
         *(Plot, Fatigue, Report, Doctor),
     ]

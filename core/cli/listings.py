@@ -11,6 +11,7 @@ from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table, print_text
 
 if TYPE_CHECKING:
+    from kingpost.mechanism.optimal_tasks import OptimalTask
     from kingpost.registry.pluginset import PluginSet
 
 
@@ -45,7 +46,8 @@ class Models(Command):
     def _show(self, arguments: argparse.Namespace, plugins: PluginSet) -> None:
         from kingpost.modelfiles.opened import open_model
 
-        mechanism = open_model(arguments.model, plugins).mechanism
+        opened = open_model(arguments.model, plugins)
+        mechanism = opened.mechanism
         if arguments.json:
             print_json(mechanism.to_dict())
             return
@@ -61,7 +63,16 @@ class Models(Command):
         rows += [("output", o.name, o.unit, f"{o.quantity} of a point of '{o.body}'") for o in mechanism.outputs]
         rows += [("measure", m.name, mechanism.measure_units[m.name], m.words) for m in mechanism.measures]
         rows += [("force", f.name, f.kind, "") for f in mechanism.forces]
+        rows += [
+            ("servo task", name, f"{task.t_end - task.t_start:g} s", task.description) for name, task in opened.tasks.items()
+        ]
+        rows += [("optimal task", name, _horizon(task), task.description) for name, task in opened.optimal_tasks.items()]
         print_table(rows)
+
+
+def _horizon(task: OptimalTask) -> str:
+    limits = task.horizon
+    return f"{limits.low:g} s" if limits.prescribed else f"{limits.low:g} to {limits.high:g} s"
 
 
 def _short(start: Any) -> str:

@@ -69,6 +69,15 @@ class ProgressBar:
         full = round(fraction * self.WIDTH)
         print(f"\r{self.label} [{'#' * full}{'.' * (self.WIDTH - full)}] {fraction:4.0%}", end="", file=sys.stderr, flush=True)
 
+    def say(self, words: str) -> None:
+        """Show some words in the place of the bar, at most ten times a second."""
+        now = time.monotonic()
+        if not self.visible or now - self._last < 0.1:
+            return
+        self._last = now
+        self.shown = True
+        print(f"\r\033[K{self.label} {words}", end="", file=sys.stderr, flush=True)
+
     def close(self) -> None:
         """Wipe the bar away."""
         if self.shown:

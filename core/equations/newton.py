@@ -68,6 +68,24 @@ class NewtonOptions:
 
 
 @dataclass(frozen=True, eq=False)
+class Unscaled:
+    """What the equations of a step are without their scales, for those who solve all steps of a motion at once."""
+
+    #: How many factors, the first ones, are scales alone: other positive numbers do as well.
+    scales: int
+    #: (h, factors) -> by what each row of the residual was multiplied.
+    weights: ca.Function
+    #: (h, factors) -> sizes of the inertia that the balances of momentum were divided by.
+    inertia: ca.Function
+    #: The first row that is a balance of momentum, and the one behind the last.
+    balances: tuple[int, int]
+    #: (state after the step, multipliers, x, h, factors) -> scaled unknowns y, where they are nothing else.
+    taken: ca.Function | None = None
+    #: The rows of the state after a step that are not among the unknowns, but follow from them; where :attr:`taken` is given.
+    followed: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class StepProblem:
     """The equations of one step; x is the state before it, followed by what the integrator remembers."""
 
@@ -79,6 +97,8 @@ class StepProblem:
     following: ca.Function
     #: What each row of the residual says.
     rows: tuple[str, ...]
+    #: What scales there are in it; None where nobody says.
+    unscaled: Unscaled | None = None
 
 
 class ImplicitStepMap(StepMap):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.optimal_tasks import OptimalTask
 from kingpost.mechanism.tasks import ServoTask
 from kingpost.registry.plugin import Plugin
 
@@ -29,4 +30,8 @@ class Model(Plugin):
 
     def tasks(self) -> Mapping[str, ServoTask]:
         """Return the servo tasks that can be asked for by name, such as that of the document a machine comes from."""
+        return {}
+
+    def optimal_tasks(self) -> Mapping[str, OptimalTask]:
+        """Return the optimal tasks that can be asked for by name."""
         return {}

@@ -12,8 +12,10 @@ from kingpost.base.numbers import finite, finite_in, shown
 from kingpost.base.text_files import is_file, resolved
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.model import Model
+from kingpost.mechanism.optimal_tasks import OptimalTask
 from kingpost.mechanism.tasks import ServoTask
 from kingpost.mechanism.values import resolve_values
+from kingpost.modelfiles.optimal_task_file import read_optimal_task
 from kingpost.modelfiles.task_file import read_task
 from kingpost.modelfiles.toml_model import read_model_file
 from kingpost.modelfiles.urdf import read_urdf
@@ -55,10 +57,16 @@ class OpenedModel:
     step: float = Model.step
     #: Servo tasks by name: those of the model, then those of its files.
     tasks: Mapping[str, ServoTask] = field(default_factory=dict)
+    #: Optimal tasks by name, in the same order.
+    optimal_tasks: Mapping[str, OptimalTask] = field(default_factory=dict)
 
     def task(self, source: Any = None) -> ServoTask:
         """Return a servo task for it: one of its own by name, one in a file, or its only one (:func:`read_task`)."""
         return read_task(source, self)
+
+    def optimal_task(self, source: Any = None) -> OptimalTask:
+        """Return an optimal task for it: one of its own by name, one in a file, or its only one (:func:`read_optimal_task`)."""
+        return read_optimal_task(source, self)
 
     def how(self, *later: RunSettings) -> RunSettings:
         """Return how it is solved: the model's own end and step, then what its files say, then ``later`` settings."""
@@ -164,28 +172,43 @@ def _open(name: str, plugins: PluginSet, seen: tuple[Path, ...]) -> OpenedModel:
         mechanism = model.build()
         if not isinstance(mechanism, Mechanism):
             raise PluginError(f"model '{model.name}' built {shown(mechanism)}, expected a kingpost.Mechanism")
-        return OpenedModel(mechanism, plugins, t_end=model.t_end, step=model.step, tasks=_tasks(model))
+        return OpenedModel(
+            mechanism, plugins, t_end=model.t_end, step=model.step, tasks=_tasks(model), optimal_tasks=_optimal_tasks(model)
+        )
     path = Path(name)
     if resolved(path) in seen:
         raise FileError(f"{path} takes its model from itself")
     file = read_model_file(path, plugins)
     plugins = plugins.with_files(file.plugins)
     own = {name: entry.task for name, entry in file.tasks.items()}
+    optimal = {name: entry.task for name, entry in file.optimal_tasks.items()}
     if file.mechanism is not None:
-        opened = OpenedModel(file.mechanism, plugins, run=(file.run,), tasks=own)
+        opened = OpenedModel(file.mechanism, plugins, run=(file.run,), tasks=own, optimal_tasks=optimal)
         return opened.driven(file.settings, file.inputs)
     assert file.model is not None
     inner = str(path.parent / file.model) if file.model.endswith(".toml") else file.model
     source = _open(inner, plugins, (*seen, resolved(path)))
     file.check_tasks(source.mechanism)
     driven = source.driven(file.settings, file.inputs)
-    return replace(driven, run=(*source.run, file.run), tasks={**source.tasks, **own})
+    return replace(
+        driven,
+        run=(*source.run, file.run),
+        tasks={**source.tasks, **own},
+        optimal_tasks={**source.optimal_tasks, **optimal},
+    )
 
 
 def _tasks(model: Model) -> dict[str, ServoTask]:
     tasks = model.tasks()
     if not isinstance(tasks, Mapping) or not all(isinstance(task, ServoTask) for task in tasks.values()):
         raise PluginError(f"model '{model.name}': tasks() returned {shown(tasks)}, expected servo tasks by name")
+    return {str(name): task if task.name else task.called(str(name)) for name, task in tasks.items()}
+
+
+def _optimal_tasks(model: Model) -> dict[str, OptimalTask]:
+    tasks = model.optimal_tasks()
+    if not isinstance(tasks, Mapping) or not all(isinstance(task, OptimalTask) for task in tasks.values()):
+        raise PluginError(f"model '{model.name}': optimal_tasks() returned {shown(tasks)}, expected optimal tasks by name")
     return {str(name): task if task.name else task.called(str(name)) for name, task in tasks.items()}
 
 

@@ -16,6 +16,7 @@ from kingpost.mechanism.paths import Line, Turn
 from kingpost.mechanism.shapes import Shape
 from kingpost.mechanism.subsystems import Group
 from kingpost.mechanism.trajectories import TRAJECTORY_KINDS, Trajectory
+from kingpost.modelfiles.optimal_task_file import OptimalTaskTable
 from kingpost.modelfiles.subsystem_tables import USE, USE_KEYS
 from kingpost.modelfiles.task_file import TaskTable
 from kingpost.modelfiles.toml_model import MOVES
@@ -29,7 +30,7 @@ from kingpost.symbols.joints import JOINT_KINDS
 NUMBER_OR_FORMULA = {"$ref": "#/$defs/scalar"}
 #: A file of tasks alone.
 _ONLY_TASKS = {
-    "anyOf": [{"required": ["servo"]}, {"required": ["tasks"]}],
+    "anyOf": [{"required": [key]} for key in ("servo", "tasks", "optimal", "optimal_tasks")],
     "not": {"anyOf": [{"required": [key]} for key in ("model", "bodies", "joints", "subsystems")]},
 }
 
@@ -69,6 +70,8 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
             "run": _table(RunSettings),
             "servo": {"$ref": "#/$defs/task"},
             "tasks": {"type": "object", "additionalProperties": {"$ref": "#/$defs/task"}},
+            "optimal": {"$ref": "#/$defs/optimal_task"},
+            "optimal_tasks": {"type": "object", "additionalProperties": {"$ref": "#/$defs/optimal_task"}},
         },
         "$defs": {
             "scalar": {
@@ -76,6 +79,7 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
                 "type": ["number", "string"],
             },
             "task": _task(),
+            "optimal_task": _optimal_task(),
             "signal": _signal(),
             "system": _system(),
             "use": _use(),
@@ -209,6 +213,20 @@ def _task() -> dict[str, Any]:
         if cls is Turn:
             entry["properties"] |= {"start": _orientation(), "end": _orientation()}
         task["properties"][key] = {"type": "array", "items": entry}
+    return task
+
+
+def _optimal_task() -> dict[str, Any]:
+    """Return an optimal task; limits are a number or two, costs have the options of their term."""
+    task = _table(OptimalTaskTable)
+    pair = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
+    limits = {"anyOf": [{"type": "number"}, pair]}
+    for key in ("end", "bounds", "rates", "free"):
+        task["properties"][key] = {"type": "object", "additionalProperties": limits}
+    task["properties"]["horizon"] = limits
+    task["properties"]["settings"] = {"type": "object", "additionalProperties": {"type": "number"}}
+    cost = {"term": {"type": "string"}, "weight": {"type": "number", "minimum": 0}}
+    task["properties"]["costs"] = {"type": "array", "items": {"type": "object", "properties": cost, "required": ["term"]}}
     return task
 
 

@@ -118,7 +118,7 @@ def read_task(source: Any, machine: Machine | None = None) -> ServoTask:
     elif str(source) in known:
         task = known[str(source)]
     else:
-        file, name = _file(str(source))
+        file, name = named_file(str(source))
         if file is not None:
             return read_task_file(file, name, mechanism)
         task = chosen(str(source), known, f"model '{mechanism.name}'" if mechanism else "no machine")
@@ -216,7 +216,7 @@ def located(path: pathlib.Path, text: str | None, error: MechanismError) -> Mech
     return MechanismError(f"{where}: {error}", path=error.path)
 
 
-def _file(source: str) -> tuple[pathlib.Path | None, str]:
+def named_file(source: str) -> tuple[pathlib.Path | None, str]:
     """Return the file that a text names, and the task in it; None for what is the name of a task."""
     if source.endswith(".toml") or is_file(pathlib.Path(source)):
         return pathlib.Path(source), ""

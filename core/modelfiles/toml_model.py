@@ -1,8 +1,8 @@
 """Model files: a mechanism, or a run of one, written in TOML with the words of :mod:`kingpost.mechanism.mechanism`.
 
 A file holds either a mechanism (``bodies``, ``joints``, ...) or the ``model`` to take it from, by name or by file; and
-beside that the ``plugins`` to load, values to ``set``, how ``inputs`` move, how to ``run`` it, and servo ``tasks``.
-docs/model-files.md has the whole grammar.
+beside that the ``plugins`` to load, values to ``set``, how ``inputs`` move, how to ``run`` it, servo ``tasks`` and
+``optimal_tasks``. docs/model-files.md has the whole grammar.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.shapes import read_shapes
 from kingpost.mechanism.trajectories import Sampled, read_trajectory
 from kingpost.mechanism.values import check_values
+from kingpost.modelfiles.optimal_task_file import OPTIMAL, OPTIMAL_TASKS, OptimalEntry, read_optimal_entries
 from kingpost.modelfiles.subsystem_tables import has_systems, read_subsystems
 from kingpost.modelfiles.task_file import SERVO, TASKS, TaskEntry, located, read_entries
 from kingpost.multibody.assembly import make_forces
@@ -35,7 +36,8 @@ MECHANISM_KEYS = (
     "subsystems",
 )
 RUN_KEYS = ("model", "plugins", "set", "run")
-KNOWN_KEYS = (*MECHANISM_KEYS, *RUN_KEYS, SERVO, TASKS)
+TASK_KEYS = (SERVO, TASKS, OPTIMAL, OPTIMAL_TASKS)
+KNOWN_KEYS = (*MECHANISM_KEYS, *RUN_KEYS, *TASK_KEYS)
 #: What the declaration of an input in a file may hold beside its fields: how it moves.
 MOVES = "moves"
 
@@ -53,10 +55,12 @@ class ModelFile:
     #: Inputs that move, by name.
     inputs: Mapping[str, Signal] = field(default_factory=dict)
     tasks: Mapping[str, TaskEntry] = field(default_factory=dict)
+    optimal_tasks: Mapping[str, OptimalEntry] = field(default_factory=dict)
 
     def check_tasks(self, mechanism: Mechanism) -> None:
         """Refuse tasks that name what the machine of this file does not have, with file and line."""
-        for entry in self.tasks.values():
+        entries: list[TaskEntry | OptimalEntry] = [*self.tasks.values(), *self.optimal_tasks.values()]
+        for entry in entries:
             try:
                 entry.check(mechanism)
             except MechanismError as error:
@@ -127,8 +131,9 @@ def _interpret(path: Path, data: dict[str, Any], plugins: PluginSet | None) -> M
             raise MechanismError(
                 f"a model file has no '{key}'{closest(key, KNOWN_KEYS)} It takes: {listed(KNOWN_KEYS)}.", path=(key,)
             )
-    if data and all(key in (SERVO, TASKS) for key in data):
-        raise MechanismError('the file holds servo tasks and no machine; give it as a task, or add model = "NAME"')
+    if data and all(key in TASK_KEYS for key in data):
+        what = "servo tasks" if any(key in data for key in (SERVO, TASKS)) else "optimal tasks"
+        raise MechanismError(f'the file holds {what} and no machine; give it as a task, or add model = "NAME"')
     files = tuple(path.parent / name for name in _texts(data, "plugins"))
     try:
         plugins = (plugins or PluginSet()).with_files(files, named_by=path)
@@ -142,7 +147,7 @@ def _interpret(path: Path, data: dict[str, Any], plugins: PluginSet | None) -> M
     for name, value in settings.items():
         if finite(value) is None:
             raise MechanismError(f"set: {name} = {shown(value)} is not a finite number", path=("set", name))
-    tasks = read_entries(data, path.parent)
+    tasks, optimal = read_entries(data, path.parent), read_optimal_entries(data)
     if "model" in data:
         for key in MECHANISM_KEYS:
             if key in data and key not in ("name", "description", "inputs"):
@@ -151,14 +156,16 @@ def _interpret(path: Path, data: dict[str, Any], plugins: PluginSet | None) -> M
                 )
         if not isinstance(data["model"], str):
             raise MechanismError(f"model = {data['model']!r} is not a text", path=("model",))
-        return ModelFile(path, None, data["model"], files, settings, run, _signals(_table(data, "inputs"), path.parent), tasks)
+        signals = _signals(_table(data, "inputs"), path.parent)
+        return ModelFile(path, None, data["model"], files, settings, run, signals, tasks, optimal)
     data, moving = _apart(data, path.parent)
     mechanism = mechanism_from_dict({key: value for key, value in data.items() if key in MECHANISM_KEYS}, path.parent)
     make_forces(mechanism, plugins)
     check_values(mechanism, {parameter.name: parameter.default for parameter in mechanism.parameters})
-    for entry in tasks.values():
+    entries: list[TaskEntry | OptimalEntry] = [*tasks.values(), *optimal.values()]
+    for entry in entries:
         entry.check(mechanism)
-    return ModelFile(path, mechanism, None, files, settings, run, moving, tasks)
+    return ModelFile(path, mechanism, None, files, settings, run, moving, tasks, optimal)
 
 
 def _apart(data: Mapping[str, Any], base: Path) -> tuple[dict[str, Any], Mapping[str, Signal]]:

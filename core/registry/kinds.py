@@ -98,6 +98,18 @@ CORE_KINDS = (
         "controllers that keep a machine on the path of a servo task",
         "plugins.feedback.hooks",
     ),
+    _core(
+        "optimal_control",
+        "control.optimal.transcription:Transcription",
+        "ways to make a nonlinear program of an optimal control problem",
+        "plugins.optimal_control.hooks",
+    ),
+    _core(
+        "cost_terms",
+        "control.optimal.transcription:CostTerm",
+        "terms of the cost of optimal control",
+        "plugins.optimal_control.hooks",
+    ),
     _core("writers", "results.writer:Writer", "file formats for results", "plugins.writers.hooks"),
     _core("commands", "cli.command:Command", "verbs of the command line", "cli.hooks", "fmu.commands.hooks"),
 )

@@ -28,18 +28,21 @@ __all__ = [
     "INTEGRATOR_CHECKS",
     "INVERSE_DYNAMICS_CHECKS",
     "JOINT_LOAD_CHECKS",
+    "TRANSCRIPTION_CHECKS",
     "check_feedback",
     "check_formalism",
     "check_formulation",
     "check_integrator",
     "check_inverse_dynamics",
     "check_joint_loads",
+    "check_transcription",
     "random_tree",
 ]
 
 if TYPE_CHECKING:
     from kingpost.testing.feedback import FEEDBACK_CHECKS, check_feedback
     from kingpost.testing.inverse_dynamics import INVERSE_DYNAMICS_CHECKS, check_inverse_dynamics
+    from kingpost.testing.optimal_control import TRANSCRIPTION_CHECKS, check_transcription
 else:
     # Controllers need SciPy, which the rest does without.
     __getattr__, __dir__, _ = lazy_names(
@@ -47,5 +50,6 @@ else:
         {
             "feedback": ("FEEDBACK_CHECKS", "check_feedback"),
             "inverse_dynamics": ("INVERSE_DYNAMICS_CHECKS", "check_inverse_dynamics"),
+            "optimal_control": ("TRANSCRIPTION_CHECKS", "check_transcription"),
         },
     )

@@ -6,6 +6,7 @@ from kingpost.multibody.force import Force
 from kingpost.plugins.forces.bearing import BearingFriction
 from kingpost.plugins.forces.bodies import BodyWrench, Hydrostatic, PointSpring
 from kingpost.plugins.forces.carried import CarriedLoad
+from kingpost.plugins.forces.central import CentralGravity
 from kingpost.plugins.forces.contact import PlaneContact
 from kingpost.plugins.forces.field import UniformField
 from kingpost.plugins.forces.gravity import Gravity
@@ -32,6 +33,7 @@ def kingpost_register_forces() -> list[type[Force]]:
         PointSpring,
         BodyWrench,
         UniformField,
+        CentralGravity,
         CarriedLoad,
         Hydrostatic,
         AddedMass,

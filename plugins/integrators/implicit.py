@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from kingpost.equations.equations import Equations
-from kingpost.equations.newton import ImplicitStepMap, StepProblem, straightened
+from kingpost.equations.newton import ImplicitStepMap, StepProblem, Unscaled, straightened
 from kingpost.symbols.externals import with_externals
 from kingpost.symbols.straightline import solve_symmetric
 
@@ -302,6 +302,33 @@ class DescriptorStep(ImplicitStepMap):
             straightened(residual, equations),
             following if whole else straightened(following, equations),
             tuple(names),
+            self._unscaled(parts, factors.numel()),
+        )
+
+    def _unscaled(self, parts: Parts, count: int) -> Unscaled:
+        """Return the scales in :meth:`problem`: factors are size, inertia, share and load, and then what is remembered."""
+        e = parts.equations
+        nq, nv, m, nz, nx = parts.nq, parts.nv, parts.m, e.nz, e.nx
+        extra, scales = 0 if parts.rates else nq, 1 + nv + m + nz
+        h, factors = ca.MX.sym("h"), ca.MX.sym("factors", count)
+        size, inertia, share, load, _ = ca.vertsplit(factors, [0, 1, 1 + nv, 1 + nv + m, scales, count])
+        ones = [ca.MX.ones(n) for n in (extra, parts.holonomic, m - parts.holonomic)]
+        weights = ca.vertcat(ca.vertcat(ones[0], h / inertia, ones[1], h * ones[2]) / size, 1 / load)
+        taken: ca.Function | None = None
+        followed: tuple[int, ...] = ()
+        if type(self).after is DescriptorStep.after:
+            after, lam, x = ca.MX.sym("after", nx), ca.MX.sym("lam", m), ca.MX.sym("x", nx + self.memory(e))
+            parts_of = [(after - x[:nx, :])[:extra, :] / size, after[nq : nq + nv, :] * h / size]
+            parts_of += [lam * h**2 / (share * size), (after[nq + nv :, :] - x[nq + nv : nx, :]) / load]
+            taken = ca.Function("kp_taken", [after, lam, x, h, factors], [ca.densify(ca.vertcat(*parts_of))])
+            followed = tuple(range(nq)) if not extra else tuple(range(nq - e.coordinates.followers, nq))
+        return Unscaled(
+            scales,
+            ca.Function("kp_weights", [h, factors], [ca.densify(weights)]),
+            ca.Function("kp_inertia", [h, factors], [ca.densify(inertia)]),
+            (extra, extra + nv),
+            taken,
+            followed,
         )
 
     def _guess(self, parts: Parts, s: Interval, known: list[ca.MX]) -> ca.Function:

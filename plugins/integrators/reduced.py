@@ -8,7 +8,7 @@ import casadi as ca
 
 from kingpost.equations.discrete_null_space import DiscreteNullSpace
 from kingpost.equations.equations import ENERGIES, Equations
-from kingpost.equations.newton import StepProblem, straightened
+from kingpost.equations.newton import StepProblem, Unscaled, straightened
 from kingpost.plugins.integrators.implicit import DescriptorStep, Interval, Parts
 
 
@@ -72,7 +72,19 @@ class ReducedStep:
         names += [f"closure '{owner}'" for owner in e.constraints.owners]
         names += [f"the rate of '{item.name}'" for item in e.states.quantities]
         guess, residual, following = (straightened(function, space.natural) for function in (guess, residual, following))
-        return StepProblem(guess, residual, following, tuple(names))
+        return StepProblem(guess, residual, following, tuple(names), self._unscaled(parts, factors.numel()))
+
+    def _unscaled(self, parts: Parts, total: int) -> Unscaled:
+        """Return the scales in :meth:`problem`; behind them are the joint coordinates, which are none."""
+        count, m, nz = self.equations.nv + self.space.kept, parts.m, self.equations.nz
+        h, factors = ca.MX.sym("h"), ca.MX.sym("factors", total)
+        scales = 1 + count + m + nz
+        size, inertia, _, load, _ = ca.vertsplit(factors, [0, 1, 1 + count, 1 + count + m, scales, total])
+        held, rolling = parts.holonomic - self.space.kept, m - parts.holonomic
+        rows = ca.vertcat(h / inertia, ca.MX.ones(held), h * ca.MX.ones(rolling))
+        weights = ca.densify(ca.vertcat(rows / size, 1 / load))
+        weighing = ca.Function("kp_weights", [h, factors], [weights])
+        return Unscaled(scales, weighing, ca.Function("kp_inertia", [h, factors], [inertia]), (0, count))
 
     def _guess(self, parts: Parts, s: Interval, nu: ca.MX, known: list[ca.MX]) -> ca.Function:
         """Return the first guess, constant generalized speeds, and the factors, joint coordinates among them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kingpost.mechanism.model import Model
 from kingpost.plugins.models.cablev import Cablev
+from kingpost.plugins.models.central_field import CentralFieldParticle
 from kingpost.plugins.models.chain import Chain
 from kingpost.plugins.models.delta import Delta
 from kingpost.plugins.models.double_pendulum import DoublePendulum
@@ -13,6 +14,7 @@ from kingpost.plugins.models.heavy_top import HeavyTop
 from kingpost.plugins.models.knife_edge_disc import KnifeEdgeDisc
 from kingpost.plugins.models.luffing_crane import LuffingCrane
 from kingpost.plugins.models.mass_chain import MassChain
+from kingpost.plugins.models.mathematical_pendulum import MathematicalPendulum
 from kingpost.plugins.models.offshore_crane import (
     OffshoreCrane,
     OffshoreCraneCylinder,
@@ -105,4 +107,6 @@ def kingpost_register_models() -> list[type[Model]]:
         SphericalPendulumSubsystems,
         TwoRodSliderSubsystems,
         FiveBarSubsystems,
+        MathematicalPendulum,
+        CentralFieldParticle,
     ]

@@ -10,6 +10,7 @@ from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.model import Model
+from kingpost.mechanism.optimal_tasks import OptimalTask
 from kingpost.mechanism.shapes import Shape
 from kingpost.mechanism.tasks import ServoTask
 from kingpost.plugins.models.paths import GRAVITY, rest_to_rest
@@ -141,3 +142,14 @@ class OverheadCrane(Model):
             "000-5.3.1": lift("000-5.3.1", 1.0, "document 000, section 5.3.1"),
             "001-7.2": lift("001-7.2", 1.0, "document 001, section 7.2: its start and end, along the line of document 000"),
         }
+
+    def optimal_tasks(self) -> Mapping[str, OptimalTask]:
+        """Return the manoeuvre of document 001: trolley by 5 m and load up by 3 m in 3 s, from rest to rest."""
+        if self.options.form == "minimal":
+            end = {"travel.displacement": 5.0, "swing.angle": 0.0, "reel.length": 1.0}
+        else:
+            end = {"travel.displacement": 5.0, "hook.x": 5.0, "hook.z": -1.0}
+        end |= {f"{name}.rate": 0.0 for name in tuple(end)}
+        about = "document 001, section 7.2"
+        inputs = ("trolley_force", "winch_torque")
+        return {"001": OptimalTask(inputs, 3.0, end=end, intervals=40, guess="line", description=about)}

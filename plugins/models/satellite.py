@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Parameter
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.model import Model
+from kingpost.mechanism.optimal_tasks import OptimalTask
 
 #: Semi-axes of the ellipsoid (m); radius and height of the discs (m); density of all (kg/m^3). Document 001, table 4.1, prints
 #: masses, Euler tensors and distances rounded to four digits; they are those of these shapes.
@@ -59,3 +62,22 @@ class Satellite(Model):
                 )
             ),
         )
+
+    def optimal_tasks(self) -> Mapping[str, OptimalTask]:
+        """Return the reorientation of the document: half a turn about (1, 2, 3) in 5 s, from rest to rest.
+
+        A quaternion has one component more than a rotation has freedoms, so that three of them are prescribed, and the sign of
+        the fourth. Momentum is zero all the time: the satellite stands still when its rotors do.
+        """
+        x, y, z = (component / math.sqrt(14.0) for component in (1.0, 2.0, 3.0))
+        end = {"motion.qw": 0.0, "motion.qx": x, "motion.qy": y, "motion.qz": (z - 0.1, z + 0.1)}
+        end |= {f"spin{i}.angle.rate": 0.0 for i in (1, 2, 3)}
+        torques = ("torque1", "torque2", "torque3")
+        about = "document 001, section 6.3"
+        common: dict[str, Any] = {"end": end, "intervals": 20, "guess": "line"}
+        return {
+            "001": OptimalTask(torques, 5.0, **common, description=f"{about}, without friction"),
+            "001-friction": OptimalTask(
+                torques, 5.0, **common, settings={"friction": 100.0}, description=f"{about}, with friction"
+            ),
+        }

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.model import Model
+from kingpost.mechanism.optimal_tasks import CostPart, OptimalTask
 
 
 class SliderPendulum(Model):
@@ -39,3 +42,19 @@ class SliderPendulum(Model):
             ),
             outputs=(Output("hook", "load", at=(0, 0, -length)),),
         )
+
+    def optimal_tasks(self) -> Mapping[str, OptimalTask]:
+        """Return the fastest way by 5 m, from rest to rest without swing, with a force of at most 2000 N and no friction."""
+        end = {"rail.displacement": 5.0, "swing.angle": 0.0, "rail.displacement.rate": 0.0, "swing.angle.rate": 0.0}
+        task = OptimalTask(
+            ("drive",),
+            (1.0, 15.0),
+            end=end,
+            bounds={"drive": (-2000.0, 2000.0)},
+            costs=(CostPart("time"),),
+            settings={"rail_damping": 0.0, "swing.angle": 0.0},
+            intervals=80,
+            guess="line",
+            description="5 m in the least time; the force within 2000 N, no friction",
+        )
+        return {"minimum-time": task}

@@ -166,6 +166,40 @@ def test_hook_kingpost_register_inverse_dynamics(plugin_file):
     assert history.provenance["inverse"]["method"]["name"] == "at-speed-level"
 
 
+def pendulum_optimum(plugins, **changes):
+    from dataclasses import replace
+
+    from kingpost import RunSettings, optimise
+    from kingpost.modelfiles.opened import open_model
+
+    pendulum = open_model("mathematical-pendulum", plugins)
+    transcription = changes.pop("transcription", "step")
+    task = replace(pendulum.optimal_task("001"), **changes)
+    how = RunSettings(backend="vm")
+    return optimise(pendulum.mechanism, task, transcription=transcription, how=how, plugins=plugins)
+
+
+IMPORTS = "import casadi as ca\nimport numpy as np\nimport kingpost\n\n"
+
+
+def test_hook_kingpost_register_optimal_control(plugin_file):
+    (code,) = re.findall(r"```python\n(class ForwardEuler.*?)```", PLUGINS_PAGE.read_text(), flags=re.S)
+    path = plugin_file(
+        f"{IMPORTS}{code}\n@kingpost.hookimpl\ndef kingpost_register_optimal_control():\n    return ForwardEuler\n"
+    )
+    found = pendulum_optimum(PluginSet([path], entry_points=False), transcription="forward-euler")
+    assert found.status == "optimal"
+    q, v = found.states.T
+    assert np.abs(np.diff(q) - found.h * v[:-1]).max() < 1e-9
+
+
+def test_hook_kingpost_register_cost_terms(plugin_file):
+    (code,) = re.findall(r"```python\n(class Jerky.*?)```", PLUGINS_PAGE.read_text(), flags=re.S)
+    path = plugin_file(f"{IMPORTS}{code}\n@kingpost.hookimpl\ndef kingpost_register_cost_terms():\n    return Jerky\n")
+    found = pendulum_optimum(PluginSet([path], entry_points=False), costs=("jerky",))
+    assert found.cost == pytest.approx((np.diff(found.inputs[:, 0]) ** 2).sum(), rel=1e-9)
+
+
 def test_hook_kingpost_register_servo_steppers(plugin_file):
     (_, code) = re.findall(r"```python\n(class (?:AtSpeedLevel|BackwardEuler).*?)```", PLUGINS_PAGE.read_text(), flags=re.S)
     path = plugin_file(

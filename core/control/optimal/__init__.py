@@ -1,0 +1,1 @@
+"""Optimal control: motions of machines at the least cost."""

@@ -1,0 +1,172 @@
+"""The functions of one interval, in machine code where a compiler is at hand, and those of the start and of the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from kingpost.base.errors import SolverError
+from kingpost.kernel.codegen import generated
+from kingpost.kernel.compiler import QUICK_LEVEL, CompilerError, build_cached, find_compiler
+from kingpost.kernel.kernel import Backend
+from kingpost.symbols.straightline import expanded
+
+#: Straight-line code of more operations is left as it is: nested functions.
+LONGEST_BLOCK = 400_000
+#: Straight-line code of more operations is interpreted, unless machine code is demanded: a C compiler takes minutes for it, and
+#: a program is solved in some ten iterations.
+WORTH_COMPILING = 8_000
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """An interval, the start and the end; theta are the numbers that all of them share."""
+
+    #: (local, k, theta) -> rows, cost.
+    value: ca.Function
+    #: (local, k, theta) -> nonzeros of the Jacobian of the rows, gradient of the cost.
+    slope: ca.Function
+    slope_pattern: ca.Sparsity
+    #: (local, k, theta, lam, sigma) -> nonzeros of the upper triangle of the Hessian of sigma cost + lam . rows.
+    curvature: ca.Function
+    curvature_pattern: ca.Sparsity
+    #: (local, k, theta, lam) -> Hamiltonian, slopes by the inputs of lam . rows / h, and of the cost / h.
+    hamiltonian: ca.Function
+    #: (local of the first interval, theta) -> rows of the start, and its derivatives; (last node, theta) -> rows of the end.
+    first: ca.Function
+    first_slope: ca.Function
+    first_pattern: ca.Sparsity
+    first_curvature: ca.Function
+    first_curvature_pattern: ca.Sparsity
+    last: ca.Function
+    last_slope: ca.Function
+    last_pattern: ca.Sparsity
+    last_curvature: ca.Function
+    last_curvature_pattern: ca.Sparsity
+    #: How many numbers there are in theta before the scales.
+    numbers: int
+    backend: str
+    note: str
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of an interval."""
+        return int(self.value.numel_out(0))
+
+    @property
+    def first_rows(self) -> int:
+        """The number of rows of the start."""
+        return int(self.first.numel_out(0))
+
+    @property
+    def last_rows(self) -> int:
+        """The number of rows of the end."""
+        return int(self.last.numel_out(0))
+
+
+def build_blocks(interval: ca.Function, first: ca.Function, last: ca.Function, numbers: int, backend: Backend | None) -> Blocks:
+    """Differentiate and compile the functions of a program.
+
+    ``interval`` is (local, k, theta, h as a number beside that in theta, all inputs once more) -> rows, cost; see
+    :mod:`kingpost.control.optimal.transcribing`.
+    """
+    made = {**_interval_functions(_straight(interval)), **_edge(_straight(first), "first"), **_edge(_straight(last), "last")}
+    functions = {name: made[name] for name in ("value", "slope", "curvature")}
+    compiled, where, note = _compiled(list(functions.values()), backend or "auto")
+    ready = dict(zip(functions, compiled, strict=True))
+    return Blocks(**{**made, **ready}, numbers=numbers, backend=where, note=note)
+
+
+def _straight(function: ca.Function) -> ca.Function:
+    straight = expanded(function)
+    return function if straight is None or straight.n_nodes() > LONGEST_BLOCK else straight
+
+
+def _symbols(function: ca.Function) -> list[Any]:
+    if function.is_a("SXFunction"):
+        return [ca.SX.sym(function.name_in(i), function.sparsity_in(i)) for i in range(function.n_in())]
+    return [ca.MX.sym(function.name_in(i), function.sparsity_in(i)) for i in range(function.n_in())]
+
+
+def _shared(function: ca.Function) -> ca.Function:
+    """Return straight-line code in which nothing is computed twice."""
+    if not function.is_a("SXFunction"):
+        return function
+    symbols = function.sx_in()
+    return ca.Function(function.name(), symbols, ca.cse(function.call(symbols)))
+
+
+def _nonzeros(matrix: Any) -> Any:
+    return matrix.nz[:] if matrix.nnz() else type(matrix)(0, 1)
+
+
+def _interval_functions(interval: ca.Function) -> dict[str, Any]:
+    w, k, theta, stretch, more = _symbols(interval)
+    kind = type(w)
+    rows, cost = interval(w, k, theta, stretch, more)
+    given = [w, k, theta]
+    plain = [1.0, kind.zeros(more.numel())]
+    lam, sigma = kind.sym("lam", rows.numel()), kind.sym("sigma")
+    r, c = interval(w, k, theta, *plain)
+    J = ca.jacobian(r, w)
+    lagrangian = sigma * c + ca.dot(lam, r)
+    H: Any = ca.triu(ca.hessian(lagrangian, w)[0])
+    # The derivative by the length of the interval, at fixed states: -H^d h, since h is stretched.
+    whole = ca.dot(lam, rows)
+    slopes = [ca.jacobian(cost + whole, stretch), ca.jacobian(whole, more).T, ca.jacobian(cost, more).T]
+    at = ca.Function("kp_slopes", [*given, lam, stretch, more], [ca.densify(item) for item in slopes])
+    hamiltonian = ca.Function("kp_hamiltonian", [*given, lam], list(at(*given, lam, *plain)))
+    return {
+        "value": _shared(ca.Function("kp_value", given, [ca.densify(r), c])),
+        "slope": _shared(ca.Function("kp_slope", given, [_nonzeros(J), ca.densify(ca.gradient(c, w))])),
+        "slope_pattern": J.sparsity(),
+        "curvature": _shared(ca.Function("kp_curvature", [*given, lam, sigma], [_nonzeros(H)])),
+        "curvature_pattern": H.sparsity(),
+        "hamiltonian": _shared(hamiltonian),
+    }
+
+
+def _edge(function: ca.Function, name: str) -> dict[str, Any]:
+    w, theta = _symbols(function)
+    kind = type(w)
+    r = ca.densify(function(w, theta))
+    J = ca.jacobian(r, w)
+    lam = kind.sym("lam", r.numel())
+    H: Any = ca.triu(ca.hessian(ca.dot(lam, r), w)[0]) if r.numel() else kind(w.numel(), w.numel())
+    return {
+        name: _shared(ca.Function(f"kp_{name}", [w, theta], [r])),
+        f"{name}_slope": _shared(ca.Function(f"kp_{name}_slope", [w, theta], [_nonzeros(J)])),
+        f"{name}_pattern": J.sparsity(),
+        f"{name}_curvature": _shared(ca.Function(f"kp_{name}_curvature", [w, theta, lam], [_nonzeros(H)])),
+        f"{name}_curvature_pattern": H.sparsity(),
+    }
+
+
+def _compiled(functions: Sequence[ca.Function], backend: Backend) -> tuple[list[ca.Function], str, str]:
+    """Return functions as machine code, or as they are; where they run, and why."""
+    if backend == "vm":
+        return list(functions), "vm", "interpreter, as asked"
+    compiler = find_compiler()
+    if compiler is None:
+        if backend == "c":
+            raise SolverError("backend 'c' was asked for, but no C compiler was found")
+        return list(functions), "vm", "interpreter: no C compiler was found"
+    short = [function for function in functions if backend == "c" or _operations(function) <= WORTH_COMPILING]
+    try:
+        built = build_cached(generated("kp_optimal", short), compiler, level=QUICK_LEVEL)
+    except CompilerError as error:
+        if backend == "c":
+            raise SolverError(f"backend 'c' was asked for, but {error}") from None
+        return list(functions), "vm", f"interpreter: {error}"
+    made = {function.name(): ca.external(function.name(), str(built.library)) for function in short}
+    note = "from the cache" if built.cached else "compiled"
+    if len(short) < len(functions):
+        note += f"; {len(functions) - len(short)} of {len(functions)} functions are interpreted, for they are long"
+    return [made.get(function.name(), function) for function in functions], "c", note
+
+
+def _operations(function: ca.Function) -> int:
+    return int(function.n_nodes()) if function.is_a("SXFunction") else 0

@@ -1,0 +1,244 @@
+"""From a mechanism and a task to an optimal control problem, with the names in the task looked up and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import MechanismError, closest, listed
+from kingpost.control.optimal.transcription import CostTerm
+from kingpost.equations.equations import Equations
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.optimal_tasks import OptimalTask, check_optimal_task
+from kingpost.mechanism.values import resolve_values
+from kingpost.registry.pluginset import PluginSet
+from kingpost.registry.selection import select
+from kingpost.simulation.problem import Problem, parameter_row, pose, start_state
+from kingpost.simulation.settings import RunSettings
+
+#: The integrator of which steps are made where nobody says: with kane, the GC scheme of document 001.
+DEFAULT_INTEGRATOR = "midpoint"
+
+
+@dataclass(frozen=True, eq=False)
+class OptimalProblem:
+    """A machine ready to be moved at the least cost."""
+
+    posed: Problem
+    task: OptimalTask
+    terms: tuple[tuple[float, CostTerm], ...]
+
+    @property
+    def equations(self) -> Equations:
+        """The equations of motion."""
+        return self.posed.equations
+
+    @property
+    def x0(self) -> FloatArray:
+        """The state at the start."""
+        return self.posed.x0
+
+    @property
+    def p(self) -> FloatArray:
+        """All parameters."""
+        return self.posed.p
+
+    @cached_property
+    def driven(self) -> tuple[int, ...]:
+        """The rows of the inputs that are found."""
+        names = [signal.name for signal in self.posed.mechanism.inputs]
+        return tuple(names.index(name) for name in self.task.inputs)
+
+    @cached_property
+    def freed(self) -> tuple[int, ...]:
+        """The rows of the parameters that are found."""
+        names = [parameter.name for parameter in self.posed.mechanism.parameters]
+        return tuple(names.index(name) for name in self.task.free)
+
+    def inputs(self, u: Any, given: Any) -> Any:
+        """Return all inputs: those that are found put among ``given`` ones."""
+        rows = [given[i] for i in range(self.equations.nu)]
+        for k, i in enumerate(self.driven):
+            rows[i] = u[k]
+        return ca.vertcat(type(u)(0, 1), *rows)
+
+    def parameters(self, free: Any, p: Any) -> Any:
+        """Return all parameters: those that are found put among ``p``."""
+        if not self.freed:
+            return p
+        rows = [p[i] for i in range(self.equations.np)]
+        for k, i in enumerate(self.freed):
+            rows[i] = free[k]
+        return ca.vertcat(type(free)(0, 1), *rows)
+
+    @cached_property
+    def state_names(self) -> tuple[str, ...]:
+        """The names of the state."""
+        return tuple(item.name for item in self.equations.state_quantities)
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """The names of joint coordinates and speeds, which every formulation tells."""
+        mechanism = self.posed.mechanism
+        return tuple(item.name for item in (*mechanism.coordinates, *mechanism.speeds))
+
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """The unit of every channel and joint coordinate."""
+        mechanism = self.posed.mechanism
+        own = {item.name: item.unit for item in (*mechanism.coordinates, *mechanism.speeds)}
+        own |= {signal.name: signal.unit for signal in mechanism.inputs}
+        return own | {channel.name: channel.unit for channel in self.equations.channels}
+
+    @cached_property
+    def known(self) -> tuple[str, ...]:
+        """All that a task can name."""
+        channels = [channel.name for channel in self.equations.channels]
+        return tuple(dict.fromkeys((*self.joint_names, *channels)))
+
+    @cached_property
+    def joint_state(self) -> ca.Function:
+        """The function (x, p) -> joint coordinates and speeds."""
+        e = self.equations
+        x, p = ca.MX.sym("x", e.nx), ca.MX.sym("p", e.np)
+        q, v = e.split(x)
+        way = e.coordinates.joint_state
+        values = [q, v] if way is None else way.call([q, v, ca.MX.zeros(e.nv), p])[:2]
+        return ca.Function("kp_joints", [x, p], [ca.densify(ca.vertcat(*values))])
+
+    def observer(self, names: tuple[str, ...]) -> ca.Function:
+        """Return the function (t, x, u, p) -> some channels or joint coordinates; x may be followed by what is remembered."""
+        e = self.equations
+        t, x, u, p = (ca.MX.sym(name, size) for name, size in (("t", 1), ("x", e.nx), ("u", e.nu), ("p", e.np)))
+        channels = [channel.name for channel in e.channels]
+        joints = dict(zip(self.joint_names, range(len(self.joint_names)), strict=True))
+        rows = []
+        plain = all(name in self.state_names for name in names)
+        seen = None if plain else e.observe(t, x, u, p)
+        for name in names:
+            if name in self.state_names:
+                rows.append(x[self.state_names.index(name)])
+            elif name in joints:
+                rows.append(self.joint_state(x, p)[joints[name]])
+            else:
+                assert seen is not None
+                rows.append(seen[channels.index(name)])
+        return ca.Function("kp_seen", [t, x, u, p], [ca.densify(ca.vertcat(ca.MX(0, 1), *rows))])
+
+
+def pose_optimal(
+    mechanism: Mechanism,
+    task: OptimalTask,
+    how: RunSettings | None = None,
+    *,
+    values: Mapping[str, float] | None = None,
+    plugins: PluginSet | None = None,
+) -> OptimalProblem:
+    """Derive the equations of a machine and look up in them what a task names; ``values`` come before its settings."""
+    plugins = plugins or PluginSet()
+    check_optimal_task(task, mechanism)
+    how = replace(how or RunSettings(), t_start=task.t_start)
+    if how.integrator is None:
+        how = replace(how, integrator=DEFAULT_INTEGRATOR)
+    registry = plugins.of("cost_terms")
+    terms = tuple((part.weight, select(registry, part.term, dict(part.options))) for part in task.costs)
+    how = _with_loads(mechanism, task, terms, how)
+    posed = pose(mechanism, how, values={**task.settings, **(values or {})}, plugins=plugins)
+    problem = OptimalProblem(posed, task, terms)
+    _check_names(problem)
+    _check_symbolic(problem)
+    _check_start(problem, {**task.settings, **(values or {})})
+    for _, term in terms:
+        refusal = term.refusal(problem)
+        if refusal:
+            raise MechanismError(f"{task.title}: cost '{term.name}': {refusal}", path=("costs",))
+    return problem
+
+
+def seen_otherwise(problem: OptimalProblem, how: RunSettings) -> OptimalProblem:
+    """Return the same problem in other coordinates, or for another integrator."""
+    return pose_optimal(problem.posed.mechanism, problem.task, how, values=problem.posed.given, plugins=problem.posed.plugins)
+
+
+def _with_loads(
+    mechanism: Mechanism, task: OptimalTask, terms: tuple[tuple[float, CostTerm], ...], how: RunSettings
+) -> RunSettings:
+    """Return the settings with the loads of all joints that a task names among those wanted."""
+    named = [*task.bounds, *task.end]
+    for _, term in terms:
+        named += term.names(mechanism, task.inputs)
+    known = {item.name for item in (*mechanism.coordinates, *mechanism.speeds)}
+    joints = [joint.name for joint in mechanism.joints]
+    asked = [joint for joint in joints if any(name.rpartition(".")[0] == joint and name not in known for name in named)]
+    if not asked:
+        return how
+    if how.loads and "all" in how.loads:
+        return how
+    before = tuple(item for item in how.loads or () if item != "none")
+    there = {str(item).partition(":")[0] for item in before}
+    return replace(how, loads=(*before, *(joint for joint in asked if joint not in there)))
+
+
+def _check_names(problem: OptimalProblem) -> None:
+    task, known = problem.task, problem.known
+    where = f"'{problem.posed.mechanism.name}' with formulation '{problem.equations.formulation}'"
+    for key, names, extra in (("end", task.end, ()), ("bounds", task.bounds, task.inputs)):
+        for name in names:
+            if name not in known and name not in extra:
+                every = (*extra, *known)
+                raise MechanismError(
+                    f"{task.title}: {key}: {where} shows nothing called '{name}'{closest(name, every)} "
+                    f"It shows: {listed(every)}.",
+                    path=(key, name),
+                )
+    for _, term in problem.terms:
+        for name in term.names(problem.posed.mechanism, task.inputs):
+            if name not in known:
+                raise MechanismError(
+                    f"{task.title}: cost '{term.name}': {where} shows nothing called '{name}'{closest(name, known)} "
+                    f"It shows: {listed(known)}.",
+                    path=("costs",),
+                )
+
+
+def _check_symbolic(problem: OptimalProblem) -> None:
+    e = problem.equations
+    if e.all_externals:
+        owners = dict.fromkeys(external.owner for external in e.all_externals)
+        raise MechanismError(
+            f"'{e.mechanism.name}' has forces that call functions outside expressions ({listed(owners)}), which cannot be "
+            "differentiated twice as optimal control asks; write them with CasADi operations, or leave them out"
+        )
+
+
+def _check_start(problem: OptimalProblem, values: Mapping[str, float]) -> None:
+    """Refuse free parameters that the start depends on, and a start outside of the bounds."""
+    posed, task = problem.posed, problem.task
+    for name, limits in task.free.items():
+        moved = resolve_values(posed.mechanism, {**values, name: (limits.low + limits.high) / 2 + 1e-3}, ())
+        with np.errstate(all="ignore"):
+            other = start_state(posed.assembly, posed.equations, moved)
+        if parameter_row(posed.mechanism, moved).shape and not np.allclose(other[: len(problem.x0)], problem.x0, atol=1e-6):
+            raise MechanismError(
+                f"{task.title}: the start of '{posed.mechanism.name}' depends on the parameter '{name}', so that it cannot be "
+                "free; give its start values as numbers, or keep the parameter",
+                path=("free", name),
+            )
+    names = tuple(name for name in task.bounds if name not in task.inputs)
+    if not names:
+        return
+    seen = np.asarray(problem.observer(names)(posed.t_start, problem.x0, posed.u0, problem.p)).ravel()
+    for name, value in zip(names, seen, strict=True):
+        limits = task.bounds[name]
+        slack = 1e-6 * (1 + limits.size)
+        if name in problem.state_names and not limits.low - slack <= value <= limits.high + slack:
+            raise MechanismError(
+                f"{task.title}: '{name}' starts at {value:g}, outside of its bounds from {limits.low:g} to {limits.high:g}",
+                path=("bounds", name),
+            )

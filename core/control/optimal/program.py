@@ -1,0 +1,212 @@
+"""The nonlinear program of an optimal control problem: one compiled interval, mapped over all of them.
+
+Variables are scaled: w = scales * x. The rows, the costs and their first and second derivatives of one interval are three
+functions in machine code, whatever the number of intervals is; their nonzeros are gathered into the sparse matrices of the
+whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from kingpost.base.arrays import FloatArray
+from kingpost.control.optimal.blocks import Blocks
+from kingpost.control.optimal.layout import Layout
+
+
+@dataclass(frozen=True, eq=False)
+class NonlinearProgram:
+    """Variables, bounds, rows with their names, and a start; everything in scaled variables but what says otherwise."""
+
+    layout: Layout
+    blocks: Blocks
+    #: Scales of all variables, and by what the cost is divided.
+    scales: FloatArray
+    cost_scale: float
+    #: Limits of variables, unscaled, and of rows.
+    low: FloatArray
+    high: FloatArray
+    row_low: FloatArray
+    row_high: FloatArray
+    #: Numbers that the blocks take: time of the start, horizon, number of intervals, parameters, given inputs.
+    numbers: FloatArray
+    names: Mapping[str, tuple[str, ...]]
+
+    @cached_property
+    def _local_scales(self) -> FloatArray:
+        return self.scales[: self.layout.local]
+
+    @property
+    def theta(self) -> FloatArray:
+        """All numbers that the blocks take, the scales of an interval and that of the cost among them."""
+        return np.concatenate([self.numbers, self._local_scales, [self.cost_scale]])
+
+    @cached_property
+    def functions(self) -> ProgramFunctions:
+        """The functions of the whole program."""
+        return ProgramFunctions(self.layout, self.blocks)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return self.functions.rows
+
+    def row_name(self, i: int) -> tuple[str, int | None]:
+        """Return what a row says, and of which interval; None for rows of the start and the end."""
+        own, N = self.blocks.rows, self.layout.intervals
+        if i < own * N:
+            return self.names["interval"][i % own], i // own
+        i -= own * N
+        if i < self.blocks.first_rows:
+            return self.names["first"][i], 0
+        return self.names["last"][i - self.blocks.first_rows], None
+
+    def interval_rows(self, values: FloatArray) -> FloatArray:
+        """Return the part of something with one entry for each row that belongs to intervals, one of them in each row."""
+        return values[: self.blocks.rows * self.layout.intervals].reshape(self.layout.intervals, self.blocks.rows)
+
+
+class ProgramFunctions:
+    """Cost, rows and their derivatives as functions of all variables and the numbers theta."""
+
+    def __init__(self, layout: Layout, blocks: Blocks) -> None:
+        self.layout, self.blocks = layout, blocks
+        N = layout.intervals
+        self.rows = blocks.rows * N + blocks.first_rows + blocks.last_rows
+        self.x, self.theta = ca.MX.sym("x", layout.size), ca.MX.sym("p", blocks.numbers + layout.local + 1)
+        index = layout.locals()
+        self._local = ca.reshape(self.x[index.ravel().tolist()], layout.local, N)
+        self._steps = ca.DM(np.arange(N, dtype=float)).T
+        self._begin = self.x[: layout.local]
+        self._end = self.x[layout.size - layout.node :]
+        self._index = index
+
+    def _mapped(self, function: ca.Function, shared: list[int]) -> ca.Function:
+        N = self.layout.intervals
+        return function.map(f"{function.name()}_all", "serial", N, shared, [])
+
+    @cached_property
+    def values(self) -> tuple[ca.MX, ca.MX]:
+        """Cost and rows."""
+        rows, costs = self._mapped(self.blocks.value, [2])(self._local, self._steps, self.theta)
+        first = self.blocks.first(self._begin, self.theta)
+        last = self.blocks.last(self._end, self.theta)
+        return ca.sum2(costs), ca.vertcat(ca.vec(rows), first, last)
+
+    def nlp(self) -> dict[str, ca.MX]:
+        """Return the program as CasADi takes it."""
+        f, g = self.values
+        return {"x": self.x, "p": self.theta, "f": f, "g": g}
+
+    @cached_property
+    def _slopes(self) -> tuple[ca.MX, ca.MX]:
+        first = self._mapped(self.blocks.slope, [2])
+        rows, gradients = first(self._local, self._steps, self.theta)
+        return rows, gradients
+
+    def options(self) -> dict[str, ca.Function]:
+        """Return the derivatives as options of CasADi's solvers."""
+        return {"grad_f": self.gradient, "jac_g": self.jacobian, "hess_lag": self.hessian}
+
+    @cached_property
+    def gradient(self) -> ca.Function:
+        """(x, p) -> cost, its gradient."""
+        _, gradients = self._slopes
+        gathered = _gather(self._index.ravel(), self.layout.size)
+        return ca.Function(
+            "nlp_grad_f",
+            [self.x, self.theta],
+            [self.values[0], ca.densify(gathered @ ca.vec(gradients))],
+            ["x", "p"],
+            ["f", "grad_f_x"],
+        )
+
+    @cached_property
+    def jacobian(self) -> ca.Function:
+        """(x, p) -> rows, their sparse Jacobian."""
+        entries, _ = self._slopes
+        b, N = self.blocks, self.layout.intervals
+        first = b.first_slope(self._begin, self.theta)
+        last = b.last_slope(self._end, self.theta)
+        nonzeros = ca.vertcat(ca.vec(entries), first, last)
+        rows, columns = _places(b.slope_pattern)
+        all_rows = (np.arange(N)[:, None] * b.rows + rows[None, :]).ravel()
+        all_columns = (np.arange(N)[:, None] * self.layout.stride + columns[None, :]).ravel()
+        first_rows, first_columns = _places(b.first_pattern)
+        last_rows, last_columns = _places(b.last_pattern)
+        offset = b.rows * N
+        i = np.concatenate([all_rows, offset + first_rows, offset + b.first_rows + last_rows])
+        j = np.concatenate([all_columns, first_columns, self.layout.size - self.layout.node + last_columns])
+        matrix, order = _sparse(i, j, (self.rows, self.layout.size))
+        J = ca.MX(matrix, nonzeros[order])
+        return ca.Function("nlp_jac_g", [self.x, self.theta], [self.values[1], J], ["x", "p"], ["g", "jac_g_x"])
+
+    @cached_property
+    def hessian(self) -> ca.Function:
+        """(x, p, lam_f, lam_g) -> upper triangle of the Hessian of lam_f f + lam_g . g."""
+        b, N = self.blocks, self.layout.intervals
+        sigma, lam = ca.MX.sym("lam_f"), ca.MX.sym("lam_g", self.rows)
+        own = ca.reshape(lam[: b.rows * N], b.rows, N)
+        curved = self._mapped(b.curvature, [2, 4])(self._local, self._steps, self.theta, own, sigma)
+        at = b.rows * N
+        first = b.first_curvature(self._begin, self.theta, lam[at : at + b.first_rows])
+        last = b.last_curvature(self._end, self.theta, lam[at + b.first_rows :])
+        contributions = ca.vertcat(ca.vec(curved), first, last)
+        rows, columns = _places(b.curvature_pattern)
+        shift = np.arange(N)[:, None] * self.layout.stride
+        fi, fj = _places(b.first_curvature_pattern)
+        li, lj = _places(b.last_curvature_pattern)
+        end = self.layout.size - self.layout.node
+        i = np.concatenate([(shift + rows[None, :]).ravel(), fi, end + li])
+        j = np.concatenate([(shift + columns[None, :]).ravel(), fj, end + lj])
+        pattern, summed = _summed(i, j, self.layout.size)
+        H = ca.MX(pattern, summed @ contributions)
+        return ca.Function(
+            "nlp_hess_l",
+            [self.x, self.theta, sigma, lam],
+            [H],
+            ["x", "p", "lam_f", "lam_g"],
+            ["triu_hess_gamma_x_x"],
+        )
+
+    @cached_property
+    def hamiltonian(self) -> ca.Function:
+        """(x, p, lam_g) -> the discrete Hamiltonian of every interval, and the slopes of rows and of costs by inputs."""
+        lam = ca.MX.sym("lam_g", self.rows)
+        own = ca.reshape(lam[: self.blocks.rows * self.layout.intervals], self.blocks.rows, self.layout.intervals)
+        results = self._mapped(self.blocks.hamiltonian, [2])(self._local, self._steps, self.theta, own)
+        return ca.Function("kp_hamiltonians", [self.x, self.theta, lam], list(results))
+
+
+def _places(pattern: ca.Sparsity) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and columns of the nonzeros of a pattern, in its order."""
+    return np.array(pattern.row(), dtype=int), np.array(pattern.get_col(), dtype=int)
+
+
+def _sparse(i: np.ndarray, j: np.ndarray, shape: tuple[int, int]) -> tuple[ca.Sparsity, list[int]]:
+    """Return the pattern of entries at different places, and their order in it."""
+    order = np.lexsort((i, j))
+    counts = np.bincount(j, minlength=shape[1])
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    pattern = ca.Sparsity(shape[0], shape[1], starts.tolist(), i[order].tolist())
+    return pattern, order.tolist()
+
+
+def _summed(i: np.ndarray, j: np.ndarray, size: int) -> tuple[ca.Sparsity, ca.DM]:
+    """Return the pattern of entries of which some are at the same place, and the matrix that sums them up."""
+    keys, where = np.unique(j * size + i, return_inverse=True)
+    rows, columns = keys % size, keys // size
+    starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=size))])
+    pattern = ca.Sparsity(size, size, starts.tolist(), rows.tolist())
+    return pattern, _gather(where, len(keys))
+
+
+def _gather(places: np.ndarray, size: int) -> ca.DM:
+    """Return the matrix that adds entry k of a vector to the place ``places[k]``."""
+    pattern = ca.Sparsity(size, len(places), list(range(len(places) + 1)), places.tolist())
+    return ca.DM(pattern, np.ones(len(places)))

@@ -1,0 +1,121 @@
+"""An optimum as a history: what is seen at the nodes, the inputs, costates, the Hamiltonian, and how it was found."""
+
+from __future__ import annotations
+
+import platform
+from datetime import datetime, timezone
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kingpost.base.arrays import FloatArray
+from kingpost.base.channels import Channel
+from kingpost.base.version import __version__
+from kingpost.control.optimal.optimum import Optimum
+from kingpost.kernel.kernel import Kernel
+from kingpost.results.history import History
+from kingpost.simulation.provenance import plain_options, problem_record
+
+#: Iterations of which the course is kept in a record.
+KEPT = 200
+
+
+def history_of(optimum: Optimum, seconds: float) -> History:
+    """Return an optimum as a history, one sample at every node.
+
+    Inputs, costates and the Hamiltonian belong to intervals: each stands at the start of its interval, the last one at the end,
+    too. Inputs are to be held from sample to sample.
+    """
+    problem, equations = optimum.problem, optimum.problem.equations
+    posed = problem.posed
+    kernel = Kernel([equations.observe], posed.how.backend or "auto", equations.python_forces)
+    inputs = _at_nodes(optimum.all_inputs)
+    states = np.ascontiguousarray(optimum.states)
+    values = [kernel.sample(optimum.times, states, np.ascontiguousarray(inputs), optimum.p)]
+    channels = list(equations.channels)
+    units = {signal.name: signal.unit for signal in posed.mechanism.inputs}
+    channels += [Channel(name, units[name]) for name in units]
+    values.append(inputs)
+    shown = {channel.name for channel in channels}
+    if not equations.joint_coordinates:
+        names = [(i, name) for i, name in enumerate(problem.joint_names) if name not in shown]
+        joints = np.array([np.asarray(problem.joint_state(state, optimum.p)).ravel() for state in states])
+        channels += [Channel(name, problem.units[name]) for _, name in names]
+        values.append(joints[:, [i for i, _ in names]])
+    channels += [Channel("optimal.hamiltonian", "1")]
+    values.append(_at_nodes(optimum.hamiltonian[:, None]))
+    channels += [Channel(f"optimal.switching.{name}", "1") for name in problem.task.inputs]
+    values.append(_at_nodes(optimum.switching))
+    if optimum.costates is not None:
+        costates = optimum.costates
+        names_of = [item.name.removesuffix(".rate") for item in equations.speed_quantities]
+        if costates.shape[1] != len(names_of):
+            names_of = [str(i + 1) for i in range(costates.shape[1])]
+        channels += [Channel(f"optimal.costate.{name}", "1") for name in names_of]
+        values.append(_at_nodes(costates))
+    return History(optimum.times, tuple(channels), np.hstack(values), _provenance(optimum, channels, kernel, seconds))
+
+
+def _at_nodes(rows: FloatArray) -> FloatArray:
+    """Return what belongs to intervals at their starts, and the last once more."""
+    return np.vstack([rows, rows[-1:]])
+
+
+def result(optimum: Optimum) -> dict[str, Any]:
+    """Return what was found as plain data."""
+    solution, H = optimum.solution, optimum.hamiltonian
+    return {
+        "status": optimum.status,
+        "cost": optimum.cost,
+        "horizon": optimum.horizon,
+        "hamiltonian": {"min": float(H.min()), "max": float(H.max())},
+        "iterations": solution.iterations,
+        "intervals": optimum.intervals,
+        "violation": solution.violation,
+        "transcription": {"name": optimum.transcription.name, "options": plain_options(optimum.transcription)},
+        **({"parameters_found": optimum.free} if optimum.free else {}),
+        "active_bounds": optimum.active,
+        "starts": [attempt.data() for attempt in optimum.attempts],
+        "course": [vars(step) for step in solution.course[-KEPT:]],
+        "seconds": {"setup": round(solution.setup_seconds, 6), "solve": round(solution.seconds, 6)},
+        "solver": {"name": "ipopt", "words": solution.words},
+        "task": optimum.problem.task.data(),
+    }
+
+
+def _provenance(optimum: Optimum, channels: list[Channel], kernel: Kernel, seconds: float) -> dict[str, Any]:
+    posed, found = optimum.problem.posed, result(optimum)
+    blocks = optimum.program.blocks
+    warnings = []
+    if not optimum.solution.optimal:
+        warnings.append(
+            f"the search ended before an optimum was found ({optimum.status}); what is written is the best motion met, "
+            "and its cost is not the least"
+        )
+    return {
+        "kingpost": __version__,
+        "outcome": "complete" if optimum.solution.optimal else "stopped",
+        "finished": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "wall_time_s": round(seconds, 6),
+        **problem_record(posed),
+        # The least that others rely on stands at the top, too.
+        **{key: found[key] for key in ("status", "cost", "horizon", "hamiltonian", "iterations")},
+        "optimal": found,
+        "time": {
+            "start_s": float(optimum.times[0]),
+            "end_s": float(optimum.times[-1]),
+            "step_s": optimum.h,
+            "output_step_s": optimum.h,
+        },
+        "statistics": {"iterations": optimum.solution.iterations},
+        "backend": {"name": blocks.backend, "note": blocks.note, "loop": "compiled" if blocks.backend == "c" else "python"},
+        "channels": [vars(channel) for channel in channels],
+        "plugins": posed.plugins.sources(),
+        "python": platform.python_version(),
+        "casadi": ca.CasadiMeta.version(),
+        "numpy": np.__version__,
+        "platform": platform.platform(),
+        "warnings": warnings,
+        "diverges": False,
+    }

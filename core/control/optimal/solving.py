@@ -1,0 +1,242 @@
+"""Programs solved by IPOPT, watched: progress as iterations go, a time limit, and the best iterate where it is stopped."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kingpost.base.arrays import FloatArray
+from kingpost.control.optimal.program import NonlinearProgram
+
+#: IPOPT's own words for an optimum.
+OPTIMAL = ("Solve_Succeeded",)
+#: Violations of rows, in their own units, below which an iterate is a motion that can be carried out.
+FEASIBLE = 1e-6
+#: Of the conditions of an optimum, scaled, and of the rows.
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One iteration as it is told: its number, the cost, the largest violation of a row, and the seconds since the start."""
+
+    number: int
+    cost: float
+    violation: float
+    seconds: float
+
+
+Watch = Callable[[Iteration], None]
+
+
+@dataclass(frozen=True)
+class SolverOptions:
+    """How a program is solved."""
+
+    iterations: int = 1000
+    tolerance: float = TOLERANCE
+    #: Seconds after which the best iterate is returned.
+    time_limit: float | None = None
+    #: Options of IPOPT itself, by name.
+    ipopt: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver found: unscaled variables, multipliers of the rows as they are (for the unscaled cost), and how."""
+
+    w: FloatArray
+    multipliers: FloatArray
+    cost: float
+    violation: float
+    #: optimal, infeasible, time limit, interrupted, iteration limit, or what IPOPT says.
+    status: str
+    words: str
+    iterations: int
+    seconds: float
+    setup_seconds: float
+    course: tuple[Iteration, ...] = ()
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the conditions of an optimum hold."""
+        return self.status == "optimal"
+
+
+class _Watcher(ca.Callback):
+    """Called by the solver after every iteration: tells, keeps the best iterate, and stops it where it must."""
+
+    def __init__(self, program: NonlinearProgram, watch: Watch, limit: float | None) -> None:
+        ca.Callback.__init__(self)
+        self.program, self.watch, self.limit = program, watch, limit
+        self.began = time.perf_counter()
+        self.course: list[Iteration] = []
+        self.best: tuple[float, float, FloatArray] | None = None
+        self.stopped = ""
+        self.interrupted = False
+        self.construct("kp_watch", {})
+
+    def get_n_in(self) -> int:
+        return int(ca.nlpsol_n_out())
+
+    def get_n_out(self) -> int:
+        return 1
+
+    def get_name_in(self, i: int) -> str:
+        return str(ca.nlpsol_out(i))
+
+    def get_name_out(self, i: int) -> str:
+        return "ret"
+
+    def get_sparsity_in(self, i: int) -> ca.Sparsity:
+        name = ca.nlpsol_out(i)
+        if name == "f":
+            return ca.Sparsity.scalar()
+        if name in ("x", "lam_x"):
+            return ca.Sparsity.dense(self.program.layout.size)
+        if name in ("g", "lam_g"):
+            return ca.Sparsity.dense(self.program.rows)
+        return ca.Sparsity(0, 0)
+
+    def eval(self, arguments: Sequence[ca.DM]) -> list[float]:
+        found = {ca.nlpsol_out(i): item for i, item in enumerate(arguments)}
+        x, g = np.asarray(found["x"]).ravel(), np.asarray(found["g"]).ravel()
+        cost = float(found["f"]) * self.program.cost_scale
+        violation = largest_violation(self.program, x * self.program.scales, g)
+        step = Iteration(len(self.course), cost, violation, time.perf_counter() - self.began)
+        self.course.append(step)
+        rank = (max(violation - FEASIBLE, 0.0), cost)
+        if np.isfinite(cost) and (self.best is None or rank < self.best[:2]):
+            self.best = (*rank, x.copy())
+        self.watch(step)
+        if self.interrupted:
+            self.stopped = "interrupted"
+        elif self.limit is not None and step.seconds > self.limit:
+            self.stopped = "time limit"
+        return [1.0 if self.stopped else 0.0]
+
+
+def violations(program: NonlinearProgram, g: FloatArray) -> FloatArray:
+    """Return by how much each row is outside of its limits."""
+    return np.asarray(np.maximum(0.0, np.maximum(program.row_low - g, g - program.row_high)))
+
+
+def largest_violation(program: NonlinearProgram, w: FloatArray, g: FloatArray) -> float:
+    """Return the largest violation of a row or of a limit of a variable."""
+    outside = np.maximum(0.0, np.maximum(program.low - w, w - program.high))
+    return float(max(violations(program, g).max(initial=0.0), outside.max(initial=0.0)))
+
+
+def solve(program: NonlinearProgram, w: FloatArray, options: SolverOptions, watch: Watch = lambda step: None) -> Solution:
+    """Solve a program from a start; ``w`` is unscaled.
+
+    The first interrupt from the keyboard ends the search with the best iterate, a second one ends it at once.
+    """
+    began = time.perf_counter()
+    functions = program.functions
+    watcher = _Watcher(program, watch, options.time_limit)
+    settings: dict[str, Any] = {
+        "ipopt.print_level": 0,
+        "print_time": False,
+        "ipopt.sb": "yes",
+        "ipopt.tol": options.tolerance,
+        "ipopt.constr_viol_tol": options.tolerance,
+        "ipopt.max_iter": options.iterations,
+        # Inputs within their limits exactly, not within 1e-8 of them.
+        "ipopt.bound_relax_factor": 0.0,
+        # MUMPS spends two thirds of its time on this, and gains nothing for banded matrices.
+        "ipopt.mumps_permuting_scaling": 0,
+        "iteration_callback": watcher,
+        "calc_lam_p": False,
+        "calc_lam_x": False,
+        "calc_f": False,
+        "calc_g": False,
+        "no_nlp_grad": True,
+        "error_on_fail": False,
+        **functions.options(),
+        **{f"ipopt.{name}": value for name, value in options.ipopt.items()},
+    }
+    solver = ca.nlpsol("kp_solver", "ipopt", functions.nlp(), settings)
+    start = {
+        "x0": w / program.scales,
+        "p": program.theta,
+        "lbx": program.low / program.scales,
+        "ubx": program.high / program.scales,
+        "lbg": program.row_low,
+        "ubg": program.row_high,
+    }
+    prepared = time.perf_counter()
+    watcher.began = prepared
+    with _listening(watcher):
+        found = solver(**start)
+    ended = time.perf_counter()
+    record = solver.stats()
+    words = str(record["return_status"])
+    x, lam = np.asarray(found["x"]).ravel(), np.asarray(found["lam_g"]).ravel()
+    status = _status(words, watcher)
+    if status != "optimal" and watcher.best is not None:
+        x = watcher.best[2]
+    f, g = (np.asarray(item).ravel() for item in _values(program)(x, program.theta))
+    solution = Solution(
+        w=x * program.scales,
+        multipliers=lam * program.cost_scale,
+        cost=float(f[0]) * program.cost_scale,
+        violation=largest_violation(program, x * program.scales, g),
+        status=status,
+        words=words,
+        iterations=int(record.get("iter_count", len(watcher.course))),
+        seconds=ended - prepared,
+        setup_seconds=prepared - began,
+        course=tuple(watcher.course),
+    )
+    if status == "infeasible" and solution.violation <= FEASIBLE:
+        solution = replace(solution, status="not converged")
+    return solution
+
+
+def _values(program: NonlinearProgram) -> ca.Function:
+    f, g = program.functions.values
+    return ca.Function("kp_program", [program.functions.x, program.functions.theta], [f, g])
+
+
+def _status(words: str, watcher: _Watcher) -> str:
+    if watcher.stopped:
+        return watcher.stopped
+    if words in OPTIMAL:
+        return "optimal"
+    return {
+        "Solved_To_Acceptable_Level": "acceptable",
+        "Infeasible_Problem_Detected": "infeasible",
+        "Restoration_Failed": "infeasible",
+        "Maximum_Iterations_Exceeded": "iteration limit",
+        "Maximum_WallTime_Exceeded": "time limit",
+        "Maximum_CpuTime_Exceeded": "time limit",
+        "User_Requested_Stop": "interrupted",
+    }.get(words, "not converged")
+
+
+@contextmanager
+def _listening(watcher: _Watcher) -> Iterator[None]:
+    """Let the first interrupt from the keyboard stop the search, and a second one be what it is."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def stop(number: int, frame: Any) -> None:
+        watcher.interrupted = True
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,171 @@
+"""Start values: paths in joint coordinates, from a guess or from a solution, lifted to the coordinates of a formulation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import MechanismError
+from kingpost.control.optimal.layout import Layout
+from kingpost.control.optimal.problem import OptimalProblem
+from kingpost.control.optimal.transcription import IntervalRule
+from kingpost.mechanism.mechanism import quaternion_rows
+from kingpost.results.history import History
+
+#: How far from a guess a random start is, as a part of one radian, metre, or the size of an input.
+SPREAD = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class StartPath:
+    """A motion to begin with: joint coordinates and speeds, states of forces, inputs per interval, horizon and parameters."""
+
+    #: At the nodes, one in each row.
+    joints: FloatArray
+    states: FloatArray
+    inputs: FloatArray
+    horizon: float
+    free: FloatArray
+    name: str = "constant"
+
+    @property
+    def intervals(self) -> int:
+        """The number of intervals."""
+        return len(self.inputs)
+
+    def on(self, intervals: int) -> StartPath:
+        """Return the same motion on another grid: linear between nodes, inputs as they are in the middle of intervals."""
+        if intervals == self.intervals:
+            return self
+        old, new = np.linspace(0, 1, self.intervals + 1), np.linspace(0, 1, intervals + 1)
+        joints = _resampled(old, self.joints, new)
+        states = _resampled(old, self.states, new)
+        middles = (old[1:] + old[:-1]) / 2, (new[1:] + new[:-1]) / 2
+        inputs = _resampled(middles[0], self.inputs, middles[1])
+        return StartPath(joints, states, inputs, self.horizon, self.free, self.name)
+
+
+def path_from(problem: OptimalProblem, history: History, intervals: int) -> StartPath:
+    """Return the motion in a history as a start: a servo solution, a run, or the optimum of a similar problem.
+
+    Time is stretched to the horizon of the task. Joint coordinates that the history lacks stay at the start, speeds that it
+    lacks come from differences, and inputs that it lacks are zero.
+    """
+    task, e = problem.task, problem.equations
+    shown = {channel.name for channel in history.channels}
+    first = guessed(problem, intervals, "constant")
+    missing = [item.name for item in problem.posed.mechanism.coordinates if item.name not in shown]
+    if len(missing) == len(problem.posed.mechanism.coordinates):
+        raise MechanismError(
+            f"{task.title}: the history to start from shows no coordinate of '{problem.posed.mechanism.name}', such as "
+            f"{missing[0]}; take one of the same machine"
+        )
+    lasted = float(history.time[-1] - history.time[0])
+    horizon = min(max(lasted, task.horizon.low), task.horizon.high)
+    old, new = (history.time - history.time[0]) / lasted, np.linspace(0.0, 1.0, intervals + 1)
+    joints, states, inputs = first.joints.copy(), first.states.copy(), first.inputs.copy()
+    count = len(problem.posed.mechanism.coordinates)
+    for i, name in enumerate(problem.joint_names):
+        if name in shown:
+            rate = lasted / horizon if i >= count else 1.0
+            joints[:, i] = rate * np.interp(new, old, history[name])
+        elif i >= count and name.endswith(".rate") and name.removesuffix(".rate") in shown:
+            joints[:, i] = np.gradient(np.interp(new, old, history[name.removesuffix(".rate")]), horizon * new)
+    for i, item in enumerate(e.states.quantities):
+        if item.name in shown:
+            states[:, i] = np.interp(new, old, history[item.name])
+    middles = (new[1:] + new[:-1]) / 2
+    for i, name in enumerate(task.inputs):
+        if name in shown:
+            inputs[:, i] = np.interp(middles, old, history[name])
+    return StartPath(joints, states, inputs, horizon, first.free, "history")
+
+
+def _resampled(old: FloatArray, rows: FloatArray, new: FloatArray) -> FloatArray:
+    columns = [np.interp(new, old, rows[:, j]) for j in range(rows.shape[1])]
+    return np.column_stack(columns) if columns else np.zeros((len(new), 0))
+
+
+def guessed(problem: OptimalProblem, intervals: int, guess: str) -> StartPath:
+    """Return a first guess: at rest at the start, or straight to the end values of coordinates that are given.
+
+    ``"random:3"`` is the third of a row of motions that bulge from the line by random amounts, the same in every process.
+    """
+    e, task = problem.equations, problem.task
+    first = np.asarray(problem.joint_state(problem.x0, problem.p)).ravel()
+    last = first.copy()
+    for name, limits in task.end.items():
+        if name in problem.joint_names:
+            row = problem.joint_names.index(name)
+            last[row] = min(max(first[row], limits.low), limits.high)
+    part = np.linspace(0.0, 1.0, intervals + 1)[:, None]
+    joints = np.repeat(first[None, :], intervals + 1, axis=0)
+    states = np.repeat(problem.x0[None, e.nq + e.nv :], intervals + 1, axis=0)
+    inputs = np.zeros((intervals, len(task.inputs)))
+    if guess != "constant":
+        joints = joints + part * (last - first)[None, :]
+    if guess.startswith("random"):
+        rng = np.random.default_rng([1, int(guess.partition(":")[2] or 0)])
+        count = len(problem.posed.mechanism.coordinates)
+        bulge = SPREAD * rng.normal(size=count) * np.sin(np.pi * part)
+        quaternions = [row + i for row in quaternion_rows(problem.posed.mechanism) for i in range(4)]
+        bulge[:, quaternions] = 0.0
+        joints[:, :count] += bulge
+    for row in quaternion_rows(problem.posed.mechanism):
+        joints[:, row : row + 4] /= np.linalg.norm(joints[:, row : row + 4], axis=1, keepdims=True)
+    limited = zip(problem.freed, task.free.values(), strict=True)
+    free = np.array([min(max(problem.p[row], limits.low), limits.high) for row, limits in limited])
+    horizon = (task.horizon.low + task.horizon.high) / 2
+    return StartPath(joints, states, inputs, horizon, free, guess)
+
+
+def lifted(problem: OptimalProblem, rule: IntervalRule, layout: Layout, path: StartPath) -> FloatArray:
+    """Return the variables of a program for a motion in joint coordinates."""
+    e, posed = problem.equations, problem.posed
+    path = path.on(layout.intervals)
+    N, h = layout.intervals, path.horizon / layout.intervals
+    p = posed.p.copy()
+    p[list(problem.freed)] = path.free
+    count = len(posed.mechanism.coordinates)
+    nodes = np.zeros((N + 1, layout.node))
+    for k, row in enumerate(path.joints):
+        state = row
+        if e.coordinates.initial is not None:
+            state = np.asarray(e.coordinates.initial(row[:count], row[count:], p)).ravel()
+        nodes[k, : e.nx] = np.concatenate([state, path.states[k]])
+    nodes[0, : e.nx] = problem.x0
+    inputs = np.repeat(posed.u0[None, :], N, axis=0)
+    inputs[:, list(problem.driven)] = path.inputs
+    times = posed.t_start + h * np.arange(N + 1)
+    if rule.begin is not None:
+        for k in range(N + 1):
+            u = inputs[min(k, N - 1)]
+            nodes[k, e.nx : layout.state] = np.asarray(rule.begin(times[k], h, nodes[k, : e.nx], u, p)).ravel()
+    if layout.before:
+        rows = np.vstack([path.inputs[:1], path.inputs])
+        nodes[:, layout.state : layout.state + layout.before] = rows
+    at = layout.state + layout.before
+    nodes[:, at : at + layout.horizon] = path.horizon
+    nodes[:, at + layout.horizon :] = path.free
+    inner = np.zeros((N, layout.inner))
+    if layout.inner:
+        for k in range(N):
+            x0, x1 = nodes[k, : layout.state], nodes[k + 1, : layout.state]
+            inner[k] = np.asarray(rule.guess(times[k], h, x0, inputs[k], x1, p)).ravel()
+        inner[~np.isfinite(inner)] = 0.0
+    return layout.joined(nodes, inner, path.inputs)
+
+
+def path_of(problem: OptimalProblem, layout: Layout, w: FloatArray, name: str) -> StartPath:
+    """Return a solution as a start for another program: joint coordinates and speeds at its nodes, and its inputs."""
+    e = problem.equations
+    nodes = layout.nodes(w)
+    at = layout.state + layout.before
+    horizon = float(nodes[0, at]) if layout.horizon else problem.task.horizon.low
+    free = nodes[0, at + layout.horizon :].copy()
+    p = problem.p.copy()
+    p[list(problem.freed)] = free
+    joints = np.array([np.asarray(problem.joint_state(node[: e.nx], p)).ravel() for node in nodes])
+    return StartPath(joints, nodes[:, e.nq + e.nv : e.nx].copy(), layout.inputs_of(w).copy(), horizon, free, name)

@@ -1,0 +1,286 @@
+"""From a problem and the rule of a transcription to a nonlinear program: nodes, rows, bounds, scales."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kingpost.base.arrays import FloatArray
+from kingpost.control.optimal.blocks import build_blocks
+from kingpost.control.optimal.layout import Layout
+from kingpost.control.optimal.problem import OptimalProblem
+from kingpost.control.optimal.program import NonlinearProgram
+from kingpost.control.optimal.transcription import Grid, IntervalRule, Moments
+from kingpost.mechanism.optimal_tasks import Limits
+
+#: Numbers at the front of theta: time of the start, horizon if it is fixed, number of intervals.
+FRONT = 3
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """What all blocks of a program share."""
+
+    problem: OptimalProblem
+    rule: IntervalRule
+    layout: Layout
+
+    @property
+    def numbers(self) -> int:
+        e = self.problem.equations
+        return FRONT + e.np + e.nu
+
+    def split(self, theta: Any) -> tuple[Any, Any, Any, Any, Any, Any, Any]:
+        """Return t_start, horizon, N, p, given inputs, scales and the scale of the cost."""
+        e = self.problem.equations
+        edges = np.cumsum([0, 1, 1, 1, e.np, e.nu, self.layout.local, 1]).tolist()
+        return tuple(theta[a:b] for a, b in pairwise(edges))
+
+    def node(self, node: Any) -> tuple[Any, Any, Any, Any]:
+        """Return state, inputs before, horizon and free parameters of a node."""
+        n = self.layout
+        edges = np.cumsum([0, n.state, n.before, n.horizon, n.parameters]).tolist()
+        return tuple(node[a:b, :] for a, b in pairwise(edges))
+
+
+def layout_of(problem: OptimalProblem, rule: IntervalRule, grid: Grid) -> Layout:
+    """Return where everything is in the variables of a program."""
+    task = problem.task
+    remembers = bool(task.rates) or any(term.needs_before for _, term in problem.terms)
+    return Layout(
+        intervals=grid.intervals,
+        state=problem.equations.nx + rule.remembered,
+        before=len(task.inputs) if remembers else 0,
+        horizon=0 if task.horizon.prescribed else 1,
+        parameters=len(task.free),
+        inner=len(rule.inner),
+        inputs=len(task.inputs),
+    )
+
+
+def transcribe(problem: OptimalProblem, rule: IntervalRule, grid: Grid) -> NonlinearProgram:
+    """Return the program of a problem with the rule of a transcription."""
+    layout = layout_of(problem, rule, grid)
+    parts = _Parts(problem, rule, layout)
+    bounded = _bounded(problem)
+    interval, names, limits = _interval(parts, bounded)
+    first, first_names = _first(parts)
+    last, last_names, last_limits = _last(parts, bounded)
+    blocks = build_blocks(interval, first, last, parts.numbers, problem.posed.how.backend)
+    N, posed = grid.intervals, problem.posed
+    lows, highs = _pairs(limits)
+    end_lows, end_highs = _pairs(last_limits)
+    dynamics = np.zeros(len(names) - len(limits))
+    zeros = np.zeros(len(first_names))
+    low, high = _variable_limits(problem, layout)
+    scales = variable_scales(problem, rule, layout)
+    numbers = np.concatenate([[posed.t_start, problem.task.horizon.low, N], posed.p, posed.u0])
+    return NonlinearProgram(
+        layout=layout,
+        blocks=blocks,
+        scales=scales,
+        cost_scale=1.0,
+        low=low,
+        high=high,
+        row_low=np.concatenate([np.tile(np.concatenate([dynamics, lows]), N), zeros, end_lows]),
+        row_high=np.concatenate([np.tile(np.concatenate([dynamics, highs]), N), zeros, end_highs]),
+        numbers=numbers,
+        names={"interval": tuple(names), "first": tuple(first_names), "last": tuple(last_names)},
+    )
+
+
+def _pairs(limits: Sequence[Limits]) -> tuple[FloatArray, FloatArray]:
+    return np.array([item.low for item in limits]), np.array([item.high for item in limits])
+
+
+@dataclass(frozen=True)
+class _Bounded:
+    """Bounds on the way: of states, which are limits of variables, and of what is seen, which are rows."""
+
+    states: dict[int, Limits]
+    seen: dict[str, Limits]
+
+
+def _bounded(problem: OptimalProblem) -> _Bounded:
+    states, seen = {}, {}
+    for name, limits in problem.task.bounds.items():
+        if name in problem.task.inputs:
+            continue
+        if name in problem.state_names:
+            states[problem.state_names.index(name)] = limits
+        else:
+            seen[name] = limits
+    return _Bounded(states, seen)
+
+
+def _interval(parts: _Parts, bounded: _Bounded) -> tuple[ca.Function, list[str], list[Limits]]:
+    """Return the function of an interval, the names of its rows, and the limits of the last of them, which may be bounds."""
+    problem, rule, layout = parts.problem, parts.rule, parts.layout
+    task, e = problem.task, problem.equations
+    w, k, theta = ca.MX.sym("w", layout.local), ca.MX.sym("k"), ca.MX.sym("theta", parts.numbers + layout.local + 1)
+    stretch, more = ca.MX.sym("stretch"), ca.MX.sym("more", layout.inputs)
+    t_start, fixed, count, p, given, scales, cost_scale = parts.split(theta)
+    whole = w * scales
+    edges = np.cumsum([0, layout.node, layout.inner, layout.inputs, layout.node]).tolist()
+    node0, y, u, node1 = (whole[a:b, :] for a, b in pairwise(edges))
+    x0, before, horizon, free = parts.node(node0)
+    x1, after, horizon1, free1 = parts.node(node1)
+    plain = (horizon if layout.horizon else fixed) / count
+    # Times are those of the grid; only the length of this interval is stretched.
+    t, h, u = t_start + k * plain, plain * stretch, u + more
+    inputs, p = problem.inputs(u, given), problem.parameters(free, p)
+    rows = [rule.rows(t, h, x0, y, inputs, x1, p)]
+    names = list(rule.names)
+    sizes = ca.vertcat(ca.MX(0, 1), *(scales[layout.state : layout.node, :],))
+    kept = ca.vertcat(after - u if layout.before else ca.MX(0, 1), horizon1 - horizon, free1 - free)
+    rows.append(kept / sizes if kept.numel() else ca.MX(0, 1))
+    names += [f"'{name}' as it was before" for name in (task.inputs if layout.before else ())]
+    names += ["the horizon"] * layout.horizon + [f"parameter '{name}'" for name in task.free]
+    limits: list[Limits] = []
+    if task.rates:
+        for name, limit in task.rates.items():
+            i = task.inputs.index(name)
+            rows.append((u[i] - before[i]) / h)
+            names.append(f"the rate of '{name}'")
+            limits.append(limit)
+    if bounded.seen:
+        wanted = tuple(bounded.seen)
+        observer = problem.observer(wanted)
+        jumps = _depends_on_inputs(problem, wanted)
+        ends = observer(t + h, x1[: e.nx, :], inputs, p)
+        starts = observer(t, x0[: e.nx, :], inputs, p)
+        for j, name in enumerate(wanted):
+            rows.append(ends[j])
+            names.append(f"the bounds of '{name}'")
+            limits.append(bounded.seen[name])
+            if jumps[j]:
+                rows.append(starts[j])
+                names.append(f"the bounds of '{name}' at the start of the interval")
+                limits.append(bounded.seen[name])
+    moments = Moments(problem, t, h, x0[: e.nx, :], x1[: e.nx, :], u, before, inputs, p)
+    cost = sum((weight * term.cost(moments) for weight, term in problem.terms), ca.MX(0)) / cost_scale
+    results = [ca.densify(ca.vertcat(*rows)), ca.densify(cost)]
+    function = ca.Function(
+        "kp_block", [w, k, theta, stretch, more], results, ["w", "k", "theta", "stretch", "more"], ["r", "c"]
+    )
+    return function, names, limits
+
+
+def _depends_on_inputs(problem: OptimalProblem, names: tuple[str, ...]) -> list[bool]:
+    """Say of channels whether they depend on inputs, so that they jump between intervals."""
+    pattern = problem.observer(names).jac_sparsity(0, 2)
+    rows = set(pattern.row())
+    return [i in rows for i in range(len(names))]
+
+
+def _first(parts: _Parts) -> tuple[ca.Function, list[str]]:
+    """Return the rows of the start: what a rule remembers there."""
+    rule, layout, problem = parts.rule, parts.layout, parts.problem
+    w, theta = ca.MX.sym("w", layout.local), ca.MX.sym("theta", parts.numbers + layout.local + 1)
+    rows, names = ca.MX(0, 1), []
+    if rule.begin is not None:
+        t_start, fixed, count, p, given, scales, _ = parts.split(theta)
+        whole = w * scales
+        x0, _, horizon, free = parts.node(whole[: layout.node, :])
+        u = whole[layout.node + layout.inner : layout.stride, :]
+        h = (horizon if layout.horizon else fixed) / count
+        n = problem.equations.nx
+        begun = rule.begin(t_start, h, x0[:n, :], problem.inputs(u, given), problem.parameters(free, p))
+        rows = x0[n:, :] - begun
+        names = [f"what is remembered at the start, number {i + 1}" for i in range(rule.remembered)]
+    return ca.Function("kp_first", [w, theta], [ca.densify(rows)], ["w", "theta"], ["r"]), names
+
+
+def _last(parts: _Parts, bounded: _Bounded) -> tuple[ca.Function, list[str], list[Limits]]:
+    """Return the rows of the end: conditions on what is no state of the equations themselves."""
+    problem, layout = parts.problem, parts.layout
+    w, theta = ca.MX.sym("w", layout.node), ca.MX.sym("theta", parts.numbers + layout.local + 1)
+    t_start, fixed, _, p, given, scales, _ = parts.split(theta)
+    x, _, horizon, free = parts.node(w * scales[: layout.node, :])
+    wanted = tuple(name for name in problem.task.end if name not in problem.state_names)
+    rows = ca.MX(0, 1)
+    if wanted:
+        t = t_start + (horizon if layout.horizon else fixed)
+        n = problem.equations.nx
+        rows = problem.observer(wanted)(t, x[:n, :], given, problem.parameters(free, p))
+    names = [f"the end of '{name}'" for name in wanted]
+    function = ca.Function("kp_last", [w, theta], [ca.densify(rows)], ["w", "theta"], ["r"])
+    return function, names, [problem.task.end[name] for name in wanted]
+
+
+def _variable_limits(problem: OptimalProblem, layout: Layout) -> tuple[FloatArray, FloatArray]:
+    """Return the limits of all variables, unscaled."""
+    task, N = problem.task, layout.intervals
+    bounds = []
+    for side in (0, 1):
+        limit = [-math.inf, math.inf][side]
+        nodes = np.full((N + 1, layout.node), limit)
+        inputs = np.full((N, layout.inputs), limit)
+        inner = np.full((N, layout.inner), limit)
+        for row, limits in _bounded(problem).states.items():
+            nodes[:, row] = (limits.low, limits.high)[side]
+        for i, name in enumerate(task.inputs):
+            if name in task.bounds:
+                inputs[:, i] = (task.bounds[name].low, task.bounds[name].high)[side]
+                if layout.before:
+                    nodes[:, layout.state + i] = inputs[0, i]
+        n = layout.state + layout.before
+        if layout.horizon:
+            nodes[:, n] = (task.horizon.low, task.horizon.high)[side]
+        for i, limits in enumerate(task.free.values()):
+            nodes[:, n + layout.horizon + i] = (limits.low, limits.high)[side]
+        nodes[0, : problem.equations.nx] = problem.x0
+        for name, limits in task.end.items():
+            if name in problem.state_names:
+                row = problem.state_names.index(name)
+                value = (limits.low, limits.high)[side]
+                nodes[N, row] = max(value, nodes[N, row]) if side == 0 else min(value, nodes[N, row])
+        bounds.append(layout.joined(nodes, inner, inputs))
+    return bounds[0], bounds[1]
+
+
+def variable_scales(problem: OptimalProblem, rule: IntervalRule, layout: Layout) -> FloatArray:
+    """Return about how large every variable is."""
+    task, e = problem.task, problem.equations
+    state = np.ones(layout.state)
+    state[: e.nx] = state_sizes(problem)
+    inputs = input_sizes(problem)
+    node = [state, inputs if layout.before else np.zeros(0), np.full(layout.horizon, task.horizon.high)]
+    node.append(np.array([limits.size or 1.0 for limits in task.free.values()]))
+    one = np.concatenate([*node, rule.inner_sizes, inputs])
+    return np.concatenate([np.tile(one, layout.intervals), np.concatenate(node)])
+
+
+def state_sizes(problem: OptimalProblem) -> FloatArray:
+    """Return about how large states are: those of forces as at the start, if that is more than one."""
+    sizes = np.ones(problem.equations.nx)
+    z = problem.equations.nq + problem.equations.nv
+    sizes[z:] = np.maximum(1.0, np.abs(problem.x0[z:]))
+    return sizes
+
+
+def input_sizes(problem: OptimalProblem) -> FloatArray:
+    """Return about how large inputs are: their limits, or what holds the machine and moves it by one in the time it has."""
+    e, posed, task = problem.equations, problem.posed, problem.task
+    f = e.function("kp_f", [ca.densify(e.f), ca.densify(ca.jacobian(e.f, e.u)), ca.densify(ca.diag(e.M))])
+    q, v = e.split(posed.x0)
+    still = np.zeros(e.nu)
+    forces, slopes, mass = (np.asarray(item) for item in f(posed.t_start, q, v, e.acting(still, posed.x0), posed.p))
+    wanted = np.abs(forces).ravel() + mass.ravel() / (task.horizon.high / 2) ** 2
+    sizes = []
+    for name, row in zip(task.inputs, problem.driven, strict=True):
+        limits = task.bounds.get(name)
+        if limits is not None and math.isfinite(limits.low) and math.isfinite(limits.high) and limits.size:
+            sizes.append(limits.size)
+            continue
+        column = np.abs(slopes[:, row])
+        felt = column > 1e-12 * (column.max() if column.size else 0.0)
+        own = (wanted[felt] / column[felt]).max() if felt.any() else 1.0
+        sizes.append(float(own) if np.isfinite(own) and own > 0 else 1.0)
+    return np.array(sizes)

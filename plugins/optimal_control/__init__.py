@@ -1,0 +1,1 @@
+"""Transcriptions of optimal control problems, and terms of their costs."""

@@ -1,0 +1,50 @@
+"""``kingpost optimise``: what it prints and writes, and that a run follows the inputs it found."""
+
+import json
+
+import numpy as np
+import pytest
+
+from kingpost import read_history
+
+
+def test_the_record_is_printed(kingpost_cli, tmp_path):
+    done = kingpost_cli(
+        "optimise", "mathematical-pendulum", "--task", "001", "--backend", "vm", "--write", "csv", "--out", tmp_path, "--json"
+    )
+    assert done.status == 0
+    record = json.loads(done.out)
+    assert record["status"] == "optimal"
+    assert record["cost"] == pytest.approx(6.7581414, abs=1e-7)
+    assert record["horizon"] == 3.0
+    assert record["hamiltonian"]["min"] == pytest.approx(1.5072847, abs=1e-6)
+    assert record["iterations"] > 0
+
+
+def test_a_run_follows_the_inputs_that_were_found(kingpost_cli, tmp_path):
+    found, run = tmp_path / "found", tmp_path / "run"
+    common = ("--backend", "vm", "--write", "csv")
+    words = ("--horizon", "2", "--intervals", "20", "--starts", "2")
+    done = kingpost_cli("optimise", "mathematical-pendulum", *words, *common, "--out", found)
+    assert done.status == 0
+    assert "optimal after" in done.out
+    assert "start line" in done.out
+    step = ("--t-end", "2", "--step", "0.1", "--output-step", "0.1", "--integrator", "midpoint")
+    ran = kingpost_cli("run", "mathematical-pendulum", *step, "--input", f"torque={found}:hold", *common, "--out", run)
+    assert ran.status == 0, ran.err
+    first, second = (read_history(folder)["pivot.angle"] for folder in (found, run))
+    # Newton's tolerance of a run, 1e-10, through 20 steps.
+    assert np.abs(first - second).max() < 1e-7
+
+
+def test_what_cannot_work_is_said_in_a_sentence(kingpost_cli):
+    done = kingpost_cli("optimise", "mathematical-pendulum", "--intervals", "1")
+    assert done.status != 0
+    assert "take at least 2 intervals" in done.err
+
+
+def test_a_model_shows_its_tasks(kingpost_cli):
+    shown = kingpost_cli("models", "slider-pendulum").out
+    assert "minimum-time" in shown
+    assert "1 to 15 s" in shown
+    assert "document 001, section 7.2" in kingpost_cli("models", "overhead-crane").out
