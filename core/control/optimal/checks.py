@@ -145,7 +145,7 @@ def _reach(
         solved, _, rank, _ = np.linalg.lstsq(np.hstack([after, inner]), -right, rcond=1e-13)
         if rank < n + layout.inner:
             return None
-        change = solved[:n]
+        change = np.asarray(solved[:n], dtype=np.float64)
     scales = program.scales[:n]
     seen = tuple(name for name in names if name not in problem.state_names)
     rows = []
