@@ -23,7 +23,7 @@ from kingpost.kernel.compiler import find_compiler
 #: Portable code without fused operations: the same bits on every processor of a kind, and in process.
 FLAGS = ("-std=c99", "-fno-math-errno", "-ffp-contract=off", "-fvisibility=hidden", "-Wno-int-conversion", "-w")
 #: Long straight-line code that is called rarely is not worth the time that a compiler takes to polish it.
-LEVELS = {"derivatives.c": "-O1"}
+LEVELS = {"derivatives.c": "-O1", "adjoints.c": "-O1"}
 
 
 @dataclass(frozen=True)
