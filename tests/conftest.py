@@ -21,6 +21,7 @@ ROOT = Path(__file__).parent.parent
 TOGETHER = (
     r"(tests/packaging/test_wheel)\.py",
     r"(tests/core/report/test_browser)\.py",
+    r"(tests/fmu/blocks/test_controller)\.py",
     r"(tests/fmu/checks/test_check)\.py",
     r"(tests/fmu/running/test_run)\.py",
     r"(tests/fuzz/test_readers\.py::test_damaged)",
@@ -84,3 +85,13 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep compiled kernels of the tests out of the user's cache; one cache for all worker processes."""
     shared = tmp_path_factory.getbasetemp().parent / "kernels"
     os.environ["KINGPOST_CACHE_DIR"] = str(shared)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _unpolished(request: pytest.FixtureRequest) -> None:
+    """Compile in a quarter of the time: the bits are the same at every level, as tests of the compiler and of FMUs show.
+
+    Long validation is compiled as users have it.
+    """
+    if request.config.getoption("markexpr") == "not slow":
+        os.environ.setdefault("KINGPOST_OPTIMIZE", "0")

@@ -7,6 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from kingpost.base.load_frames import FEW_JOINTS
+from kingpost.kernel.backends import BACKENDS
 
 if TYPE_CHECKING:
     from kingpost.simulation.settings import RunSettings
@@ -93,7 +94,7 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "backend": (
         "--backend",
-        {"choices": ["auto", "c", "vm"], "help": "machine code (c), interpreter (vm), or what can be had (auto)"},
+        {"choices": BACKENDS, "help": "machine code (c), interpreter (vm), or what can be had (auto)"},
     ),
 }
 

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from kingpost.base.errors import (
     ExportError,
@@ -21,6 +21,7 @@ from kingpost.base.errors import (
     PluginError,
     PluginRaisedError,
     SolverError,
+    closest,
     listed,
 )
 from kingpost.base.version import __version__
@@ -65,7 +66,9 @@ def _carried_out(words: list[str], asked: Asked) -> int:
 
             plugins = PluginSet(_plugin_files(words), announce=_announcer())
             parser = make_parser(plugins)
-            arguments = parser.parse_args(words)
+            arguments, left = parser.parse_known_args(words)
+            if left:
+                _refuse(arguments.verb, left)
             command: Command = arguments.command
             return command.run(arguments, plugins)
     except KingpostError as error:
@@ -110,8 +113,18 @@ def make_parser(plugins: PluginSet) -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.configure(verb)
-        verb.set_defaults(command=command)
+        verb.set_defaults(command=command, verb=verb)
     return parser
+
+
+def _refuse(verb: argparse.ArgumentParser, words: Sequence[str]) -> NoReturn:
+    """Refuse words that a verb does not know: options with what they may have been meant for."""
+    word = next((each for each in words if each.startswith("-")), words[0])
+    if not word.startswith("-"):
+        verb.error(f"there is no place for {listed(map(repr, words))}")
+    name = word.partition("=")[0]
+    options = [option for action in verb._actions for option in action.option_strings if option.startswith("--")]
+    verb.error(f"there is no option '{name}'{closest(name, options)} '{verb.prog} -h' explains those that there are")
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 Backend: TypeAlias = Literal["auto", "c", "vm"]
-BACKENDS: tuple[Backend, ...] = ("auto", "c", "vm")
+BACKENDS: tuple[Backend, ...] = get_args(Backend)

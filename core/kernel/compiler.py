@@ -15,14 +15,18 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from kingpost.base.errors import KingpostError, listed
 from kingpost.kernel.bounded import compilation_limit, run_bounded
 from kingpost.kernel.cache_folder import cache_directory, made_by_us, remove_abandoned, usable_folder
 
 #: Without contraction to fused operations the results are the same bits on every machine, and the interpreter's.
 # CasADi passes plain zeros for pointers in places, which newer compilers take for an error.
-FLAGS = ("-O2", "-fno-math-errno", "-ffp-contract=off", "-Wno-int-conversion", "-fPIC", "-shared")
+FLAGS = ("-fno-math-errno", "-ffp-contract=off", "-Wno-int-conversion", "-fPIC", "-shared")
 #: For the processor at hand; the cache tells processors apart, so that a shared home directory is safe.
 NATIVE = "-march=native"
+#: What ``KINGPOST_OPTIMIZE`` may say: how much a compiler polishes. At every level the numbers are the same bits.
+LEVELS = ("0", "1", "2", "3")
+USUAL_LEVEL = "2"
 LIBRARY = "kernel.so"
 SOURCE = "kernel.c"
 RECORD = "record.json"
@@ -34,6 +38,14 @@ class CompilerError(Exception):
     """The compiler refused or crashed; the message holds what it said."""
 
 
+def optimization(most: str = USUAL_LEVEL) -> str:
+    """Return the flag by which a compiler polishes: ``most``, or what ``KINGPOST_OPTIMIZE`` says."""
+    level = os.environ.get("KINGPOST_OPTIMIZE") or most
+    if level not in LEVELS:
+        raise KingpostError(f"KINGPOST_OPTIMIZE is {level!r}; it is the level at which C code is compiled: {listed(LEVELS)}")
+    return f"-O{level}"
+
+
 @dataclass(frozen=True)
 class Compiler:
     """A C compiler: the words that start it, and how it names itself."""
@@ -43,7 +55,7 @@ class Compiler:
 
     def build(self, source: Path, library: Path) -> None:
         """Compile ``source`` into the shared library ``library``."""
-        for flags in ([NATIVE, *FLAGS], FLAGS):  # not every compiler knows the first
+        for flags in ([NATIVE, *_flags()], _flags()):  # not every compiler knows the first
             command = [*self.command, *flags, source.name, "-o", library.name, "-lm"]
             try:
                 done = run_bounded(command, compilation_limit(source.stat().st_size), source.parent)
@@ -90,7 +102,7 @@ def build_cached(source: str, compiler: Compiler, directory: Path | None = None)
     other's half-made files; the record in it holds the library's hash, so that a damaged one is rebuilt. Where others can write
     no cache is kept, for whoever can write a library can write its hash.
     """
-    identity = "\n".join([*compiler.command, compiler.version, *FLAGS, platform.system(), _processor(), source])
+    identity = "\n".join([*compiler.command, compiler.version, *_flags(), platform.system(), _processor(), source])
     key = hashlib.sha256(identity.encode()).hexdigest()[:32]
     root, obstacle = usable_folder(directory or cache_directory())
     entry = root / key
@@ -101,7 +113,7 @@ def build_cached(source: str, compiler: Compiler, directory: Path | None = None)
     try:
         (work / SOURCE).write_text(source)
         compiler.build(work / SOURCE, work / LIBRARY)
-        record = {"sha256": _hash(work / LIBRARY), "compiler": compiler.version, "flags": FLAGS}
+        record = {"sha256": _hash(work / LIBRARY), "compiler": compiler.version, "flags": _flags()}
         (work / RECORD).write_text(json.dumps(record))
         if entry.exists() and not _whole(entry):
             _discard(entry)
@@ -115,6 +127,10 @@ def build_cached(source: str, compiler: Compiler, directory: Path | None = None)
         if work.exists():
             shutil.rmtree(work, ignore_errors=True)
     return Built(entry / LIBRARY, key, cached=False, obstacle=obstacle)
+
+
+def _flags() -> tuple[str, ...]:
+    return (optimization(), *FLAGS)
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -185,8 +185,3 @@ def export_model(
     except SolverError as error:
         raise ExportError(str(error)) from None
     return ExportModel(problem, end, suggested, rows, written)
-
-
-def with_numbers(model: ExportModel, x0: FloatArray, u0: FloatArray, p: FloatArray) -> ExportModel:
-    """Return a model with other start values, inputs and parameters."""
-    return replace(model, problem=replace(model.problem, x0=x0, u0=u0, p=p))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +90,19 @@ def _critical_record(item: Critical) -> dict[str, Any]:
     }
 
 
+def stable_ranges(loci: Loci) -> list[tuple[float, float]]:
+    """Return where all motions die out: between values computed as stable, and on to the crossing found beside them."""
+    stable = {float(value): bool(flag) for value, flag in zip(loci.values, loci.stable, strict=True)}
+    crossings = {item.value for item in loci.criticals if item.kind != "pair"}
+    cuts = sorted(stable.keys() | crossings)
+    ranges: list[tuple[float, float]] = []
+    for begin, end in pairwise(cuts):
+        computed = [stable[value] for value in (begin, end) if value in stable and value not in crossings]
+        if computed and all(computed):
+            ranges = [*ranges[:-1], (ranges[-1][0], end)] if ranges and ranges[-1][1] == begin else [*ranges, (begin, end)]
+    return ranges
+
+
 def loci_figure(loci: Loci) -> Figure:
     """Return a picture: real and imaginary parts over what was swept, and both against each other."""
     check_installed()
@@ -120,10 +134,8 @@ def loci_figure(loci: Loci) -> Figure:
             place = real.get_xaxis_transform()
             text = f" {item.value:.5g}"
             real.text(item.value, 0.97, text, transform=place, fontsize=8, va="top", color="dimgrey")
-    if loci.stable.any():
-        real.fill_between(
-            loci.values, 0, 1, where=loci.stable.tolist(), transform=real.get_xaxis_transform(), color="C2", alpha=0.08, lw=0
-        )
+    for begin, end in stable_ranges(loci):
+        real.axvspan(begin, end, color="C2", alpha=0.08, lw=0)
     real.tick_params(labelbottom=False)
     imag.set_xlabel(f"{name}{unit}")
     _dress(

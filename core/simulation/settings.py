@@ -104,7 +104,7 @@ class RunSettings:
     output_step: float | None = None
     formulation: str | Table | Formulation | type[Formulation] | None = None
     integrator: str | Table | Integrator | type[Integrator] | None = None
-    backend: Literal["auto", "c", "vm"] | None = None
+    backend: Backend | None = None
     start: Literal["start", "equilibrium"] | None = None
     close_loops: bool | None = None
     loads: tuple[str | LoadRequest, ...] | None = None

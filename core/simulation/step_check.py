@@ -13,8 +13,6 @@ from kingpost.base.load_frames import COMPONENTS
 from kingpost.results.history import History
 from kingpost.simulation.run import Progress, Simulation
 
-#: Changes above this part of the largest load of a joint are told, where nobody says.
-USUAL_PART = 0.01
 #: What a solver that chooses its own steps does instead of halving them.
 TIGHTER = 0.1
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,14 +11,14 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError, MechanismError
-from kingpost.control.servo.inverse import prepare_inverse
+from kingpost.control.servo.inverse import PreparedInverse, prepare_inverse
 from kingpost.control.servo.system import InverseDynamics, SteppedInverse
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Parameter
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.tasks import ServoTask
 from kingpost.mechanism.trajectories import RestToRest
 from kingpost.registry.pluginset import PluginSet
-from kingpost.registry.selection import Selection
+from kingpost.registry.selection import Selection, select
 from kingpost.results.history import History
 
 #: The path of all problems: over 2 m in 4 s, eight times differentiable.
@@ -114,6 +114,7 @@ class Subject:
     def __init__(self, method: Selection[InverseDynamics], plugins: PluginSet | None = None) -> None:
         self.method = method
         self.plugins = plugins or PluginSet()
+        self._prepared: dict[str, PreparedInverse | KingpostError] = {}
         self._found: dict[tuple[str, str, float], History] = {}
 
     @cached_property
@@ -123,28 +124,34 @@ class Subject:
 
     def refusal(self, case: ServoCase) -> str:
         """Return what it says of a problem that it does not take."""
-        try:
-            prepare_inverse(case.mechanism, case.task, method=self.method, plugins=self.plugins)
-        except KingpostError as error:
-            return str(error)
-        return ""
+        prepared = self._first_look(case)
+        return str(prepared) if isinstance(prepared, KingpostError) else ""
+
+    def prepared(self, case: ServoCase) -> PreparedInverse:
+        """Return how it would go about a problem that it takes."""
+        prepared = self._first_look(case)
+        if isinstance(prepared, KingpostError):
+            raise prepared
+        return prepared
+
+    def _first_look(self, case: ServoCase) -> PreparedInverse | KingpostError:
+        if case.name not in self._prepared:
+            try:
+                self._prepared[case.name] = prepare_inverse(case.mechanism, case.task, method=self.method, plugins=self.plugins)
+            except KingpostError as error:
+                self._prepared[case.name] = error
+        return self._prepared[case.name]
 
     def solved(self, case: ServoCase, stepper: str = "bdf2", step: float = 0.01, **settings: float) -> History:
-        """Return the history of a problem."""
+        """Return the history of a problem, with the numbers of its machine or with others."""
+        steps = select(self.plugins.of("servo_steppers"), f"{stepper}:step={step!r}")
+        if settings:
+            return prepare_inverse(
+                case.mechanism, case.task, method=self.method, stepper=steps, settings=settings, plugins=self.plugins
+            ).run()
         key = (case.name, stepper, step)
-        if settings or key not in self._found:
-            prepared = prepare_inverse(
-                case.mechanism,
-                case.task,
-                method=self.method,
-                stepper=f"{stepper}:step={step!r}",
-                settings=settings,
-                plugins=self.plugins,
-            )
-            history = prepared.run()
-            if settings:
-                return history
-            self._found[key] = history
+        if key not in self._found:
+            self._found[key] = replace(self.prepared(case), stepper=steps).run()
         return self._found[key]
 
     def error(self, case: ServoCase, stepper: str, step: float) -> float:
@@ -156,8 +163,7 @@ class Subject:
 
     def stepped(self, case: ServoCase) -> bool:
         """Say whether it goes by steps."""
-        prepared = prepare_inverse(case.mechanism, case.task, method=self.method, plugins=self.plugins)
-        return isinstance(prepared.method, SteppedInverse)
+        return isinstance(self.prepared(case).method, SteppedInverse)
 
 
 def check_takes_something(subject: Subject) -> None:
@@ -172,7 +178,7 @@ def check_takes_something(subject: Subject) -> None:
 def check_follows_the_path(subject: Subject) -> None:
     """Measures keep to their path at every sample: to rounding at the level that it holds, and better with shorter steps."""
     for case in subject.taken:
-        prepared = prepare_inverse(case.mechanism, case.task, method=subject.method, plugins=subject.plugins)
+        prepared = subject.prepared(case)
         coarse, fine = (subject.solved(case, "bdf2", step).provenance["inverse"]["residuals"] for step in (0.02, 0.01))
         held = fine[prepared.method.holds]
         assert held <= FOLLOWED, (

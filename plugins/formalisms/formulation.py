@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 import casadi as ca
 
 from kingpost.base.errors import MechanismError, listed
-from kingpost.equations.equations import Equations, output_channels
+from kingpost.equations.equations import Equations
 from kingpost.equations.formalism import Formalism
 from kingpost.equations.formulation import Formulation
 from kingpost.equations.machine import Machine
+from kingpost.equations.tree_equations import tree_equations
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.multibody.assembly import Assembly
-from kingpost.multibody.measures import outputs_and_measures
 from kingpost.plugins.formulations.loops import LoopOptions, loop_treatment
 
 
@@ -70,27 +70,10 @@ class FormalismFormulation(Formulation):
 
 def formalism_equations(way: Formalism, machine: Machine) -> Equations:
     """Return the equations of a machine by the road of a formalism."""
-    tree, mechanism = machine.tree, machine.mechanism
     road = way.derive(machine)
-    carried = sum((ca.SX(loads.kinetic) for loads in machine.loads), ca.SX(0))
-    equations = Equations(
-        mechanism=mechanism,
-        formulation=way.name,
-        t=machine.t,
-        q=machine.q,
-        v=machine.v,
-        u=machine.u,
-        p=machine.p,
-        N=machine.N,
-        M=road.M,
-        f=road.f,
-        kinetic=machine.now(machine.kinetic) + carried,
-        potential=sum((ca.SX(loads.potential) for loads in machine.loads), ca.SX(0)),
-        externals=tuple(tree.externals),
-        constraints=machine.constraints,
-        outputs=ca.vertcat(ca.SX(0, 1), *outputs_and_measures(tree), *(value for value, _ in tree.signals.values())),
-        output_channels=output_channels(mechanism, tree.signals),
-    )
+    kinetic = sum((ca.SX(loads.kinetic) for loads in machine.loads), machine.now(machine.kinetic))
+    potential = sum((ca.SX(loads.potential) for loads in machine.loads), ca.SX(0))
+    equations = tree_equations(way.name, machine.tree, road.M, road.f, kinetic, potential, machine.constraints)
     if not road.own:
         return equations
     return replace(equations, structure=replace(equations.structure, road=road))

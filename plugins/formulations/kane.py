@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from kingpost.equations.equations import Equations, output_channels
+from kingpost.equations.equations import Equations
 from kingpost.equations.formulation import Formulation
+from kingpost.equations.tree_equations import tree_equations
 from kingpost.multibody.assembly import Assembly
-from kingpost.multibody.constraints import tree_constraints
 from kingpost.multibody.force import Loads
-from kingpost.multibody.measures import outputs_and_measures
 from kingpost.multibody.tree import TreeKinematics
 from kingpost.plugins.formulations.loops import LoopOptions, loop_treatment
 from kingpost.symbols.screws import hat, shift_twist, shift_wrench, twist_cross
@@ -27,29 +26,7 @@ class Kane(Formulation):
 
     def derive(self, assembly: Assembly) -> Equations:
         kinematics = TreeKinematics(assembly)
-        M, f, kinetic, potential = kane_equations(kinematics, kinematics.loads())
-        equations = Equations(
-            mechanism=assembly.mechanism,
-            formulation=self.name,
-            t=assembly.t,
-            q=kinematics.q,
-            v=kinematics.v,
-            u=assembly.u,
-            p=assembly.p,
-            N=kinematics.velocity_map(),
-            M=M,
-            f=f,
-            kinetic=kinetic,
-            potential=potential,
-            externals=tuple(kinematics.externals),
-            constraints=tree_constraints(kinematics, assembly.mechanism.closures),
-            outputs=ca.vertcat(
-                ca.SX(0, 1),
-                *outputs_and_measures(kinematics),
-                *(value for value, _ in kinematics.signals.values()),
-            ),
-            output_channels=output_channels(assembly.mechanism, kinematics.signals),
-        )
+        equations = tree_equations(self.name, kinematics, *kane_equations(kinematics, kinematics.loads()))
         return loop_treatment(self.options, equations)
 
 

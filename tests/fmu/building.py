@@ -33,7 +33,7 @@ def _library(source: str, defects: tuple[str, ...], folder: Path) -> Path:
     path = folder / f"{source}-{'-'.join(defects) or 'clean'}{fmpy.sharedLibraryExtension}"
     include = Path(fmpy.__file__).parent / "c-code"
     subprocess.run(
-        [COMPILER, "-O1", "-shared", "-fPIC", "-w", f"-I{include}", *(f"-D{defect}" for defect in defects)]
+        [COMPILER, "-O0", "-shared", "-fPIC", "-w", f"-I{include}", *(f"-D{defect}" for defect in defects)]
         + [str(SOURCES / f"{source}.c"), "-lm", "-o", str(path)],
         check=True,
     )

@@ -17,7 +17,6 @@ import pytest
 from kingpost import Mechanism, PluginSet
 from kingpost.fmu.blocks.block import export_block
 from kingpost.fmu.cosim import Component, System
-from kingpost.fmu.export.native import building
 from kingpost.fmu.export.native.exporter import NativeFmu, NativeOptions
 from kingpost.kernel.compiler import find_compiler
 from kingpost.simulation.export_model import prepare_export
@@ -28,16 +27,6 @@ from tests.fmu.cosim.coupled import CONNECTIONS, left, right
 C_MASTER = Path(__file__).parent / "c_master"
 #: The headers of both standards.
 HEADERS = Path(fmpy.__file__).parent / "c-code"
-
-
-class Unpolished(dict[str, str]):
-    """Compile every file as it stands, in a third of the time: the numbers are the same bits at every level.
-
-    What users get is tested by the FMUs that tests export in other ways, as in test_closed_loop_fmus.py.
-    """
-
-    def get(self, file: str, default: str | None = None) -> str:  # type: ignore[override]
-        return "-O0"
 
 
 def once(path: Path, build: Callable[[Path], None]) -> Path:
@@ -101,9 +90,7 @@ def native(shared_folder: Path, plugins: PluginSet) -> Callable[..., Path]:
 
         def build(target: Path) -> None:
             model = prepare_export(mechanism, plugins=options.pop("plugins", plugins), **options)
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(building, "LEVELS", Unpolished())
-                NativeFmu(NativeOptions(fmi=fmi, fmu=fmu, arrays=arrays, names=names)).export(model, selection, target)
+            NativeFmu(NativeOptions(fmi=fmi, fmu=fmu, arrays=arrays, names=names)).export(model, selection, target)
 
         return once(path, build)
 

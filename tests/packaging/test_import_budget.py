@@ -62,6 +62,13 @@ BUDGETS = {
         350,
         "results are arrays; no symbols are needed to read them",
     ),
+    "an isolated FMU": Budget(
+        "import kingpost.fmu.cosim.components.child",
+        HEAVY - {"fmpy", "numpy"},
+        95,
+        450,
+        "a program of its own for every FMU: numbers go in and out, and no symbols are needed",
+    ),
     "a run": Budget(
         verb("run", "double-pendulum", "--t-end", "0.01", "--write", "csv", "--out", "out", "--backend", "vm"),
         BEYOND_A_RUN,

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.conftest import TOGETHER
 ROOT = Path(__file__).parents[2]
 
 
+@cache
 def names() -> list[str]:
     """Return the names of all tests, without what they are parametrized with."""
     found = []
@@ -21,10 +23,7 @@ def names() -> list[str]:
     return found
 
 
-NAMES = names()
-
-
 @pytest.mark.parametrize("pattern", TOGETHER)
 def test_every_pattern_has_its_tests(pattern):
     before, _, _ = pattern.partition(r"\[")
-    assert sum(re.match(before, name) is not None for name in NAMES) >= 1
+    assert sum(re.match(before, name) is not None for name in names()) >= 1

@@ -28,8 +28,6 @@ SETTLED = 1e-8
 ROUNDING = 1e-13
 #: Steps are not shortened further.
 SHORTEST = 1e-3
-#: Singular values below this part of the largest are zero where no gap says better.
-ZERO = 1e-11
 #: Parts of vectors in a null space beyond which something is not determined; those of rounding are far below.
 UNDETERMINED = 1e-6
 

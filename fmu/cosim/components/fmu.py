@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kingpost.fmu.cosim.components.described import Described, Places, Running, Signal, signal_unit
-from kingpost.fmu.cosim.components.driven import DrivenFmu, driven_inputs
 from kingpost.fmu.cosim.description.system import Component, CosimError
 from kingpost.fmu.file.opened import Fmu, FmuError, open_fmu
 from kingpost.fmu.file.units import declared_units
@@ -19,7 +18,9 @@ from kingpost.fmu.interface.ports import continuing_inputs, port_members, unfelt
 from kingpost.fmu.osp.ports import osp_ports
 from kingpost.fmu.running.record import channel_of
 from kingpost.kernel.made_here import made_here
-from kingpost.simulation.signals import Course
+
+if TYPE_CHECKING:
+    from kingpost.simulation.signals import Course
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -90,7 +91,12 @@ class FmuComponent(Described):
         def begin(own: Places) -> Running:
             return IsolatedFmu(self, own, t_start, t_end) if self.facts["isolated"] else self.start_here(own, t_start, t_end)
 
-        return DrivenFmu(self.name, self.driven, places, t_start, begin) if self.driven else begin(places)
+        if not self.driven:
+            return begin(places)
+        # With paths come symbols, which the programs that isolated FMUs run in have no use for.
+        from kingpost.fmu.cosim.components.driven import DrivenFmu
+
+        return DrivenFmu(self.name, self.driven, places, t_start, begin)
 
     def start_here(
         self,
@@ -152,7 +158,11 @@ def open_component(component: Component) -> FmuComponent:
             signals[label] = Signal(label, variable.causality, kind, variable.unit, dimension)
         if variable.declared.shape:
             arrays[variable.name] = variable.labels
-    driven = driven_inputs(component.name, signals, component.inputs)
+    driven: Mapping[str, Course] = {}
+    if component.inputs:
+        from kingpost.fmu.cosim.components.driven import driven_inputs
+
+        driven = driven_inputs(component.name, signals, component.inputs)
     signals = {label: signal for label, signal in signals.items() if label not in driven} | {
         label: replace(signals[label], causality="driven") for label in driven
     }

@@ -20,7 +20,7 @@ class Row:
 
     def __init__(self, component: FmuComponent, instance: Instance, labels: Sequence[str], row: FloatArray, verb: str) -> None:
         self._calls: list[tuple[Any, tuple[Any, ...], FloatArray | None, Any, str]] = []
-        self._row, self._verb = row, verb
+        self._row = row
         self._negated = Negation([component.variable_of(label) for label in labels], one_each=True)
         self.references: list[int] = [component.variable_of(label).reference for label in labels]
         major = instance.fmu.major

@@ -11,6 +11,7 @@ from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import convert_fields
 from kingpost.fmu.cosim.masters.interface import Master
 from kingpost.fmu.process.limits import CALL_LIMIT, checked_limit
+from kingpost.kernel.backends import Backend
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection
 
@@ -69,7 +70,7 @@ class Component:
     cut: tuple[str, ...] | None = None
     start: Literal["start", "equilibrium"] | None = None
     close_loops: bool | None = None
-    backend: Literal["auto", "c", "vm"] | None = None
+    backend: Backend | None = None
     isolate: bool | None = None
     timeout: float | None = None
     interface: Literal["co-simulation", "model-exchange"] | None = None

@@ -18,12 +18,12 @@ from kingpost.base.errors import ExportError, listed
 from kingpost.base.scratch import Scratch
 from kingpost.fmu.export.native.sources import NativeSources
 from kingpost.kernel.bounded import compilation_limit, kill_group, run_bounded
-from kingpost.kernel.compiler import find_compiler
+from kingpost.kernel.compiler import USUAL_LEVEL, find_compiler, optimization
 
 #: Portable code without fused operations: the same bits on every processor of a kind, and in process.
 FLAGS = ("-std=c99", "-fno-math-errno", "-ffp-contract=off", "-fvisibility=hidden", "-Wno-int-conversion", "-w")
 #: Long straight-line code that is called rarely is not worth the time that a compiler takes to polish it.
-LEVELS = {"derivatives.c": "-O1", "adjoints.c": "-O1"}
+LEVELS = {"derivatives.c": "1", "adjoints.c": "1"}
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def _build(sources: NativeSources, compiler: list[str], target: Platform, name: 
             (folder / file).write_text(text, encoding="utf-8")
         objects = [f"{Path(file).stem}.o" for file in sources.compiled]
         compilations = [
-            [*compiler, *FLAGS, LEVELS.get(file, "-O2"), *target.flags, "-c", file, "-o", result]
+            [*compiler, *FLAGS, optimization(LEVELS.get(file, USUAL_LEVEL)), *target.flags, "-c", file, "-o", result]
             for file, result in zip(sources.compiled, objects, strict=True)
         ]
         limit = compilation_limit(sum(map(len, sources.texts.values())))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
-
-import casadi as ca
 
 from kingpost.equations.equations import Equations, output_channels
 from kingpost.equations.formulation import Formulation
 from kingpost.equations.parts import Structure
+from kingpost.equations.tree_equations import tree_equations
 from kingpost.multibody.assembly import Assembly
-from kingpost.multibody.constraints import tree_constraints
-from kingpost.multibody.measures import outputs_and_measures
 from kingpost.multibody.tree import TreeKinematics
 from kingpost.plugins.formulations.loops import LoopOptions, constraints_in, loop_treatment
 from kingpost.plugins.formulations.modular.assembling import Part, assembled_part
@@ -56,27 +53,9 @@ def _written_out(assembly: Assembly) -> Equations:
     leaves = leaves_of(kinematics)
     whole = assembled_part(node_tree(mechanism), leaves.bodies, kinematics.links)
     order = _in_order(whole, assembly)
-    return Equations(
-        mechanism=mechanism,
-        formulation=Modular.name,
-        t=assembly.t,
-        q=kinematics.q,
-        v=kinematics.v,
-        u=assembly.u,
-        p=assembly.p,
-        N=kinematics.velocity_map(),
-        M=leaves.M + whole.M[order, order],
-        f=leaves.f + whole.h[order, :],
-        kinetic=leaves.kinetic,
-        potential=leaves.potential,
-        externals=tuple(kinematics.externals),
-        constraints=tree_constraints(kinematics, mechanism.closures),
-        outputs=ca.vertcat(
-            ca.SX(0, 1), *outputs_and_measures(kinematics), *(value for value, _ in kinematics.signals.values())
-        ),
-        output_channels=output_channels(mechanism, kinematics.signals),
-        structure=Structure(road=StraightClosing()) if mechanism.closures else Structure(),
-    )
+    M, f = leaves.M + whole.M[order, order], leaves.f + whole.h[order, :]
+    equations = tree_equations(Modular.name, kinematics, M, f, leaves.kinetic, leaves.potential)
+    return replace(equations, structure=Structure(road=StraightClosing())) if mechanism.closures else equations
 
 
 def _in_order(whole: Part, assembly: Assembly) -> list[int]:

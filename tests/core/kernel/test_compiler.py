@@ -1,12 +1,13 @@
 """The cache of compiled kernels, and compilers that fail or are missing."""
 
+import json
 import multiprocessing
 import shutil
 
 import numpy as np
 import pytest
 
-from kingpost import SolverError
+from kingpost import KingpostError, SolverError, simulate
 from kingpost.kernel.compiler import LIBRARY, build_cached, find_compiler
 from kingpost.kernel.kernel import Kernel
 from tests.core.kernel.functions import observe_function
@@ -28,6 +29,24 @@ def test_the_second_kernel_comes_from_the_cache(own_cache):
     assert second.note == f"cache hit {first.key}"
     assert first.note.startswith("compiled in ")
     assert sorted(entry.name for entry in own_cache.iterdir()) == sorted({first.key, other.key})
+
+
+def test_at_every_level_of_optimization_the_bits_are_the_same(own_cache, monkeypatch, plugins):
+    """What most tests compile at level 0 gives the numbers of level 2, which users have."""
+    crane = plugins.models.get("vessel-crane")().build()
+    runs = []
+    for level in ("", "0"):
+        monkeypatch.setenv("KINGPOST_OPTIMIZE", level)
+        runs.append(simulate(crane, 0.5, output_step=0.05, loads="all", backend="c", plugins=plugins))
+    np.testing.assert_array_equal(runs[0].values, runs[1].values)
+    flags = [json.loads(entry.read_text())["flags"] for entry in own_cache.glob("*/record.json")]
+    assert {words[0] for words in flags} == {"-O0", "-O2"}
+
+
+def test_a_level_that_there_is_not_is_refused(own_cache, monkeypatch):
+    monkeypatch.setenv("KINGPOST_OPTIMIZE", "fast")
+    with pytest.raises(KingpostError, match="KINGPOST_OPTIMIZE is 'fast'; it is the level at .*: 0, 1, 2, 3"):
+        Kernel([observe_function()], "auto")
 
 
 @pytest.mark.parametrize("damage", ["truncate", "garbage", "no record", "no library", "bad record"])

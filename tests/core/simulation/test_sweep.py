@@ -9,7 +9,7 @@ import pytest
 from kingpost import Body, ForceElement, Input, Joint, KingpostError, Mechanism, MechanismError, Parameter, SolverError, Sweep
 from kingpost import sweep_linearisation as sweep
 from kingpost.cli.main import main
-from kingpost.simulation.loci_files import loci_figure, write_loci
+from kingpost.simulation.loci_files import loci_figure, stable_ranges, write_loci
 from tests.plugins.forces.deriving import BUILT_IN
 
 G = 9.81
@@ -263,6 +263,11 @@ def test_a_picture_has_both_parts_and_the_locus(loci, tmp_path):
     assert (real.get_ydata() == loci.eigenvalues[:, 0].real).all()
     write_loci(loci, tmp_path / "loci.png")
     assert (tmp_path / "loci.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_the_shaded_range_begins_and_ends_where_stability_does(loci):
+    # Above the spring that carries the weight; the sweep's own values are 5 N m/rad apart.
+    assert stable_ranges(loci) == [(loci.criticals[0].value, 20.0)]
 
 
 def test_the_command_prints_branches_and_critical_values(tmp_path, capsys):

@@ -3,13 +3,14 @@
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from kingpost import KingpostError, export
-from kingpost.fmu.blocks import controller_block, export_controller
+from kingpost.fmu.blocks import controller_block, export_block, export_controller
 from kingpost.fmu.checks import check_fmu
 from kingpost.fmu.cosim import Component, Connection, System, cosimulate
 from kingpost.registry.selection import select
@@ -26,21 +27,35 @@ LAWS = {
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory, plugins):
-    """Controllers and machines as FMUs, each made once."""
-    folder, files = tmp_path_factory.mktemp("controllers"), {}
+def blocks(plugins):
+    """Controllers in process, each derived once."""
 
+    @cache
+    def derive(law):
+        name, settings = LAWS[law]
+        model = select(plugins.models, name)
+        feedback = f"{law}:sample_time=0.005"
+        return controller_block(model.build(), model.tasks()["003"], feedback, settings=settings, plugins=plugins)[0]
+
+    return derive
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, plugins, blocks):
+    """Controllers as FMUs, each made once: natively for FMI 2 in one go, as users do; for others of the block."""
+    folder = tmp_path_factory.mktemp("controllers")
+
+    @cache
     def make(law, to):
-        if (law, to) not in files:
-            name, settings = LAWS[law]
-            model = select(plugins.models, name)
-            path = folder / f"{len(files)}.fmu"
-            done = export_controller(
-                model.build(), model.tasks()["003"], path, feedback=f"{law}:sample_time=0.005", to=to, settings=settings,
-                plugins=plugins,
-            )  # fmt: skip
-            files[law, to] = done
-        return files[law, to]
+        path = folder / f"{law}-{EXPORTERS.index(to)}.fmu"
+        if to != EXPORTERS[0]:
+            return export_block(blocks(law), path, to=to, plugins=plugins)
+        name, settings = LAWS[law]
+        model = select(plugins.models, name)
+        feedback = f"{law}:sample_time=0.005"
+        return export_controller(
+            model.build(), model.tasks()["003"], path, feedback=feedback, to=to, settings=settings, plugins=plugins
+        )
 
     return make
 
@@ -64,13 +79,8 @@ def wired(law, controller, machine, plugins, **options):
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_in_process_and_as_fmu_the_same(law, made, plugins):
-    name, settings = LAWS[law]
-    model = select(plugins.models, name)
-    block, _ = controller_block(
-        model.build(), model.tasks()["003"], f"{law}:sample_time=0.005", settings=settings, plugins=plugins
-    )
-    machine = {"model": name, "step": 0.001}
+def test_in_process_and_as_fmu_the_same(law, made, blocks, plugins):
+    block, machine = blocks(law), {"model": LAWS[law][0], "step": 0.001}
     inside = cosimulate(wired(law, {"model": block}, machine, plugins, t_end=1.0))
     path = made(law, "native-fmu").path
     outside = cosimulate(wired(law, {"fmu": path}, machine, plugins, t_end=1.0))

@@ -1,5 +1,7 @@
 """Blocks with memory and a sample time: in this process and as FMUs of all kinds, with the same numbers."""
 
+import re
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -10,11 +12,24 @@ from kingpost.equations.newton import NewtonLoop, StepProblem
 from kingpost.fmu.blocks import Block, DiscreteBlock, Measured, State, block_model, export_block, sampled, step_function
 from kingpost.fmu.checks import check_fmu
 from kingpost.fmu.cosim import Component, Connection, System, cosimulate
+from tests.fmu.conftest import once
 from tests.fmu.export.native.test_intermediate_update import Between
 from tests.fmu.hosting import Hosted
 
 NATIVE = ("native-fmu", "native-fmu:fmi=3")
 EXPORTERS = (*NATIVE, "fmu", "fmu:engine=package")
+
+
+@pytest.fixture(scope="session")
+def made(shared_folder):
+    """Export a block, once for all tests: ``made(root(), "fmu")``."""
+
+    def make(block, to="native-fmu"):
+        kind = re.sub(r"\W", "-", to)
+        path = shared_folder / f"{block.name}-{block.sample_time:g}-{kind}.fmu"
+        return once(path, lambda target: export_block(block, target, to=to))
+
+    return make
 
 
 def difference(sample_time=0.1) -> DiscreteBlock:
@@ -55,8 +70,8 @@ def root(sample_time=0.1) -> DiscreteBlock:
 
 
 @pytest.mark.parametrize("to", EXPORTERS)
-def test_memory_and_outputs_follow_the_inputs_at_sample_times(tmp_path, to):
-    path = export_block(difference(), tmp_path / "block.fmu", to=to).path
+def test_memory_and_outputs_follow_the_inputs_at_sample_times(made, to):
+    path = made(difference(), to)
     values = [0.5, 0.75, 1.5, 1.25]
     last, held = 0.5, []
     with Hosted(path) as fmu:
@@ -79,8 +94,8 @@ def test_memory_and_outputs_follow_the_inputs_at_sample_times(tmp_path, to):
 
 @pytest.mark.parametrize("to", EXPORTERS)
 @pytest.mark.parametrize("start", [0.0, 0.53])
-def test_samples_are_taken_at_their_times_whatever_the_communication_steps(tmp_path, to, start):
-    path = export_block(stamp(), tmp_path / "block.fmu", to=to).path
+def test_samples_are_taken_at_their_times_whatever_the_communication_steps(made, to, start):
+    path = made(stamp(), to)
     steps = [0.03, 0.07, 0.1, 0.25, 0.05, 0.001, 0.099, 0.4, 0.1]
     with Hosted(path) as fmu:
         fmu.initialize(t_start=start)
@@ -95,8 +110,8 @@ def test_samples_are_taken_at_their_times_whatever_the_communication_steps(tmp_p
             assert when == pytest.approx(start + 0.1 * (count - 1), abs=1e-12)
 
 
-def test_many_small_steps_take_no_sample_twice(tmp_path):
-    path = export_block(stamp(0.01), tmp_path / "block.fmu").path
+def test_many_small_steps_take_no_sample_twice(made):
+    path = made(stamp(0.01))
     with Hosted(path) as fmu:
         fmu.initialize()
         t = 0.0
@@ -106,8 +121,8 @@ def test_many_small_steps_take_no_sample_twice(tmp_path):
         assert fmu.get(["count"]).tolist() == [300]
 
 
-def test_inputs_with_rates_are_sampled_on_their_way(tmp_path):
-    path = export_block(stamp(), tmp_path / "block.fmu").path
+def test_inputs_with_rates_are_sampled_on_their_way(made):
+    path = made(stamp())
     with Hosted(path) as fmu:
         fmu.initialize({"u": 1.0})
         fmu.raw.setRealInputDerivatives([fmu.references["u"]], [1], [2.0])
@@ -117,8 +132,8 @@ def test_inputs_with_rates_are_sampled_on_their_way(tmp_path):
 
 
 @pytest.mark.parametrize("to", EXPORTERS)
-def test_what_is_not_finite_is_refused_and_the_last_good_outputs_are_held(tmp_path, to):
-    path = export_block(difference(), tmp_path / "block.fmu", to=to).path
+def test_what_is_not_finite_is_refused_and_the_last_good_outputs_are_held(made, to):
+    path = made(difference(), to)
     with Hosted(path) as fmu:
         fmu.initialize({"load.x": float("nan")})
         assert fmu.get(["rate"]).tolist() == [7.0]  # nothing good was there yet
@@ -144,8 +159,8 @@ def test_what_is_not_finite_is_refused_and_the_last_good_outputs_are_held(tmp_pa
 
 
 @pytest.mark.parametrize("to", EXPORTERS)
-def test_newton_solves_inside_a_sample(tmp_path, to):
-    path = export_block(root(), tmp_path / "block.fmu", to=to).path
+def test_newton_solves_inside_a_sample(made, to):
+    path = made(root(), to)
     with Hosted(path) as fmu:
         fmu.initialize()
         for k, u in enumerate([2.0, 3.0, 20.0, 6.0]):
@@ -164,8 +179,8 @@ def test_newton_solves_inside_a_sample(tmp_path, to):
 
 
 @pytest.mark.parametrize("to", EXPORTERS)
-def test_an_earlier_state_gives_the_same_bits_again(tmp_path, to):
-    path = export_block(root(), tmp_path / "block.fmu", to=to).path
+def test_an_earlier_state_gives_the_same_bits_again(made, to):
+    path = made(root(), to)
     with Hosted(path) as fmu:
         fmu.initialize()
 
@@ -185,9 +200,9 @@ def test_an_earlier_state_gives_the_same_bits_again(tmp_path, to):
         fmu.forget(state)
 
 
-def test_in_process_as_in_fmus(tmp_path):
+def test_in_process_as_in_fmus(made):
     drive = Block("drive", (), (Channel("u", "1"),), (State("x", "1", 1.0),), rates=lambda s: [2.0], values=lambda s: [s["x"]])
-    path = export_block(root(), tmp_path / "block.fmu").path
+    path = made(root())
 
     def run(**block):
         system = System(
@@ -204,9 +219,9 @@ def test_in_process_as_in_fmus(tmp_path):
     assert inside["root.y"][19] == pytest.approx(np.sqrt((-1 + np.sqrt(1 + 4 * u)) / 2), rel=1e-13)
 
 
-@pytest.mark.parametrize("to", [*NATIVE, "fmu"])
-def test_the_checks_find_nothing(tmp_path, to):
-    report = check_fmu(export_block(root(), tmp_path / "block.fmu", to=to).path)
+@pytest.mark.parametrize("to", [*NATIVE, pytest.param("fmu", marks=pytest.mark.slow)])
+def test_the_checks_find_nothing(made, to):
+    report = check_fmu(made(root(), to))
     assert [result for result in report.results if result.outcome not in ("pass", "not applicable")] == []
 
 
@@ -232,9 +247,9 @@ def test_a_continuous_block_can_be_sampled():
         assert float(y) == 4.0
 
 
-def test_between_samples_importers_look_give_inputs_and_return_early(tmp_path):
+def test_between_samples_importers_look_give_inputs_and_return_early(made, tmp_path):
     """Intermediate update of FMI 3: inputs are asked for at sample times, and outputs can be had after each part of a step."""
-    path = export_block(stamp(), tmp_path / "stamp.fmu", to="native-fmu:fmi=3").path
+    path = made(stamp(), "native-fmu:fmi=3")
     fmu = Between(path, tmp_path / "unpacked", wanted=("u",), early=True)
     try:
         fmu.begin()

@@ -1,6 +1,7 @@
 """All formalisms give the same accelerations: of random trees and loops, of models, and of what else a machine can be."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,15 +16,23 @@ from tests.plugins.formalisms.machines import EXACT, FORMALISMS, PLUGINS, place
 #: of masses and constraints of up to 1e3.
 TOLERANCE = 1e-11
 KINDS = list(RANDOM_CLOSURES)
-TREES = [random_tree(seed, bodies=2) for seed in range(10)]
-#: With closures of every kind in turn, those that cannot be integrated among them.
-LOOPS = [
-    random_loop(seed, bodies=2 + seed % 2, kind=KINDS[seed % len(KINDS)] if seed not in (2, 3, 6) else "") for seed in range(10)
-]
+TREES, LOOPS = ([f"random-{shape}-{seed}" for seed in range(10)] for shape in ("tree", "loop"))
 #: The smallest are compared in every run of the tests, all twenty in the long ones.
 QUICK = ("random-tree-1", "random-tree-3", "random-loop-4", "random-loop-8")
-RANDOM = [item if item.name in QUICK else pytest.param(item, marks=pytest.mark.slow) for item in (*TREES, *LOOPS)]
-LARGER = [random_tree(seed, bodies=5) for seed in range(20, 24)] + [random_loop(seed, bodies=4) for seed in range(20, 24)]
+RANDOM = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in (*TREES, *LOOPS)]
+LARGER = [f"random-{shape}-{seed}" for shape in ("tree", "loop") for seed in range(20, 24)]
+
+
+@cache
+def machine(name):
+    """Return a random machine by its name; loops have closures of every kind in turn, also those that cannot be integrated."""
+    _, shape, number = name.split("-")
+    seed, larger = int(number), name in LARGER
+    if shape == "tree":
+        return random_tree(seed, bodies=5 if larger else 2)
+    if larger:
+        return random_loop(seed, bodies=4)
+    return random_loop(seed, bodies=2 + seed % 2, kind=KINDS[seed % len(KINDS)] if seed not in (2, 3, 6) else "")
 
 
 def assert_all_agree(here, names=EXACT):
@@ -31,23 +40,23 @@ def assert_all_agree(here, names=EXACT):
     assert all(part <= TOLERANCE for part in off.values()), {name: part for name, part in off.items() if not part <= TOLERANCE}
 
 
-@pytest.mark.parametrize("mechanism", RANDOM, ids=[item.name for item in (*TREES, *LOOPS)])
-def test_random_machines(mechanism):
-    here = place(mechanism)
+@pytest.mark.parametrize("name", RANDOM)
+def test_random_machines(name):
+    here = place(machine(name))
     assert len(here.reference) > here.machine.constraints.count
     assert_all_agree(here)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", LARGER, ids=lambda item: item.name)
-def test_larger_random_machines(mechanism):
-    assert_all_agree(place(mechanism))
+@pytest.mark.parametrize("name", LARGER)
+def test_larger_random_machines(name):
+    assert_all_agree(place(machine(name)))
 
 
 def test_the_random_loops_have_what_they_are_for():
-    closures = [mechanism.closures[0] for mechanism in LOOPS]
+    closures = [machine(name).closures[0] for name in LOOPS]
     assert {closure.kind for closure in closures} >= {"rolling", "rolling-disc", "spherical", "distance"}
-    joints = {joint.kind for mechanism in (*TREES, *LOOPS) for joint in mechanism.joints}
+    joints = {joint.kind for name in (*TREES, *LOOPS) for joint in machine(name).joints}
     assert joints >= {"spherical", "free", "gimbal", "cardan", "planar"}
 
 

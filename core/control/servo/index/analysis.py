@@ -117,7 +117,7 @@ class _Analysis:
         if found is None:
             return None
         gap, _ = jacobian_rank(found.jacobian(*slopes(self.system, self.tau, t, x)))
-        return Structural(found, gap, self.system.row_names, self.system.names)
+        return Structural(found, gap, self.system.row_names)
 
     def _needed(self, report: IndexReport) -> dict[str, int]:
         """Return the smoothness that continuous inputs need: they depend on derivatives of this order."""

@@ -22,7 +22,6 @@ class Structural:
     #: The rank of the system Jacobian at a generic time.
     jacobian: Gap
     row_names: tuple[str, ...]
-    unknown_names: tuple[str, ...]
 
     @property
     def accepted(self) -> bool:

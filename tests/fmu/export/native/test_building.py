@@ -2,8 +2,9 @@
 
 import pytest
 
-from kingpost import ExportError
+from kingpost import ExportError, export
 from kingpost.fmu.export.native.building import PLATFORMS, platforms_named
+from tests.fmu.hosting import Hosted
 
 
 def test_platforms():
@@ -15,6 +16,22 @@ def test_platforms():
     assert set(PLATFORMS) == {"linux64", "linux-arm64", "win64", "darwin64", "darwin-arm64"}
     with pytest.raises(ExportError, match="'mars' is no platform; there are: linux64, linux-arm64, win64"):
         platforms_named("linux64+mars")
+
+
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_at_every_level_of_optimization_the_bits_are_the_same(fmi, monkeypatch, tmp_path, machine, plugins):
+    """What most tests compile at level 0 gives the numbers of level 2, which users have."""
+    rows = []
+    for level in ("", "0"):
+        monkeypatch.setenv("KINGPOST_OPTIMIZE", level)
+        path = tmp_path / f"level{level}.fmu"
+        export(machine("double-pendulum"), path, to=f"native-fmu:fmi={fmi}", loads="all", plugins=plugins)
+        with Hosted(path) as fmu:
+            fmu.initialize()
+            fmu.steps(20, 0.01)
+            along = fmu.derivative(fmu.outputs, ["length1"], [1.0])
+            rows.append([*fmu.get(fmu.outputs), *along])
+    assert rows[0] == rows[1]
 
 
 def test_a_compiler_that_fails_or_is_missing_is_named(monkeypatch, tmp_path, kingpost_cli):

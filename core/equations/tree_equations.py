@@ -1,0 +1,42 @@
+"""Equations of motion in the joint coordinates of a tree: all that does not depend on the road to M and f."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from kingpost.equations.equations import Equations, output_channels
+from kingpost.multibody.constraints import Constraints, tree_constraints
+from kingpost.multibody.measures import outputs_and_measures
+from kingpost.multibody.tree import TreeKinematics
+
+
+def tree_equations(
+    formulation: str,
+    tree: TreeKinematics,
+    M: ca.SX,
+    f: ca.SX,
+    kinetic: ca.SX,
+    potential: ca.SX,
+    constraints: Constraints | None = None,
+) -> Equations:
+    """Return the equations of a tree whose loads were gone through; ``constraints``, if they are known, are its closures'."""
+    assembly, mechanism = tree.assembly, tree.mechanism
+    signals = (value for value, _ in tree.signals.values())
+    return Equations(
+        mechanism=mechanism,
+        formulation=formulation,
+        t=assembly.t,
+        q=tree.q,
+        v=tree.v,
+        u=assembly.u,
+        p=assembly.p,
+        N=tree.velocity_map(),
+        M=M,
+        f=f,
+        kinetic=kinetic,
+        potential=potential,
+        externals=tuple(tree.externals),
+        constraints=tree_constraints(tree, mechanism.closures) if constraints is None else constraints,
+        outputs=ca.vertcat(ca.SX(0, 1), *outputs_and_measures(tree), *signals),
+        output_channels=output_channels(mechanism, tree.signals),
+    )
