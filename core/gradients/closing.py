@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import KingpostError
 from kingpost.equations.consistency import (
     CLOSED,
     LIGHT,
@@ -33,6 +34,8 @@ from kingpost.gradients.targets import Directions
 
 #: What is smaller than this part of the terms that it is the sum of is rounding.
 CANCELLED = 1e-9
+#: How far it is looked beside a start, and what part of the constraints' coefficients holds a speed there.
+NEARBY, HELD = 1e-6, 1e-9
 
 
 class Closing:
@@ -119,10 +122,31 @@ class Closing:
         given = [self.t, q, v, self.p, y]
         along = {1: dq[:, column], 2: dv[:, column], 3: self.along.parameters[:, column]}
         error = exact_slopes(left, given, along)
+        if error.any():
+            self._refuse_change_of_rank(q, B, free, k, dq)
         change = _matrix(np.linalg.solve(L.T, _least(B, error)))
         if np.abs(A[:, free] @ change - error).max(initial=0.0) > CANCELLED * np.abs(error).max(initial=0.0):
             return None
         return np.asarray(-slopes(move, given, along) - change).ravel()
+
+    def _refuse_change_of_rank(self, q: FloatArray, B: FloatArray, free: NDArray[np.int_], k: int, dq: FloatArray) -> None:
+        """Refuse a direction in which the constraints begin to hold free speeds that they leave alone at the start.
+
+        However small a step is, they then decide about these speeds, by what is of second order in it.
+        """
+        left, sizes, _ = np.linalg.svd(B)
+        nothing = left[:, int((sizes > RANK * sizes.max(initial=0.0)).sum()) :]
+        change = self.along.parameters[:, k]
+        step = NEARBY * (1.0 + float(np.abs(self.p[change != 0]).max(initial=0.0)))
+        A, there = (
+            np.asarray(self._parts(self.t, q + part * dq[:, k], self.p + part * change)[2])[:, free] for part in (0.0, step)
+        )
+        if np.abs(nothing.T @ there).max(initial=0.0) > HELD * np.abs(A).max(initial=0.0):
+            raise KingpostError(
+                f"speeds that are fitted to loops at the start are held by fewer constraints there than beside it, along "
+                f"'{self.along.names[k]}', so that they have no derivative that follows from the start alone; start a little "
+                "elsewhere, or leave that name out"
+            )
 
     def _speed_function(self, free: Sequence[int], M: FloatArray) -> tuple[ca.Function, ca.Function]:
         """Return the functions (t, q, v, p, y) -> W A' y of the free speeds, and A v + b - A W A' y."""

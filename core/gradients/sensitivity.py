@@ -14,7 +14,6 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError, SolverError, listed
 from kingpost.equations.integrator import StepMap
 from kingpost.gradients.backward import AdjointKernel, adjoint_kernel, gone_back, with_trail
-from kingpost.gradients.damage import DamageWords
 from kingpost.gradients.functional import Functional, Reading, Record, check_channels, read_functional, weights_of
 from kingpost.gradients.functions import refuse_python
 from kingpost.gradients.start import start_slopes
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from kingpost.fatigue import CountingOptions, CurveSet, HotSpot
+    from kingpost.gradients.damage import DamageWords
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +121,8 @@ def sensitivity(
     plugins = plugins or PluginSet()
     how = RunSettings.of(choices).over(how or RunSettings()).selected(plugins)
     how = how if t_end is None else replace(how, t_end=t_end)
+    from kingpost.gradients.damage import DamageWords  # brings all of fatigue
+
     question = ask(mechanism, of, to, settings, inputs, how, plugins, DamageWords.read(hot_spots, curves, counting))
     return question.answer(progress)
 

@@ -34,7 +34,7 @@ def test_it_prints_a_table(capsys):
         (["--of", "elbow.angle at 7", "--to", "mass1"], 9, "outside of it"),
         (["--of", "elbow.angle", "--to", "mass1", "--integrator", "radau"], 5, "chooses its own steps"),
         (["--of", "elbow.angle"], 2, "--to"),
-        (["--of", "elbow.angle", "--to", "mass1", "--monitors"], 2, "unrecognized"),
+        (["--of", "elbow.angle", "--to", "mass1", "--monitors"], 2, "--monitors"),
     ],
 )
 def test_what_it_refuses(capsys, words, status, message):
