@@ -51,6 +51,8 @@ from kingpost.equations.integrator import InitialValueProblem as InitialValuePro
 from kingpost.equations.integrator import Integrator as Integrator
 from kingpost.equations.integrator import Solver as Solver
 from kingpost.equations.integrator import StepMap as StepMap
+from kingpost.gradients.sensitivity import Sensitivity as Sensitivity
+from kingpost.gradients.sensitivity import sensitivity as sensitivity
 from kingpost.loads.method import JointLoads as JointLoads
 from kingpost.mechanism.closures import Closure as Closure
 from kingpost.mechanism.drawings import Drawing as Drawing

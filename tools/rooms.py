@@ -117,6 +117,12 @@ room(
 )
 room("core/fatigue", "ranges counted in histories, damage and lives", "core/results and below")
 room("core/studies", "many runs of one machine", "core/simulation and below", "core/marine", "core/fatigue")
+room(
+    "core/gradients",
+    "gradients of what runs compute: the way back along their steps, and through counted cycles",
+    "core/simulation and below",
+    "core/fatigue",
+)
 room("core/report", "a result as one HTML file", "core/fatigue and below")
 room("core/closures", "a door: closures and their kinds", "core/mechanism", "core/symbols", tests="tests/core/mechanism")
 room("core/waves", "a door: irregular seas", "core/marine", tests="tests/core/marine")

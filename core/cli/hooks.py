@@ -16,6 +16,7 @@ from kingpost.cli.optimise import Optimise
 from kingpost.cli.plot import Plot
 from kingpost.cli.report import Report
 from kingpost.cli.run import Run
+from kingpost.cli.sensitivity import FindSensitivity
 from kingpost.cli.statics import FindEquilibrium, Linearize
 from kingpost.registry.hookspecs import hookimpl
 
@@ -27,5 +28,5 @@ if TYPE_CHECKING:
 def kingpost_register_commands() -> list[type[Command]]:
     return [
         *(Run, Compare, Inverse, Index, Optimise, Models, Plugins, Evaluate, FindEquilibrium, Linearize, Modular),
-        *(Plot, Fatigue, Report, Doctor),
+        *(Plot, Fatigue, FindSensitivity, Report, Doctor),
     ]

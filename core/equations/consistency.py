@@ -26,6 +26,8 @@ OPEN = 1e-8
 LIGHT = 1e-3
 #: Newton steps after which a loop is given up.
 MOST_CORRECTIONS = 50
+#: No coordinate moves by more than this (rad or m) at once, so that a loop that is far open does not snap into another shape.
+LONGEST_MOVE = 0.2
 #: Singular values of the constraint Jacobian below this part of the largest count as zero.
 RANK = 1e-9
 
@@ -55,14 +57,14 @@ def consistent_start(
     """
     if equations.constraints.count == 0:
         return ConsistentStart(x, {})
-    space = _start_space(equations)
+    space = start_space(equations)
     start, v = space.leave(x, p)
     q = closed_position(space.parts, t, start, p)
     found = space.enter(q, v, p)
     residual = position_errors(equations, t, found[: equations.nq], p)
     if not np.isfinite(residual).all() or np.abs(residual).max(initial=0.0) > OPEN:
         refuse_open(equations, t, x, p, residual)
-    v_fitted = _fitted_speeds(space.parts, t, q, v, p)
+    v_fitted = fitted_speeds(space.parts, t, q, v, p)
     found = space.enter(q, v_fitted, p)
     own_q, own_v = equations.split(found)
     own_v = own_v + np.asarray(equations.corrections(t, own_q, own_v, p)[1]).ravel()
@@ -89,7 +91,7 @@ def consistent_start(
 
 
 @dataclass(frozen=True, eq=False)
-class _Space:
+class StartSpace:
     """The coordinates in which a start is found: the function (t, q, p) -> phi, its rate G, A, b, M, N; and the way there."""
 
     parts: ca.Function
@@ -113,13 +115,13 @@ def own_parts(equations: Equations, metric: Any = None) -> ca.Function:
     return ca.Function("parts", [equations.t, equations.q, equations.p], [ca.densify(item) for item in expressions])
 
 
-def _start_space(equations: Equations) -> _Space:
+def start_space(equations: Equations) -> StartSpace:
     """Return joint coordinates, where the equations say how to come to them and back, else their own coordinates."""
     own = own_parts(equations)
     initial, joint_state = equations.coordinates.initial, equations.coordinates.joint_state
     if initial is None or joint_state is None:
         names = [item.name for item in (*equations.position_quantities, *equations.speed_quantities)]
-        return _Space(own, names, lambda x, p: equations.split(x), lambda q, v, p: np.concatenate([q, v]))
+        return StartSpace(own, names, lambda x, p: equations.split(x), lambda q, v, p: np.concatenate([q, v]))
     mechanism = equations.mechanism
     q, v = ca.MX.sym("q", len(mechanism.coordinates)), ca.MX.sym("v", len(mechanism.speeds))
     t, p = ca.MX.sym("t"), ca.MX.sym("p", equations.np)
@@ -137,7 +139,7 @@ def _start_space(equations: Equations) -> _Space:
     def enter(q: FloatArray, v: FloatArray, p: FloatArray) -> FloatArray:
         return np.asarray(initial(q, v, p)).ravel()
 
-    return _Space(parts, [quantity.name for quantity in (*mechanism.coordinates, *mechanism.speeds)], leave, enter)
+    return StartSpace(parts, [quantity.name for quantity in (*mechanism.coordinates, *mechanism.speeds)], leave, enter)
 
 
 def _velocity_map(mechanism: Mechanism) -> ca.Function:
@@ -166,16 +168,15 @@ def closed_position(parts: ca.Function, t: float, q: FloatArray, p: FloatArray) 
             break
         # With M = L L', steps in L' dv are measured in the mass metric. A negative or infinite mass is refused elsewhere.
         try:
-            L = _root(M)
+            L = mass_root(M)
             step = -N @ np.linalg.solve(L.T, np.linalg.lstsq(np.linalg.solve(L, G.T).T, phi.ravel(), rcond=RANK)[0])
         except np.linalg.LinAlgError:
             break
-        # No coordinate moves by more than 0.2 at once, so that a loop that is far open does not snap into another shape.
-        q = q + step * min(1.0, 0.2 / max(np.abs(step).max(initial=0.0), 1e-300))
+        q = q + step * min(1.0, LONGEST_MOVE / max(np.abs(step).max(initial=0.0), 1e-300))
     return q
 
 
-def _root(M: FloatArray) -> FloatArray:
+def mass_root(M: FloatArray) -> FloatArray:
     """Return L with M = L L'; motions without inertia count as light ones, so that steps have a measure."""
     try:
         return np.asarray(np.linalg.cholesky(M), dtype=float)
@@ -184,17 +185,17 @@ def _root(M: FloatArray) -> FloatArray:
         return np.asarray(np.linalg.cholesky(M + (light if light > 0.0 else 1.0) * np.eye(len(M))), dtype=float)
 
 
-def _fitted_speeds(parts: ca.Function, t: float, q: FloatArray, v: FloatArray, p: FloatArray) -> FloatArray:
+def fitted_speeds(parts: ca.Function, t: float, q: FloatArray, v: FloatArray, p: FloatArray) -> FloatArray:
     """Return speeds with A v + b = 0, nearest to ``v`` in the mass metric; what is not zero in ``v`` stays if it can."""
     _, _, A, b, M, _ = (np.asarray(part) for part in parts(t, q, p))
     error = A @ v + b.ravel()
     if np.abs(error).max(initial=0.0) <= CLOSED * (1 + np.abs(v).max(initial=0.0)):
         return v  # nothing to mend; of a tree in redundant coordinates A is rounding alone
-    given = _is_given(v)
+    given = is_given(v)
     for free in (np.flatnonzero(~given), np.arange(len(v))):
         if not len(free):
             continue
-        L = _root(M[np.ix_(free, free)])
+        L = mass_root(M[np.ix_(free, free)])
         change = np.linalg.solve(L.T, np.linalg.lstsq(np.linalg.solve(L, A[:, free].T).T, -error, rcond=RANK)[0])
         if np.abs(A[:, free] @ change + error).max(initial=0.0) <= OPEN * (1 + np.abs(error).max(initial=0.0)):
             v = v.copy()
@@ -203,7 +204,7 @@ def _fitted_speeds(parts: ca.Function, t: float, q: FloatArray, v: FloatArray, p
     return v
 
 
-def _is_given(v: FloatArray) -> NDArray[np.bool_]:
+def is_given(v: FloatArray) -> NDArray[np.bool_]:
     """Say which speeds are given: those that are not zero, up to rounding on the way through other coordinates."""
     return np.asarray(np.abs(v) > 1e-12 * (1 + np.abs(v).max(initial=0.0)))
 
@@ -212,7 +213,7 @@ def _refuse_contradicting_speeds(names: Sequence[str], given: FloatArray, fitted
     """Refuse speeds that the loops do not let the machine have together."""
     changed = [
         f"{name} from {old:.6g} to {new:.6g}"
-        for name, old, new, known in zip(names, given, fitted, _is_given(given), strict=True)
+        for name, old, new, known in zip(names, given, fitted, is_given(given), strict=True)
         if known and abs(new - old) > TOLERANCE * (1 + abs(old))
     ]
     if changed:

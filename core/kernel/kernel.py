@@ -45,6 +45,14 @@ class Stop(NamedTuple):
     x: FloatArray
 
 
+class Trail(NamedTuple):
+    """Where a march leaves states on its way: row k of ``states`` is that after ``first`` + k ``every`` steps."""
+
+    states: FloatArray
+    every: int = 1
+    first: int = 0
+
+
 class Evaluator:
     """One function, called with arrays through CasADi's buffer interface (its ordinary call costs 100 times more)."""
 
@@ -232,17 +240,19 @@ class Kernel:
         progress: Callable[[int], None] = lambda done: None,
         at_once: bool = False,
         every: int | None = None,
+        trail: Trail | None = None,
     ) -> Stop:
         """Advance by ``substeps`` steps of length ``h`` for each row of ``y`` and put the outputs there.
 
         The loop runs in machine code, in portions of some 50 ms, between which ``progress`` is called with the number of
         finished steps and the user can interrupt (``at_once``: in one go). Row k of ``u`` holds over
-        steps k ``every`` to (k + 1) ``every``, by default over sample k; there is one for the end, too.
+        steps k ``every`` to (k + 1) ``every``, by default over sample k; there is one for the end, too. States on the way go
+        into ``trail``.
         """
         x = np.array(x0, dtype=float)
         u, p = np.ascontiguousarray(u, dtype=float), np.ascontiguousarray(p, dtype=float)
         total = len(y) * substeps
-        loop = self.loop(x, u, p, y, every)
+        loop = self.loop(x, u, p, y, every, trail)
         first, status = 0, Status.OK
         portion = total if at_once else 1 if self._library is None else 64
         while first < total and status == Status.OK:
@@ -260,20 +270,26 @@ class Kernel:
         return Stop(status, first, loop.t_stop if total else t0, x)
 
     def loop(
-        self, x: FloatArray, u: FloatArray, p: FloatArray, y: FloatArray, every: int | None = None
+        self,
+        x: FloatArray,
+        u: FloatArray,
+        p: FloatArray,
+        y: FloatArray,
+        every: int | None = None,
+        trail: Trail | None = None,
     ) -> Loop | InterpretedLoop:
         """Return the time loop on some arrays, which it changes in place: made once, then called at little cost.
 
         Row k of ``u`` holds over sample k, or over ``every`` so many steps, and, the last, at the end; a single row holds for
         good. The arrays must be contiguous float64.
         """
-        for array in (x, u, p, y):
+        for array in (x, u, p, y, *([] if trail is None else [trail.states])):
             if array.dtype != np.float64 or not array.flags.c_contiguous:
                 raise SolverError(f"a time loop needs contiguous float64 arrays, got {array.dtype} of shape {array.shape}")
         if self._library is not None:
-            return Loop(self._library, x, u, p, y, every)
+            return Loop(self._library, x, u, p, y, every, trail)
         guard = self.evaluator("kp_guard") if "kp_guard" in self._functions else None
-        return InterpretedLoop(self.evaluator("kp_step"), self.evaluator("kp_observe"), guard, x, u, p, y, every)
+        return InterpretedLoop(self.evaluator("kp_step"), self.evaluator("kp_observe"), guard, x, u, p, y, every, trail)
 
 
 class InterpretedLoop:
@@ -289,8 +305,11 @@ class InterpretedLoop:
         p: FloatArray,
         y: FloatArray,
         every: int | None = None,
+        trail: Trail | None = None,
     ) -> None:
-        self._every = every
+        self._every, self._trail = every, trail
+        if trail is not None:
+            trail.states[0] = x
         self._step, self._observe, self._guard = step, observe, guard
         self._x, self._u, self._p, self._y = x, u, p, y
         self.before = x.copy()
@@ -320,6 +339,8 @@ class InterpretedLoop:
                 y[row - 1] = self._observe(self.t_stop, x, u[0 if held else (i + 1) // every], p)
                 if not np.isfinite(y[row - 1]).all():
                     return Status.OUTPUT_NOT_FINITE
+            if self._trail is not None and (i + 1 - self._trail.first) % self._trail.every == 0:
+                self._trail.states[(i + 1 - self._trail.first) // self._trail.every] = x
             self.done += 1
         return Status.OK
 
@@ -348,6 +369,9 @@ class _Job(ctypes.Structure):
         ("done", ctypes.c_longlong),
         ("t_stop", ctypes.c_double),
         ("before", ctypes.c_void_p),
+        ("trail", ctypes.c_void_p),
+        ("keep", ctypes.c_longlong),
+        ("trail_first", ctypes.c_longlong),
         ("room", ctypes.c_void_p),
     )
 
@@ -356,11 +380,18 @@ class Loop:
     """The compiled time loop on arrays that it keeps; states ``x`` and outputs ``y`` change in place."""
 
     def __init__(
-        self, library: ctypes.CDLL, x: FloatArray, u: FloatArray, p: FloatArray, y: FloatArray, every: int | None = None
+        self,
+        library: ctypes.CDLL,
+        x: FloatArray,
+        u: FloatArray,
+        p: FloatArray,
+        y: FloatArray,
+        every: int | None = None,
+        trail: Trail | None = None,
     ) -> None:
         #: The state before the last call.
         self.before = x.copy()
-        self._kept = (x, u, p, y)
+        self._kept = (x, u, p, y, trail)
         self._job = job = _Job()
         job.x, job.nx = x.ctypes.data, x.size
         job.u_every = every or 0
@@ -368,6 +399,9 @@ class Loop:
         job.p = p.ctypes.data
         job.y, job.ny = y.ctypes.data, y.shape[1]
         job.before = self.before.ctypes.data
+        if trail is not None:
+            trail.states[0] = x
+            job.trail, job.keep, job.trail_first = trail.states.ctypes.data, trail.every, trail.first
         self._march, self._release = library.kp_march, library.kp_release
         self._at = ctypes.c_void_p(ctypes.addressof(job))
 

@@ -87,8 +87,9 @@ typedef struct {
 
 /* A time loop, with a new row of inputs every u_every steps: steps first .. first + n - 1 of a run that began at t0. x holds the state before and after; after every `substeps`
    steps the outputs go into the next row of y. `done` counts finished steps; on failure t_stop is the start of the failed step,
-   or the time of outputs that are not finite, and x the last good state; `before` is the state before the first step. Python has
-   the same struct. */
+   or the time of outputs that are not finite, and x the last good state; `before` is the state before the first step. The state
+   after every `keep` steps goes into the next row of `trail`, if there is one; its row 0 is the state before step `trail_first`.
+   Python has the same struct. */
 typedef struct {
   casadi_int first, n, substeps, u_every;
   double t0, h;
@@ -102,6 +103,8 @@ typedef struct {
   casadi_int done;
   double t_stop;
   double *before;
+  double *trail;
+  casadi_int keep, trail_first;
   kp_room *room;
 } kp_job;
 
@@ -179,6 +182,8 @@ KP_EXPORT int kp_march(kp_job *job) {
           if (!isfinite(wo->res[0][j])) status = KP_OUTPUT_NOT_FINITE;
       }
     }
+    if (status == KP_OK && job->trail && (i + 1 - job->trail_first) % job->keep == 0)
+      for (j = 0; j < nx; ++j) job->trail[(i + 1 - job->trail_first) / job->keep * nx + j] = x[j];
     if (status == KP_OK)
       ++job->done;
     else

@@ -18,7 +18,6 @@ from kingpost.base.fields import fill
 from kingpost.mechanism.elements import ForceElement, Input, Parameter
 from kingpost.mechanism.subsystems import Group
 from kingpost.modular.subsystem import SUBSYSTEMS, Subsystem
-from kingpost.modular.system import build
 
 #: What groups alone have, what systems alone have, and what a child has that uses a part described elsewhere.
 GROUP_KEYS = ("bodies",)
@@ -144,6 +143,8 @@ def _assembled(
     entries: Sequence[_Entry], systems: set[int], groups: tuple[Group, ...], declared: Collection[str]
 ) -> SubsystemTables:
     """Return the systems that are within no other one, with those within them as children."""
+    from kingpost.modular.system import build  # most files have no systems of this kind
+
     own = [entry for entry in entries if entry.index in systems]
     names = [str(entry.name) for entry in own]
     for entry in own:

@@ -300,8 +300,8 @@ def input_row(mechanism: Mechanism, values: Values) -> FloatArray:
     return np.array([values.inputs[signal.name] for signal in mechanism.inputs])
 
 
-def start_state(assembly: Assembly, equations: Equations, values: Values) -> FloatArray:
-    """Return the initial state, the declared start values overridden by those of ``values``; loops may be open in it."""
+def declared_start(assembly: Assembly) -> dict[str, Scalar]:
+    """Return the start values of coordinates, speeds and states as they are declared, by name; formulas may be among them."""
     mechanism = assembly.mechanism
     joints = mechanism.joints
     declared = [value for joint in joints for value in joint.start_values[: len(joint.positions)]]
@@ -309,7 +309,15 @@ def start_state(assembly: Assembly, equations: Equations, values: Values) -> Flo
     declared += [state.start for state in assembly.states]
     names = [item.name for item in (*mechanism.coordinates, *mechanism.speeds)]
     names += [state.name for state in assembly.states]
-    x = np.array([float(evaluate(value, values.parameters)) for value in declared])
+    return dict(zip(names, declared, strict=True))
+
+
+def start_state(assembly: Assembly, equations: Equations, values: Values) -> FloatArray:
+    """Return the initial state, the declared start values overridden by those of ``values``; loops may be open in it."""
+    mechanism = assembly.mechanism
+    declared = declared_start(assembly)
+    names = list(declared)
+    x = np.array([float(evaluate(value, values.parameters)) for value in declared.values()])
     for name, value in values.start.items():
         x[names.index(name)] = value
     for first in quaternion_rows(mechanism):

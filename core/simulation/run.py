@@ -17,7 +17,7 @@ from kingpost.base.errors import Interrupted, PluginError, SolverError
 from kingpost.equations.equations import Equations
 from kingpost.equations.integrator import InitialValueProblem, Integrator, Solver
 from kingpost.equations.newton import ImplicitStepMap, iteration_statistics
-from kingpost.kernel.kernel import Evaluator, Kernel, Status
+from kingpost.kernel.kernel import Evaluator, Kernel, Status, Trail
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.registry.failures import plugin_failure
 from kingpost.registry.pluginset import PluginSet
@@ -40,6 +40,8 @@ class Simulation:
     kernel: Kernel
     grid: Grid
     rows: InputRows
+    #: Where states go while fixed steps are taken, for those who want to go the way back.
+    trail: Trail | None = None
 
     @property
     def mechanism(self) -> Mechanism:
@@ -191,6 +193,7 @@ class Simulation:
             *(y, grid.substeps, grid.t_start, grid.step, self.x0, self.rows.values, self.p),
             progress=advanced,
             every=grid.substeps // self.rows.per_sample,
+            trail=self.trail,
         )
         statistics["steps"] = stop.steps
         u = self.rows.in_step(stop.steps, grid.substeps)

@@ -24,6 +24,8 @@ class Capabilities:
     needs_execution_tool: bool
     directional_derivatives: bool
     input_interpolation: bool
+    #: In FMI 3.
+    adjoint_derivatives: bool = False
     source_files: tuple[str, ...] = ()
     generation_tool: str = f"Kingpost {__version__}"
 
@@ -87,6 +89,8 @@ def _kind_element(interface: Interface, version: Version, kind: Kind, capabiliti
         f"canSerialize{state}": "true",
         derivatives: _true(capabilities.directional_derivatives),
     }
+    if version == 3 and capabilities.adjoint_derivatives:
+        attributes["providesAdjointDerivatives"] = "true"
     if kind == "cs":
         attributes["canHandleVariableCommunicationStepSize"] = "true"
         if version == 2:

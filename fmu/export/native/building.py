@@ -23,7 +23,7 @@ from kingpost.kernel.compiler import USUAL_LEVEL, find_compiler, optimization
 #: Portable code without fused operations: the same bits on every processor of a kind, and in process.
 FLAGS = ("-std=c99", "-fno-math-errno", "-ffp-contract=off", "-fvisibility=hidden", "-Wno-int-conversion", "-w")
 #: Long straight-line code that is called rarely is not worth the time that a compiler takes to polish it.
-LEVELS = {"derivatives.c": "1"}
+LEVELS = {"derivatives.c": "1", "adjoints.c": "1"}
 
 
 @dataclass(frozen=True)

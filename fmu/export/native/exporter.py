@@ -65,6 +65,7 @@ class NativeFmu(Exporter):
             needs_execution_tool=False,
             directional_derivatives=model.samples is None,
             input_interpolation=True,
+            adjoint_derivatives=model.samples is None,
             source_files=unmarked.compiled,
         )
         description, token = describe_model(interface, options.fmi, options.fmu, capabilities, salt=_digest(unmarked))

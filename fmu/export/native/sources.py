@@ -21,7 +21,7 @@ from kingpost.symbols.straightline import FUSED, fused
 #: The functions that the sources in native/ call.
 FUNCTIONS = (
     "kp_step", "kp_ramp_step", "kp_outputs", "kp_rhs", "kp_start", "kp_memory", "kp_guard", "kp_projected", "kp_tangent",
-    "kp_start_tangent",
+    "kp_start_tangent", "kp_cotangent", "kp_start_cotangent",
 )  # fmt: skip
 SHARED = ("core.c", "motion.c", "sampling.c", "snapshot.c")
 
@@ -68,6 +68,29 @@ def tangent_functions(interface: Interface) -> list[ca.Function]:
     return [tangent if equations.all_externals or equations.nv > FUSED else fused(tangent), start]
 
 
+def cotangent_functions(interface: Interface) -> list[ca.Function]:
+    """Return (t, x, u, p, weights) -> derivatives with respect to [t; x; u; p] of weights' [xdot; y], and of the start."""
+    model = interface.model
+    equations = model.equations
+    sizes = [1, len(model.x0), equations.nu, equations.np]
+    symbols = [ca.MX.sym(name, size) for name, size in zip("txup", sizes, strict=True)]
+    start = _back("kp_start_cotangent", start_function(model))
+    if model.samples is not None:
+        weights = ca.MX.sym("weights", sizes[1] + len(interface.channels))
+        return [ca.Function("kp_cotangent", [*symbols, weights], [ca.MX.zeros(sum(sizes))]), start]
+    values = ca.vertcat(equations.rhs(*symbols), interface.outputs_function(*symbols))
+    back = _back("kp_cotangent", ca.Function("values", symbols, [values]))
+    return [back if equations.all_externals or equations.nv > FUSED else fused(back), start]
+
+
+def _back(name: str, function: ca.Function) -> ca.Function:
+    """Return (arguments of ``function``, weights) -> derivatives of weights' result with respect to all arguments, stacked."""
+    symbols = function.mx_in()
+    weights = ca.MX.sym("weights", function.numel_out(0))
+    parts = function.reverse(1).call([*symbols, ca.MX(*function.size_out(0)), weights])
+    return ca.Function(name, [*symbols, weights], [ca.densify(ca.vertcat(*(ca.densify(part) for part in parts)))])
+
+
 def _along(name: str, function: ca.Function) -> ca.Function:
     """Return (arguments of ``function``, seed) -> change of its result along a change ``seed`` of all arguments, stacked."""
     symbols = function.mx_in()
@@ -90,6 +113,8 @@ def native_sources(interface: Interface, token: str, version: Literal[2, 3], ram
     texts["model.c"] = _tables(interface, ramps)
     texts["functions.c"] = _generated("functions", motion_functions(interface, ramps))
     texts["derivatives.c"] = _generated("derivatives", tangent_functions(interface))
+    if version == 3:
+        texts["adjoints.c"] = _generated("adjoints", cotangent_functions(interface))
     return NativeSources(texts, tuple(sorted(name for name in texts if name.endswith(".c"))))
 
 

@@ -89,6 +89,10 @@ kp_instance *kp_create(const char *name, const char *token, kp_logger logger, vo
   ready = allocate(&self->memory, kp_memory_work) && ready;
   ready = allocate(&self->tangent, kp_tangent_work) && ready;
   ready = allocate(&self->start_tangent, kp_start_tangent_work) && ready;
+#if KP_FMI == 3
+  ready = allocate(&self->cotangent, kp_cotangent_work) && ready;
+  ready = allocate(&self->start_cotangent, kp_start_cotangent_work) && ready;
+#endif
   ready = allocate(&self->guard, kp_guard_work) && ready;
 #if KP_PROJECTS
   ready = allocate(&self->projected, kp_projected_work) && ready;
@@ -117,6 +121,8 @@ void kp_destroy(kp_instance *self) {
   release(&self->memory);
   release(&self->tangent);
   release(&self->start_tangent);
+  release(&self->cotangent);
+  release(&self->start_cotangent);
   release(&self->guard);
   release(&self->projected);
   free(self->name);

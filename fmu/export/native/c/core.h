@@ -83,7 +83,8 @@ struct kp_instance {
   bool y_fresh;
   bool dx_fresh;
   double last_successful_time;
-  kp_workspace step, ramp_step, outputs, rhs, guard, start, memory, tangent, start_tangent, projected;
+  kp_workspace step, ramp_step, outputs, rhs, guard, start, memory, tangent, start_tangent, projected, cotangent,
+      start_cotangent;
   /* The state, followed by the integrator's memory, before and after a step. */
   double before[KP_ROOM(KP_NX + KP_NM)];
   double following[KP_ROOM(KP_NX + KP_NM)];
@@ -159,6 +160,10 @@ KP_LOCAL kp_status kp_update(kp_instance *self, bool *states_changed);
 /* sensitivity = d unknowns / d knowns * seed */
 KP_LOCAL kp_status kp_directional(kp_instance *self, const unsigned unknowns[], size_t unknown_count, const unsigned knowns[],
                                   size_t known_count, const double seed[], double sensitivity[]);
+
+/* sensitivity = (d unknowns / d knowns)' * seed; in FMI 3 alone */
+KP_LOCAL kp_status kp_adjoint(kp_instance *self, const unsigned unknowns[], size_t unknown_count, const unsigned knowns[],
+                              size_t known_count, const double seed[], double sensitivity[]);
 
 KP_LOCAL kp_status kp_get_state(kp_instance *self, void **state);
 KP_LOCAL kp_status kp_set_state(kp_instance *self, const void *state);

@@ -354,9 +354,18 @@ FMI3_STATUS FMI3(fmi3GetDirectionalDerivative)(fmi3Instance c, const fmi3ValueRe
 FMI3_STATUS FMI3(fmi3GetAdjointDerivative)(fmi3Instance c, const fmi3ValueReference unknowns[], size_t unknown_count,
                                            const fmi3ValueReference knowns[], size_t known_count, const fmi3Float64 seed[],
                                            size_t seed_count, fmi3Float64 sensitivity[], size_t sensitivity_count) {
-  (void)(unknown_count + known_count + seed_count + sensitivity_count);
-  UNUSED(unknowns, knowns, seed, sensitivity);
-  return not_offered(c, "adjoint derivatives; directional ones are there");
+  const unsigned *with = expanded(c, 0, knowns, known_count, sensitivity_count);
+  const unsigned *of = with ? expanded(c, 1, unknowns, unknown_count, seed_count) : NULL;
+  size_t i, k, place = 0;
+  kp_status status;
+  if (!of) return KP_ERROR;
+  status = kp_adjoint(c, of, seed_count, with, sensitivity_count, seed, sensitivity);
+  if (status != KP_OK) return status;
+  /* What one variable is handed back belongs to all its entries in a matrix together. */
+  for (i = 0; i < known_count; ++i)
+    for (k = size_of(knowns[i]); k > 0; --k, ++place)
+      if (is_array(knowns[i])) sensitivity[place] /= (double)repeated(knowns[i], with[place]);
+  return KP_OK;
 }
 
 FMI3_STATUS FMI3(fmi3EnterConfigurationMode)(fmi3Instance c) { return not_offered(c, "structural parameters"); }

@@ -1,4 +1,4 @@
-/* How an instance moves: its own steps, the motion that an importer integrates, and derivatives along a direction. */
+/* How an instance moves: its own steps, the motion that an importer integrates, and derivatives along a direction, and back. */
 
 #include "core.h"
 
@@ -368,3 +368,70 @@ kp_status kp_directional(kp_instance *self, const unsigned unknowns[], size_t un
   }
   return KP_OK;
 }
+
+#if KP_FMI == 3
+/* During the initialization, what is handed back to start values that are formulas of parameters goes on to these. */
+static bool hand_on_start(kp_instance *self, double *handed) {
+  kp_workspace *ws = &self->start_cotangent;
+  double weights[KP_ROOM(KP_NX)], found[KP_ROOM(KP_NP)];
+  size_t i;
+  if (self->now.phase != KP_INITIALIZING) return true;
+  for (i = 0; i < KP_NX; ++i) weights[i] = kp_calculated[i] && !self->now.x_given[i] ? handed[1 + i] : 0;
+  ws->arg[0] = self->now.p;
+  ws->arg[1] = weights;
+  ws->res[0] = found;
+  if (kp_start_cotangent(ws->arg, ws->res, ws->iw, ws->w, 0)) return false;
+  for (i = 0; i < KP_NP; ++i) handed[1 + KP_NX + KP_NU + i] += found[i];
+  return true;
+}
+
+kp_status kp_adjoint(kp_instance *self, const unsigned unknowns[], size_t unknown_count, const unsigned knowns[],
+                     size_t known_count, const double seed[], double sensitivity[]) {
+  kp_workspace *ws = &self->cotangent;
+  double of_states[KP_ROOM(KP_NX)];
+  double *weights = self->sensitivity, *handed = self->seed;
+  size_t i;
+  unsigned r;
+  if (KP_SAMPLED) return kp_say(self, KP_ERROR, "a model that works at sample times has no adjoint derivatives");
+  if (kp_settle(self) != KP_OK) return KP_ERROR;
+  memset(weights, 0, sizeof self->sensitivity);
+  memset(of_states, 0, sizeof of_states);
+  for (i = 0; i < unknown_count; ++i) {
+    r = unknowns[i];
+    if (r >= KP_FIRST_DX && r < KP_COUNT)
+      weights[r - KP_FIRST_DX] += seed[i];
+    else if (r >= KP_FIRST_X && r < KP_FIRST_DX)
+      of_states[r - KP_FIRST_X] += seed[i];
+    else
+      return kp_say(self, KP_ERROR, "value reference %u is no output, state or derivative", r);
+  }
+  ws->arg[0] = &self->now.time;
+  ws->arg[1] = self->now.x;
+  ws->arg[2] = self->now.u;
+  ws->arg[3] = self->now.p;
+  ws->arg[4] = weights;
+  ws->res[0] = handed;
+  if (kp_cotangent(ws->arg, ws->res, ws->iw, ws->w, 0))
+    return kp_say(self, KP_ERROR, "the derivatives cannot be evaluated at t = %.9g s", self->now.time);
+  for (i = 0; i < KP_NX; ++i) handed[1 + i] += of_states[i];
+  if (!hand_on_start(self, handed))
+    return kp_say(self, KP_ERROR, "the derivatives of start values cannot be evaluated at t = %.9g s", self->now.time);
+  for (i = 0; i < known_count; ++i) {
+    r = knowns[i];
+    if (r == 0)
+      sensitivity[i] = handed[0];
+    else if (r >= KP_FIRST_X && r < KP_FIRST_DX)
+      sensitivity[i] = handed[1 + r - KP_FIRST_X];
+    else if (r >= KP_FIRST_U && r < KP_FIRST_X)
+      sensitivity[i] = handed[1 + KP_NX + r - KP_FIRST_U];
+    else if (r >= KP_FIRST_P && r < KP_FIRST_U)
+      sensitivity[i] = handed[1 + KP_NX + KP_NU + r - KP_FIRST_P];
+    else
+      return kp_say(self, KP_ERROR, "no derivative with respect to value reference %u: it is no state, input or parameter", r);
+    if (!isfinite(sensitivity[i]))
+      return kp_say(self, KP_ERROR, "the derivative with respect to '%s' is %g at t = %.9g s", kp_names[r], sensitivity[i],
+                    self->now.time);
+  }
+  return KP_OK;
+}
+#endif

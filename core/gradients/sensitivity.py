@@ -1,0 +1,222 @@
+"""Gradients of numbers that a run computes: :func:`sensitivity`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kingpost.base.arrays import FloatArray
+from kingpost.base.errors import KingpostError, SolverError, listed
+from kingpost.equations.integrator import StepMap
+from kingpost.gradients.backward import AdjointKernel, adjoint_kernel, gone_back, with_trail
+from kingpost.gradients.functional import Functional, Reading, Record, check_channels, read_functional, weights_of
+from kingpost.gradients.functions import refuse_python
+from kingpost.gradients.start import start_slopes
+from kingpost.gradients.targets import Directions, directions, value_of
+from kingpost.mechanism.mechanism import Mechanism
+from kingpost.registry.pluginset import PluginSet
+from kingpost.results.history import History
+from kingpost.simulation.run import Progress, Simulation
+from kingpost.simulation.settings import RunChoices, RunSettings, fixed_step
+from kingpost.simulation.signals import Signal, Signals, signals_by_name
+from kingpost.simulation.simulate import prepare, run_grid
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from typing_extensions import Unpack
+
+    from kingpost.fatigue import CountingOptions, CurveSet, HotSpot
+    from kingpost.gradients.damage import DamageWords
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """A number that was read from a run, and its gradient."""
+
+    #: What was asked for.
+    of: str
+    value: float
+    #: The derivatives by name, and the values and units of what they belong to.
+    gradient: Mapping[str, float]
+    at: Mapping[str, float]
+    units: Mapping[str, str]
+    #: The run, as :func:`kingpost.simulate` gives it.
+    history: History
+    #: Where extremes were found, by what was looked for, in s.
+    places: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    #: Seconds that the run and the way back took.
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def elasticity(self) -> dict[str, float]:
+        """By how many per cent the number changes with one per cent of each; where either is zero there is none."""
+        return {
+            name: slope * self.at[name] / self.value for name, slope in self.gradient.items() if self.value and self.at[name]
+        }
+
+    def record(self) -> dict[str, Any]:
+        """Return everything but the history as plain data."""
+        return {
+            "of": self.of,
+            "value": self.value,
+            "gradient": dict(self.gradient),
+            "at": dict(self.at),
+            "units": dict(self.units),
+            "elasticity": self.elasticity,
+            "places": dict(self.places),
+            "warnings": list(self.warnings),
+            "seconds": dict(self.seconds),
+        }
+
+
+def sensitivity(
+    mechanism: Mechanism,
+    of: str,
+    to: str | Sequence[str],
+    t_end: float | None = None,
+    *,
+    settings: Mapping[str, float] | None = None,
+    inputs: Signals | None = None,
+    hot_spots: Sequence[HotSpot] | str | Path = (),
+    curves: CurveSet | str | Path | None = None,
+    counting: CountingOptions | None = None,
+    how: RunSettings | None = None,
+    plugins: PluginSet | None = None,
+    progress: Progress = lambda fraction: None,
+    **choices: Unpack[RunChoices],
+) -> Sensitivity:
+    """Run a mechanism, read a number from its history, and return that with its gradient.
+
+    The gradient is that of the number itself, as the steps of the run make it: the discrete adjoint of a step map, not an
+    approximation of that of the motion. It costs a few runs, however many names there are.
+
+    Parameters
+    ----------
+    mechanism, t_end, settings, inputs, how, plugins, progress, choices
+        As in :func:`kingpost.simulate`.
+    of
+        What is read: ``"hull.roll at 0.3"``, ``"max abs slew.My"``, ``"rms hull.roll from 5 to 20"``, ``"damage SPOT"``, sums
+        and products of such.
+    to
+        Names of parameters, inputs that are constant, and start values; patterns such as ``"m*"``; several with commas or in a
+        list.
+    hot_spots, curves, counting
+        For ``damage``: hot spots or a file with some, S-N curves, and how to count; as in :mod:`kingpost.fatigue`.
+
+    Raises
+    ------
+    KingpostError
+        If there is no such channel, time or name.
+    SolverError
+        If the integrator chooses its own steps, or if the run fails.
+
+    """
+    plugins = plugins or PluginSet()
+    how = RunSettings.of(choices).over(how or RunSettings()).selected(plugins)
+    how = how if t_end is None else replace(how, t_end=t_end)
+    from kingpost.gradients.damage import DamageWords  # brings all of fatigue
+
+    question = ask(mechanism, of, to, settings, inputs, how, plugins, DamageWords.read(hot_spots, curves, counting))
+    return question.answer(progress)
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A run that is ready to go, what is to be read from it, and along which directions."""
+
+    of: str
+    simulation: Simulation
+    functional: Functional
+    channels: tuple[str, ...]
+    along: Directions
+
+    @cached_property
+    def adjoint(self) -> AdjointKernel:
+        """The adjoints of a step and of the channels that are looked at."""
+        names = [channel.name for channel in self.simulation.equations.channels]
+        return adjoint_kernel(self.simulation, [names.index(name) for name in self.channels])
+
+    def read(self, history: History) -> Reading:
+        """Return the number in a history, and how it depends on its samples."""
+        return self.functional.read(Record(history.time, {name: history[name] for name in self.channels}))
+
+    def answer(self, progress: Progress = lambda fraction: None) -> Sensitivity:
+        """Carry the run out, go the way back, and return the gradient."""
+        simulation = with_trail(self.simulation)
+        started = time.perf_counter()
+        history = simulation.run(lambda fraction: progress(fraction / 3))
+        ran = time.perf_counter()
+        reading = self.read(history)
+        gradient = self._gradient(simulation, reading, lambda fraction: progress((1 + 2 * fraction) / 3))
+        back = time.perf_counter() - ran
+        if not np.isfinite(gradient).all() or not np.isfinite(reading.value):
+            bad = [name for name, slope in zip(self.along.names, gradient, strict=True) if not np.isfinite(slope)]
+            raise SolverError(f"the gradient of '{self.of}' is not finite, with respect to {listed(bad)}", history=history)
+        return Sensitivity(
+            self.of,
+            reading.value,
+            dict(zip(self.along.names, gradient.tolist(), strict=True)),
+            {name: self._value(name) for name in self.along.names},
+            dict(zip(self.along.names, self.along.units, strict=True)),
+            history,
+            reading.places,
+            (*history.provenance["warnings"], *dict.fromkeys(reading.warnings)),
+            {"run": ran - started, "gradient": back},
+        )
+
+    def _value(self, name: str) -> float:
+        inputs = self.simulation.rows.layout.names
+        if name in inputs:
+            return float(self.simulation.rows.values[0, inputs.index(name)])
+        return value_of(self.simulation.problem, name)
+
+    def _gradient(self, simulation: Simulation, reading: Reading, progress: Progress) -> FloatArray:
+        if not self.channels or not any(slope.any() for slope in reading.slopes.values()):
+            return np.zeros(len(self.along))
+        weights = weights_of(reading.slopes, self.channels, simulation.grid.samples + 1)
+        found = gone_back(simulation, self.adjoint, weights, progress)
+        start = start_slopes(simulation, self.along)
+        of_inputs = found.by_rows.sum(axis=0) @ self.along.inputs
+        return np.asarray(found.by_start @ start + found.by_parameters @ self.along.parameters + of_inputs)
+
+
+def ask(
+    mechanism: Mechanism,
+    of: str,
+    to: str | Sequence[str],
+    settings: Mapping[str, float] | None,
+    inputs: Signals | None,
+    how: RunSettings,
+    plugins: PluginSet,
+    damage: DamageWords | None = None,
+) -> Question:
+    """Return a question with everything derived and checked, before a run."""
+    if how.integrator is not None and not fixed_step(how.integrator):
+        able = [cls.name for cls, _ in plugins.integrators.entries() if issubclass(cls, StepMap)]
+        raise SolverError(
+            f"integrator '{getattr(how.integrator, 'name', how.integrator)}' chooses its own steps, and which it chooses "
+            f"depends on everything, so that its results have no derivative; gradients need fixed steps: {listed(able)}"
+        )
+    functional = read_functional(of, {} if damage is None else damage.words)
+    functional.check(run_grid(how, plugins).times)
+    how = how.with_usual_loads(how.with_cuts(mechanism, plugins))
+    simulation = prepare(mechanism, settings=settings, inputs=inputs, how=how, plugins=plugins)
+    refuse_python(simulation.equations)
+    moving = dict.fromkeys(simulation.rows.sources, "is an input that moves, and depends on nothing in the run")
+    known = [channel.name for channel in simulation.equations.channels]
+    channels = check_channels(functional, known, {name: why for name, why in moving.items() if name not in known})
+    if how.monitors or how.verify is not None or how.check_step is not None:
+        raise KingpostError("monitors, verify and check_step are for runs; a gradient is of the run alone. Leave them out")
+    signals: Mapping[str, Signal] = signals_by_name(simulation.mechanism, inputs, plugins)
+    return Question(of, simulation, functional, tuple(channels), directions(simulation, _words(to), signals))
+
+
+def _words(to: str | Sequence[str]) -> list[str]:
+    return [to] if isinstance(to, str) else list(to)
