@@ -193,8 +193,10 @@ def test_eval_prints_one_state(kingpost_cli, tmp_path):
 def test_listings_in_text_and_json(kingpost_cli):
     assert "double-pendulum" in kingpost_cli("models").out
     assert [row["name"] for row in json.loads(kingpost_cli("models", "--json").out)] == [
-        "andrews-squeezer", "branched", "cablev", "chain", "delta", "double-pendulum", "five-bar", "five-bar-subsystems",
-        "four-bar", "heavy-top", "knife-edge-disc", "luffing-crane", "mass-chain", "offshore-crane", "offshore-crane-cylinder",
+        "andrews-squeezer", "branched", "cablev", "central-field-particle", "chain", "delta", "double-pendulum", "five-bar",
+        "five-bar-subsystems",
+        "four-bar", "heavy-top", "knife-edge-disc", "luffing-crane", "mass-chain", "mathematical-pendulum", "offshore-crane",
+        "offshore-crane-cylinder",
         "offshore-crane-on-base", "offshore-crane-on-base-ned", "offshore-vessel", "offshore-vessel-plain", "overhead-crane",
         "passive-joint-arm", "ring-and-disc", "rolling-sphere", "rotary-crane", "rotary-crane-two-winches", "rrr-parallel",
         "satellite", "six-axis-arm", "slider-crank", "slider-pendulum", "small-crane", "small-crane-on-base",

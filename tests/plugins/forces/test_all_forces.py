@@ -49,6 +49,7 @@ CONSERVATIVE = {
         ForceElement("point-spring", name="fender", body="barge", other="buoy", length=2.0, stiffness=(5.0, 0.0, 1.0)),
     ),
     "uniform-field": (ForceElement("uniform-field", body="load", at=(0.1, 0.2, -0.3), field=(3.0, -1.0, 0.5), charge=-1.7),),
+    "central-gravity": (ForceElement("central-gravity", body="load", strength=1000.0, centre=(0.5, 0.3, -6.0)),),
     "hydrostatic": (ForceElement("hydrostatic", body="barge", matrix=MATRIX.tolist(), position=(0.5, 0, -0.3)),),
 }
 CONSERVATIVE["all"] = tuple(force for forces in CONSERVATIVE.values() for force in forces)

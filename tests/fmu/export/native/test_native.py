@@ -40,7 +40,7 @@ def test_every_output_is_that_of_the_run_in_process(name, fmi, native, machine, 
     step, settings, inputs = CASES[name]
     mechanism, h, count = machine(name), 10 * step, 60
     path = native(mechanism, fmi=fmi, step=step, loads="all")
-    assert path.stat().st_size < 300_000
+    assert path.stat().st_size < 400_000  # of code that was not polished, which is larger than what users get
     assert validate_fmu(str(path)) == []
     history = simulate(
         mechanism, count * h, settings=settings, inputs=inputs, step=step, output_step=h, loads="all", plugins=plugins
