@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kingpost import MechanismError, Subsystem, as_mechanism, open_model, read_model, simulate
+from kingpost.base.toml import tomllib
 from kingpost.modelfiles.subsystem_tables import GROUP_KEYS, SYSTEM_KEYS
 from kingpost.modelfiles.toml_model import mechanism_from_dict
 from kingpost.modular.machine import only_subsystem
@@ -231,8 +232,6 @@ def test_a_file_without_systems_still_needs_bodies(tmp_path):
 def test_the_schema_knows_both_kinds():
     jsonschema = pytest.importorskip("jsonschema")
     from importlib.resources import files
-
-    import tomllib
 
     schema = json.loads(files("kingpost.modelfiles").joinpath("model.schema.json").read_text())
     for text in (ARM, BESIDE, PAIR):
