@@ -1,0 +1,1 @@
+"""Receding-horizon control: the optimal motion over a horizon, planned anew at every sample from what is measured."""
