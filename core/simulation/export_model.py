@@ -37,7 +37,8 @@ SUGGESTED_STEPS = 10
 class SampleRows:
     """Rows in the state of a model that works at sample times, one step apart, beginning with the start of a run.
 
-    Where an input is not finite, or a step has no finite result, a sample counts as refused or failed, and nothing changes.
+    Where an input is not finite, or a step has no finite result, a sample counts as refused or failed, and nothing changes but
+    what ``otherwise`` says.
     """
 
     refused: int
@@ -48,6 +49,8 @@ class SampleRows:
     origin: int
     #: Names of states that are nobody else's business.
     hidden: frozenset[str] = frozenset()
+    #: What becomes of the outputs at a bad sample, in words.
+    otherwise: str = "the last good outputs are held"
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,9 +27,9 @@ def verdict(rows: SampleRows, inputs: Sequence[str], u: FloatArray, before: Floa
     bad, now = before[rows.bad], after[rows.bad]
     if bad == 0 and after[rows.refused] > before[rows.refused]:
         k = next(i for i, value in enumerate(u) if not math.isfinite(value))
-        return f"'{inputs[k]}' is {u[k]:g} at t = {t:.9g} s: the sample is refused, and the last good outputs are held"
+        return f"'{inputs[k]}' is {u[k]:g} at t = {t:.9g} s: the sample is refused, and {rows.otherwise}"
     if bad == 0 and now > 0:
-        return f"the sample at t = {t:.9g} s has no finite result: the last good outputs are held"
+        return f"the sample at t = {t:.9g} s has no finite result: {rows.otherwise}"
     if bad > 0 and now == 0:
         return f"the sample at t = {t:.9g} s is good again, after {bad:.0f} that were refused or failed"
     return ""

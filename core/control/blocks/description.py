@@ -99,7 +99,7 @@ class DiscreteBlock:
 
     The first sample is where a run begins. A sample with an input that is not finite is refused, and one whose step finds no
     finite result has failed: memory and outputs stay what they were, the sample is counted in the outputs ``refused_samples``
-    or ``failed_samples``, and an FMU says so.
+    or ``failed_samples``, and an FMU says so. With a ``fallback``, that is done then instead of nothing.
 
     Parameters
     ----------
@@ -110,6 +110,9 @@ class DiscreteBlock:
         Time between two samples in s: ``h``.
     held
         What the outputs hold before there was a good sample; zeros if nothing is said.
+    fallback
+        What is done at a sample that is refused or fails: the function (t, memory, parameters, h) -> memory after the sample,
+        outputs. Where it finds no finite result either, memory and outputs stay what they were.
 
     """
 
@@ -122,13 +125,17 @@ class DiscreteBlock:
     parameters: Sequence[Parameter] = ()
     held: Sequence[float] = ()
     description: str = ""
+    fallback: ca.Function | None = None
 
     def __post_init__(self) -> None:
         what = f"block '{self.name}'"
         if not (math.isfinite(self.sample_time) and self.sample_time > 0):
             raise ExportError(f"{what}: its sample time is {self.sample_time:g} s; it must be above zero")
         expected = [1, len(self.memory), len(self.inputs), len(self.parameters), 1]
-        _check_sizes(f"{what}: its step", self.step, expected, [len(self.memory), len(self.outputs)])
+        results = [len(self.memory), len(self.outputs)]
+        _check_sizes(f"{what}: its step", self.step, expected, results)
+        if self.fallback is not None:
+            _check_sizes(f"{what}: its fallback", self.fallback, [*expected[:2], *expected[3:]], results)
         if len(self.held) not in (0, len(self.outputs)):
             raise ExportError(f"{what}: {len(self.held)} values to hold were given for {len(self.outputs)} outputs")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -28,6 +29,10 @@ from kingpost.simulation.export_model import ExportModel, SampleRows, driven_lay
 from kingpost.simulation.problem import Problem, parameter_row, start_state
 from kingpost.simulation.settings import DEFAULT_STEP, RunSettings
 from kingpost.simulation.signals import Signals, signals_by_name
+
+
+#: What is said of a block that has something to do at a bad sample.
+FOLLOWED = "the last good plan is followed"
 
 
 def block_model(
@@ -94,6 +99,8 @@ def block_model(
     if sampled is not None:
         hidden = frozenset(state.name for state in states if not state.shown)
         rows = SampleRows(sampled.refused, sampled.failed, sampled.bad, sampled.origin, hidden)
+        if sampled.block.fallback is not None:
+            rows = replace(rows, otherwise=FOLLOWED)
         problem.x0[sampled.origin] = t_start
     return export_model(problem, step if sampled is not None else None, rows=rows, written=lambda: write_block(block))
 

@@ -64,12 +64,21 @@ class SampledBlock:
         memory, counts, held, origin = self._parts(x)
         complete = all_finite(u)
         good, after, outputs = self._choice("kp_sample").call([complete, t, memory, held, u, p, h])
+        other_memory, other_outputs = self._otherwise(t, memory, held, p, h)
         # What is good is chosen, not weighed: what is no number times zero is none either.
-        after, outputs = ca.if_else(good, after, memory), ca.if_else(good, outputs, held)
+        after, outputs = ca.if_else(good, after, other_memory), ca.if_else(good, outputs, other_outputs)
         refused, failed = counts[0] + ca.logic_not(complete), counts[1] + ca.logic_and(complete, ca.logic_not(good))
         bad = ca.if_else(good, 0, counts[2] + 1)
         following = ca.vertcat(after, refused, failed, bad, outputs, origin)
         return ca.Function("kp_sampled_step", [t, x, u, p, h], [ca.densify(following)])
+
+    def _otherwise(self, t: ca.MX, memory: ca.MX, held: ca.MX, p: ca.MX, h: ca.MX) -> tuple[ca.MX, ca.MX]:
+        """Return memory and outputs after a sample that is refused or fails."""
+        if self.block.fallback is None:
+            return memory, held
+        after, outputs = self.block.fallback.call([t, memory, p, h])
+        good = all_finite(ca.vertcat(after, outputs))
+        return ca.if_else(good, after, memory), ca.if_else(good, outputs, held)
 
     def outputs(self) -> ca.Function:
         """The function (t, x, u, p) -> outputs: at a sample time what the step says, in between what is held.
@@ -85,7 +94,8 @@ class SampledBlock:
         now = origin + number * h
         arguments = [ca.logic_and(due, all_finite(u)), now, memory, held, u, p, h]
         good, _, outputs = self._choice("kp_sample_seen").call(arguments)
-        values = ca.if_else(good, outputs, held)
+        other = ca.if_else(due, self._otherwise(now, memory, held, p, h)[1], held)
+        values = ca.if_else(good, outputs, other)
         remembered = self._remembered()
         if remembered:
             free = self.block.step.call([now, memory, ca.MX.zeros(u.numel()), p, h])[1][remembered]

@@ -30,6 +30,8 @@ def write_block(block: Block | DiscreteBlock) -> dict[str, Any]:
     }
     if isinstance(block, DiscreteBlock):
         data |= {"sample_time": block.sample_time, "held": list(block.held)}
+        if block.fallback is not None:
+            data["fallback"] = block.fallback.serialize()
     return data
 
 
@@ -44,7 +46,8 @@ def read_block(data: Mapping[str, Any]) -> Block | DiscreteBlock:
     if "sample_time" not in data:
         return Block(name, inputs, outputs, states, parameters, description=description, body=function)
     held: Sequence[float] = tuple(data["held"])
-    return DiscreteBlock(name, inputs, outputs, function, data["sample_time"], states, parameters, held, description)
+    fallback = ca.Function.deserialize(data["fallback"]) if "fallback" in data else None
+    return DiscreteBlock(name, inputs, outputs, function, data["sample_time"], states, parameters, held, description, fallback)
 
 
 def _input(entry: Mapping[str, Any]) -> Input:

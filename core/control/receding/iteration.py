@@ -68,7 +68,7 @@ class RealTimeIteration:
         )
         bends = _wide(horizon.bend, N)(along, plan, self.numbers, given, ends + after[:, back])
         exact = ca.vertcat(A, B, H + bends, g, G, b)
-        pivot = program.factors(exact, ca.MX.zeros(program.rows, N))[2]
+        pivot = program.factors(exact[:, back], ca.MX.zeros(program.rows, N))[2]
         data = ca.vertcat(A, B, H + ca.if_else(pivot > 0, bends, ca.MX.zeros(*bends.shape)), g, G, b)
         return ca.Function("kp_prepared", [s0, plan, theta], [states, data, pivot > 0])
 

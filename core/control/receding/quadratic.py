@@ -65,12 +65,11 @@ class HorizonProgram:
 
     @cached_property
     def factors(self) -> ca.Function:
-        """The function (data, weights of rows) -> gains, inverse Hessians of inputs, smallest pivot: all intervals."""
+        """The function (data, weights of rows) -> gains, inverse Hessians of inputs, smallest pivot; the last interval first."""
         data, weights = ca.MX.sym("data", self.size, self.intervals), ca.MX.sym("weights", self.rows, self.intervals)
-        back = list(range(self.intervals))[::-1]
         pass_back = self._passes.factor.mapaccum("kp_factors", self.intervals, 1)
-        _, gains, inverses, pivots = pass_back(ca.MX.zeros(self.states, self.states), data[:, back], weights[:, back])
-        return ca.Function("kp_factored", [data, weights], [gains[:, back], inverses[:, back], ca.mmin(pivots)])
+        _, gains, inverses, pivots = pass_back(ca.MX.zeros(self.states, self.states), data, weights)
+        return ca.Function("kp_factored", [data, weights], [gains, inverses, ca.mmin(pivots)])
 
     @cached_property
     def solution(self) -> ca.Function:
@@ -182,13 +181,16 @@ class _Iterations:
         self.vectors = passes.vector.mapaccum("kp_vectors", N, 1)
         self.ahead = passes.forward.mapaccum("kp_ahead", N, 1)
         self.slopes, self.row_slopes = passes.slope.map(N), passes.row_slope.map(N)
-        self.data, self.soft = ca.MX.sym("data", program.size, N), ca.MX.sym("soft", m)
+        #: The same data in both orders, so that they are turned round once.
+        self.data, self.turned = (ca.MX.sym(name, program.size, N) for name in ("data", "turned"))
+        self.soft = ca.MX.sym("soft", m)
         self.s0 = ca.MX.sym("s0", n)
         self.u, self.s = ca.MX.sym("u", k, N), ca.MX.sym("s", n, N + 1)
         self.lam, self.slack = ca.MX.sym("lam", m, N), ca.MX.sym("slack", m, N)
         self.b = self.data[program.size - m :, :]
         self.softness = ca.repmat(self.soft, 1, N)
         self.state = [self.u, self.s, self.lam, self.slack]
+        self.given = [self.data, self.turned, self.soft, self.s0]
 
     @cached_property
     def own(self) -> tuple[ca.MX, ca.MX]:
@@ -197,44 +199,43 @@ class _Iterations:
         return slopes, rows + self.slack - self.softness * self.lam - self.b
 
     def begun(self) -> ca.Function:
-        """(data, soft, s0) -> u, s, multipliers and slacks that the iterations begin with: inputs stay what they are."""
+        """(given) -> u, s, multipliers and slacks that the iterations begin with: inputs stay what they are."""
         k, m, n, N = self.program.inputs, self.program.rows, self.program.states, self.program.intervals
         after, u, rows = self.ahead(self.s0, self.data, ca.MX.zeros(k * n, N), ca.MX.zeros(k, N))
         slack = ca.fmax(ca.fabs(self.b - rows), FIRST_SLACK) if m else ca.MX(0, N)
         lam = FIRST_GAP * self.size() / slack if m else ca.MX(0, N)
-        return ca.Function("kp_qp_begin", [self.data, self.soft, self.s0], [u, ca.horzcat(self.s0, after), lam, slack])
+        return ca.Function("kp_qp_begin", self.given, [u, ca.horzcat(self.s0, after), lam, slack])
 
     def size(self) -> ca.MX:
         """How large slopes are."""
         return 1 + _largest(self.data[_range(self.program, "g"), :])
 
     def converged(self) -> ca.Function:
-        """(data, soft, s0, u, s, multipliers, slacks) -> whether this is the solution."""
+        """(given, u, s, multipliers, slacks) -> whether this is the solution."""
         back, k, n = self.back, self.program.inputs, self.program.states
         slopes, away = self.own
         nothing = ca.MX.zeros(k * n, len(back)), ca.MX.zeros(k * k, len(back))
-        _, _, slope = self.vectors(ca.MX.zeros(n), self.data[:, back], slopes[:, back], *nothing)
+        _, _, slope = self.vectors(ca.MX.zeros(n), self.turned, slopes[:, back], *nothing)
         good = _largest(slope) <= SLOPE * self.size()
         if self.program.rows:
             good = ca.logic_and(good, _largest(away) <= ROWS)
             good = ca.logic_and(good, _largest(self.slack * self.lam) <= GAP * self.size())
-        return ca.Function("kp_qp_converged", [self.data, self.soft, self.s0, *self.state], [good])
+        return ca.Function("kp_qp_converged", [*self.given, *self.state], [good])
 
     def iterated(self) -> ca.Function:
-        """(data, soft, s0, u, s, multipliers, slacks) -> u, s, multipliers, slacks, smallest pivot."""
+        """(given, u, s, multipliers, slacks) -> u, s, multipliers, slacks, smallest pivot."""
         m, n, back = self.program.rows, self.program.states, self.back
         slopes, away = self.own
         weights = 1 / (self.slack / self.lam + self.softness) if m else self.lam
-        gains, inverses, pivot = self.program.factors(self.data, weights)
+        turned_gains, inverses, pivot = self.program.factors(self.turned, weights[:, back])
+        gains = turned_gains[:, back]
 
         def changed(products: ca.MX) -> list[ca.MX]:
             """Return changes of u, s, multipliers and slacks that let slack times multiplier be ``products``, to first order."""
             short = products / self.lam - self.slack if m else self.lam
             terms = weights * (away + short)
             slope = self.row_slopes(self.data, slopes, terms)
-            _, shifts, _ = self.vectors(
-                ca.MX.zeros(n), self.data[:, back], slope[:, back], gains[:, back], inverses[:, back]
-            )
+            _, shifts, _ = self.vectors(ca.MX.zeros(n), self.turned, slope[:, back], turned_gains, inverses)
             after, u, rows = self.ahead(ca.MX.zeros(n), self.data, gains, shifts[:, back])
             lam = weights * rows + terms
             slack = short - self.slack / self.lam * lam if m else lam
@@ -251,12 +252,12 @@ class _Iterations:
         else:
             changes, part = changed(self.lam), ca.MX(1)
         following = [before + part * change for before, change in zip(self.state, changes, strict=True)]
-        return ca.Function("kp_qp_iterated", [self.data, self.soft, self.s0, *self.state], [*following, pivot])
+        return ca.Function("kp_qp_iterated", [*self.given, *self.state], [*following, pivot])
 
 
 def _solution(program: HorizonProgram) -> ca.Function:
     inner = _Iterations(program)
-    given, state = [inner.data, inner.soft, inner.s0], inner.state
+    given, state = inner.given, inner.state
     converged, iterated = inner.converged(), inner.iterated()
     flag, count = ca.MX.sym("flag"), ca.MX.sym("count")
     symbols = [*given, *state, flag, count]
@@ -266,15 +267,17 @@ def _solution(program: HorizonProgram) -> ca.Function:
     done = ca.if_else(lost, -1, converged.call([*given, *following])[0])
     go = ca.Function("kp_qp_go", symbols, [*following, done, count + 1])
     stay = ca.Function("kp_qp_stay", symbols, [*state, flag, count])
-    loop = [*inner.begun().call(given), ca.MX(0), ca.MX(0)]
+    back = inner.back
+    numbers = [inner.data, inner.data[:, back], inner.soft, inner.s0]
+    loop = [*inner.begun().call(numbers), ca.MX(0), ca.MX(0)]
     step = ca.Function.if_else("kp_qp_step", stay, go)
     for _ in range(program.iterations):
-        loop = step.call([loop[4] != 0, *given, *loop])
+        loop = step.call([loop[4] != 0, *numbers, *loop])
     u, s, lam, slack, flag_after, iterations = loop
     weights = 1 / (slack / lam + inner.softness) if program.rows else ca.MX(0, program.intervals)
-    gains, _, _ = program.factors(inner.data, weights)
-    results = [u, s, lam, slack, gains, flag_after > 0, iterations]
-    return ca.Function("kp_qp", given, [ca.densify(item) for item in results])
+    gains, _, _ = program.factors(numbers[1], weights[:, back])
+    results = [u, s, lam, slack, gains[:, back], flag_after > 0, iterations]
+    return ca.Function("kp_qp", [inner.data, inner.soft, inner.s0], [ca.densify(item) for item in results])
 
 
 def _range(program: HorizonProgram, name: str) -> list[int]:

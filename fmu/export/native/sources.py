@@ -15,7 +15,7 @@ from kingpost.equations.guard import guarded_joints
 from kingpost.fmu.interface.interface import INPUT_ORDER, SOLVER_TOLERANCE, Interface, start_function
 from kingpost.kernel.codegen import generated
 from kingpost.kernel.compiler import CompilerError
-from kingpost.simulation.export_model import ExportModel
+from kingpost.simulation.export_model import ExportModel, SampleRows
 from kingpost.symbols.straightline import FUSED, fused
 
 #: The functions that the sources in native/ call.
@@ -205,7 +205,8 @@ def _sample_rows(model: ExportModel) -> str:
     if rows is None:
         return "#define KP_SAMPLED 0"
     places = {"REFUSED": rows.refused, "BAD": rows.bad, "ORIGIN": rows.origin}
-    return "\n".join(["#define KP_SAMPLED 1", *(f"#define KP_ROW_{name} {row}" for name, row in places.items())])
+    words = f"#define KP_OTHERWISE {_literal(rows.otherwise)}\n#define KP_FOLLOWS {int(rows.otherwise != SampleRows.otherwise)}"
+    return "\n".join(["#define KP_SAMPLED 1", words, *(f"#define KP_ROW_{name} {row}" for name, row in places.items())])
 
 
 def _tables(interface: Interface, ramps: bool) -> str:

@@ -70,7 +70,11 @@ KP_EXPORT int kp_direct_set(direct *self, const unsigned references[], size_t co
   return kp_set(self->model, references, count, values);
 }
 
-KP_EXPORT int kp_direct_step(direct *self, double from, double size) { return kp_do_step(self->model, from, size); }
+KP_EXPORT int kp_direct_step(direct *self, double from, double size) {
+  kp_status status = kp_do_step(self->model, from, size);
+  /* What is to be said is told by kp_direct_take_warnings. */
+  return status == KP_WARNING ? KP_OK : status;
+}
 
 KP_EXPORT int kp_direct_get_state(direct *self, char bytes[], size_t size) {
   return kp_serialize(self->model, &self->model->now, bytes, size);

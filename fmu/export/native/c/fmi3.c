@@ -465,7 +465,7 @@ FMI3_STATUS FMI3(fmi3DoStep)(fmi3Instance c, fmi3Float64 from, fmi3Float64 size,
   /* A step that is discarded leaves no trace. */
   if (status == KP_DISCARD) kp_set_state(self, &before);
   *event_needed = *terminate = false;
-  *early_return = self->returned_early && status == KP_OK;
+  *early_return = self->returned_early && status <= KP_WARNING;
   *last_successful_time = self->last_successful_time;
   return status;
 }

@@ -19,10 +19,10 @@ static void tell(kp_instance *self, double t, const double *u, double refused, d
   size_t i;
   if (bad == 0 && x[KP_ROW_REFUSED] > refused) {
     for (i = 0; i + 1 < KP_NU && isfinite(u[i]); ++i) continue;
-    kp_say(self, KP_WARNING, "'%s' is %g at t = %.9g s: the sample is refused, and the last good outputs are held",
-           kp_names[KP_FIRST_U + i], u[i], t);
+    kp_say(self, KP_WARNING, "'%s' is %g at t = %.9g s: the sample is refused, and %s", kp_names[KP_FIRST_U + i], u[i],
+           t, KP_OTHERWISE);
   } else if (bad == 0 && x[KP_ROW_BAD] > 0)
-    kp_say(self, KP_WARNING, "the sample at t = %.9g s has no finite result: the last good outputs are held", t);
+    kp_say(self, KP_WARNING, "the sample at t = %.9g s has no finite result: %s", t, KP_OTHERWISE);
   else if (bad > 0 && x[KP_ROW_BAD] == 0)
     kp_say(self, KP_WARNING, "the sample at t = %.9g s is good again, after %.0f that were refused or failed", t, bad);
 }
@@ -41,6 +41,7 @@ static kp_status take_sample(kp_instance *self, double t, double after) {
 kp_status kp_do_step(kp_instance *self, double from, double size) {
   double origin = self->now.x[KP_ROW_ORIGIN], begin = self->now.time, end = from + size, until = HUGE_VAL, t, k, after;
   double next = end;
+  bool followed = false;
   kp_status status = kp_check_step(self, from, size);
   if (status != KP_OK || size == 0) return status;
   k = due(origin, begin);
@@ -57,6 +58,7 @@ kp_status kp_do_step(kp_instance *self, double from, double size) {
         self->now.time = self->last_successful_time = t;
         return status;
       }
+      followed = followed || self->now.x[KP_ROW_BAD] > 0;
       k += 1;
     }
     next = origin + k * KP_STEP;
@@ -73,7 +75,8 @@ kp_status kp_do_step(kp_instance *self, double from, double size) {
   kp_stale(self);
   self->now.time = next;
   self->last_successful_time = self->returned_early ? next : from + size;
-  return KP_OK;
+  /* Whoever does something else at a bad sample than to hold still says so with every step. */
+  return followed && KP_FOLLOWS ? KP_WARNING : KP_OK;
 }
 
 #else
