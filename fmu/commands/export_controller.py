@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 class ExportController(Command):
     """Write a controller that keeps a machine on the path of a servo task, as an FMU for co-simulation.
 
+    With the law 'receding-horizon' it is an optimal task that is carried out: at every sample the motion over a horizon is
+    planned anew, within the bounds of the task.
+
     Its inputs are called like the machine's coordinates and speeds, its outputs like the machine's inputs, so that both are
     wired by name. It works at sample times of its own, whatever the communication steps are; a measurement that is not finite
     is refused, the last good outputs are held, and the log says so. 'kingpost plugins' lists the laws.
@@ -28,7 +32,7 @@ class ExportController(Command):
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_model_argument(parser)
-        parser.add_argument("--task", metavar="NAME|FILE", help="the servo task (default: the model's only one)")
+        parser.add_argument("--task", metavar="NAME|FILE", help="the task (default: the model's only one)")
         parser.add_argument(
             "--feedback", required=True, metavar="NAME[:KEY=VALUE,...]", help="the law, e.g. dae-step:sample_time=0.005"
         )
@@ -40,20 +44,25 @@ class ExportController(Command):
         parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.control.receding import RecedingHorizon
         from kingpost.fmu.blocks.controller import export_controller
         from kingpost.modelfiles.opened import open_model
         from kingpost.registry.selection import split_selection
 
         opened = open_model(arguments.model, plugins, arguments.set)
-        name = f"{opened.mechanism.name}-{split_selection(arguments.feedback)[0]}.fmu"
+        law = split_selection(arguments.feedback)[0]
+        optimal = law == RecedingHorizon.name
+        name = f"{opened.mechanism.name}-{law}.fmu"
+        how = opened.how(settings_from(arguments))
         done = export_controller(
             opened.mechanism,
-            opened.task(arguments.task),
+            opened.optimal_task(arguments.task) if optimal else opened.task(arguments.task),
             arguments.out or Path(name),
             feedback=arguments.feedback,
             to=arguments.to,
             settings=opened.settings,
-            how=opened.how(settings_from(arguments)),
+            # What a file says about integrators is meant for runs, not for predictions.
+            how=replace(how, integrator=None) if optimal else how,
             plugins=opened.plugins,
         )
         if arguments.json:

@@ -159,15 +159,15 @@ class Receding:
         )
 
     def _memory(self, plan: Plan, held: FloatArray, first: FloatArray) -> tuple[State, ...]:
-        """Return the plan by interval, the state that is expected, disturbances, rest, inputs before, cost and counts."""
+        """Return inputs of the plan by interval, its states by node, disturbances, rest, inputs before, cost and counts."""
         horizon, problem = self.horizon, self.problem
         units = problem.units
         names = problem.task.inputs
         rows = [
             *((f"plan.{k + 1}.{name}", units[name], plan.inputs[i, k] * horizon.sizes[i])
               for k in range(horizon.intervals) for i, name in enumerate(names)),
-            *((f"expected.{item.name}", item.unit, value)
-              for item, value in zip(problem.equations.state_quantities, problem.x0, strict=True)),
+            *((f"plan.{k}.{item.name}", item.unit, plan.states[i, k])
+              for k in range(horizon.intervals + 1) for i, item in enumerate(problem.equations.state_quantities)),
             *((f"disturbance.{name}", units[name], 0.0) for name in names),
             *((f"rest.{k + 1}", "1", value) for k, value in enumerate(held)),
             *((f"before.{name}", units[name], value) for name, value in zip(names, first, strict=True)),
@@ -176,11 +176,12 @@ class Receding:
         return tuple(State(name, unit, float(value), shown=False) for name, unit, value in rows)
 
     def _remembered(self, memory: ca.MX) -> list[ca.MX]:
-        """Return plan, expected state, disturbances, rest, inputs before, samples, age, cost."""
+        """Return plan, its states, disturbances, rest, inputs before, samples, age, cost."""
         h = self.horizon
-        sizes = [h.nu * h.intervals, h.nx, h.nu, h.nx + h.nu, h.nu, 1, 1, 1]
+        sizes = [h.nu * h.intervals, h.nx * (h.intervals + 1), h.nu, h.nx + h.nu, h.nu, 1, 1, 1]
         parts = list(ca.vertsplit(memory, [0, *(int(end) for end in np.cumsum(sizes))]))
         parts[0] = ca.reshape(parts[0], h.nu, h.intervals)
+        parts[1] = ca.reshape(parts[1], h.nx, h.intervals + 1)
         return parts
 
     def _numbers(self, t: ca.MX, p: ca.MX) -> dict[str, Any]:
@@ -196,7 +197,7 @@ class Receding:
         horizon, problem = self.horizon, self.problem
         scale = ca.DM(horizon.sizes)
         t, memory, u, p, _ = symbols = [ca.MX.sym(name, size) for name, size in zip("tmuph", sizes, strict=True)]
-        plan, expected, d, rest, before, samples, _, _ = self._remembered(memory)
+        plan, along, d, rest, before, samples, _, _ = self._remembered(memory)
         x, others = u[: horizon.nx, :], u[horizon.nx : horizon.nx + len(given), :]
         numbers = self._numbers(t, p)
         rows: list[Any] = [ca.MX(value) for value in problem.posed.u0]
@@ -208,14 +209,17 @@ class Receding:
             rest = self.rest.nearer(rest, still)
         theta = horizon.theta(**numbers, hold=rest[horizon.nx :, :] * scale)
         states, inputs, cost, change, good, iterations, B = self.iteration.iteration(
-            self._state(x, before), self._state(expected, before), plan / ca.repmat(scale, 1, horizon.intervals), theta
+            self._state(x, before),
+            self._state(along, ca.horzcat(before, plan)),
+            plan / ca.repmat(scale, 1, horizon.intervals),
+            theta,
         )
-        away = ca.if_else(samples > 0, x - expected, ca.MX.zeros(horizon.nx))
+        away = ca.if_else(samples > 0, x - along[:, 0], ca.MX.zeros(horizon.nx))
         d = ca.fmax(ca.fmin(d + numbers["gain"] * scale * _cause(B[: horizon.nx, :], away), BELIEVED * scale), -BELIEVED * scale)
         first = inputs[:, 0] * scale
+        planned_on = inputs[:, 1:] * ca.repmat(scale, 1, horizon.intervals - 1)
         after = [
-            ca.vec(ca.horzcat(inputs[:, 1:], inputs[:, -1]) * ca.repmat(scale, 1, horizon.intervals)),
-            states[: horizon.nx, 1], d, rest, first, samples + 1, ca.MX(0), cost,
+            *self._moved_on(planned_on, states[: horizon.nx, 1:], rest, d, first, theta), d, rest, first, samples + 1, ca.MX(0), cost,
         ]  # fmt: skip
         outputs = ca.vertcat(first, cost, iterations, change, 0)
         outputs = ca.if_else(good, outputs, ca.MX(ca.DM.nan(outputs.numel())))
@@ -226,21 +230,30 @@ class Receding:
         horizon = self.horizon
         scale = ca.DM(horizon.sizes)
         t, memory, p, h = symbols = [ca.MX.sym(name, sizes[i]) for name, i in (("t", 0), ("m", 1), ("p", 3), ("h", 4))]
-        plan, expected, d, rest, before, samples, age, cost = self._remembered(memory)
+        plan, along, d, rest, before, samples, age, cost = self._remembered(memory)
         numbers = self._numbers(t, p)
         own = {name: ca.MX(ca.DM(self.numbers[name])) for name in ("given", "target")}
         theta = horizon.theta(**{**numbers, **own}, d=d, hold=ca.MX.zeros(horizon.nu))
-        u = horizon.clipped(self._state(expected, before), plan[:, 0] / scale, theta)
-        following = horizon.step(self._state(expected, before), u, 0, theta)
-        first = u * scale
+        first = horizon.clipped(self._state(along[:, 0], before), plan[:, 0] / scale, theta) * scale
         after = [
-            ca.vec(ca.horzcat(plan[:, 1:], plan[:, -1])), following[: horizon.nx, :], d, rest, first, samples + 1, age + 1, cost,
+            *self._moved_on(plan[:, 1:], along[:, 1:], rest, d, first, theta), d, rest, first, samples + 1, age + 1, cost,
         ]  # fmt: skip
         outputs = ca.vertcat(first, cost, 0, 0, age + 1)
         return ca.Function("kp_block_fallback", symbols, [ca.densify(ca.vertcat(*after)), ca.densify(outputs)])
 
+    def _moved_on(self, plan: ca.MX, along: ca.MX, rest: ca.MX, d: ca.MX, first: ca.MX, theta: ca.MX) -> list[ca.MX]:
+        """Return a plan and its states for the next sample: where the horizon moves on, the target is held."""
+        horizon = self.horizon
+        scale = ca.DM(horizon.sizes)
+        last = self._state(along[:, -1], ca.horzcat(first, plan)[:, -1])
+        u = horizon.clipped(last, rest[horizon.nx :, :] - d / scale, theta)
+        following = horizon.step(last, u, horizon.intervals, theta)[: horizon.nx, :]
+        return [ca.vec(ca.horzcat(plan, u * scale)), ca.vec(ca.horzcat(along, following))]
+
     def _state(self, x: ca.MX, before: ca.MX) -> ca.MX:
-        return ca.vertcat(x, before / ca.DM(self.horizon.sizes)) if self.horizon.before else x
+        """Return states as the horizon has them, with the inputs before where something asks for these."""
+        scale = ca.repmat(ca.DM(self.horizon.sizes), 1, before.shape[1])
+        return ca.vertcat(x, before / scale) if self.horizon.before else x
 
 
 def _cause(B: ca.MX, away: ca.MX) -> ca.MX:

@@ -212,7 +212,7 @@ class Horizon:
 
     @cached_property
     def linear(self) -> ca.Function:
-        """(s, u, k, theta) -> A, B, convex Hessian, slope, rows' slopes, room of rows, slope along s after.
+        """(s, u, k, theta) -> A, B, convex Hessian, slope, rows' slopes, room of rows, slope along s after, multipliers, s after.
 
         The Hessian is that of the cost in the motion as far as it is linear; what the motion bends adds :attr:`bend`.
         """
@@ -232,7 +232,7 @@ class Horizon:
         nz = z.numel()
         lam = self.penalties(r, theta)
         whole = J.T @ H @ J + ca.diag(ca.DM([0.0] * self.ns + [LEAST_CURVATURE] * self.nu))
-        results = [AB[:, : self.ns], AB[:, self.ns :], whole, J.T @ g, R @ J, -r, g[nz:, :] + R[:, nz:].T @ lam, lam]
+        results = [AB[:, : self.ns], AB[:, self.ns :], whole, J.T @ g, R @ J, -r, g[nz:, :] + R[:, nz:].T @ lam, lam, after]
         return fused(ca.Function("kp_linear", [s, u, k, theta], [ca.densify(item) for item in results]))
 
     @cached_property

@@ -1,6 +1,6 @@
 """One real-time iteration: a plan is prepared, corrected for what is measured, and tried on the machine as it is known.
 
-Preparation rolls the plan out and linearises the motion along it; feedback solves the quadratic program from the measured state
+Preparation linearises the motion along the states and inputs of the plan; feedback solves the quadratic program from the measured state
 and lets the machine follow the corrected plan in parts 1, 1/2, ... of the correction, the last part being none at all. The
 plan that costs least is kept, so that an iteration never makes a plan worse, and every plan is a motion of the machine.
 """
@@ -39,38 +39,32 @@ class RealTimeIteration:
         return ca.repmat(theta, 1, self.horizon.intervals)
 
     @cached_property
-    def rolled(self) -> ca.Function:
-        """(s0, plan, theta) -> states at all nodes, cost."""
-        s0, plan, theta = self._symbols()
-        march = self.horizon.value.mapaccum("kp_rolled_all", self.horizon.intervals, 1)
-        after, costs, _ = march(s0, plan, self.numbers, self._repeated(theta))
-        return ca.Function("kp_rolled", [s0, plan, theta], [ca.horzcat(s0, after), ca.sum2(costs)])
-
-    @cached_property
     def prepared(self) -> ca.Function:
-        """(s0, plan, theta) -> states along the plan, data of the quadratic program.
+        """(states, plan, theta) -> data of the quadratic program, whether its Hessian is exact.
 
+        States need not be those to which the inputs lead: what is between them is part of the program.
         The Hessian holds what the motion bends where the program stays convex in the inputs with it, and else does without.
         """
         horizon, back, N = self.horizon, self.back, self.horizon.intervals
         program, ns, nu = horizon.program, horizon.ns, horizon.nu
-        s0, plan, theta = self._symbols()
-        states = self.rolled(s0, plan, theta)[0]
+        states = ca.MX.sym("states", ns, N + 1)
+        _, plan, theta = self._symbols()
         along, given = states[:, :N], self._repeated(theta)
-        A, B, H, g, G, b, ends, lam = _wide(horizon.linear, N).call([along, plan, self.numbers, given])
+        A, B, H, g, G, b, ends, lam, after = _wide(horizon.linear, N).call([along, plan, self.numbers, given])
+        gaps = after - states[:, 1:]
         # Costates: slopes of what remains of the cost, from the end back (the adjoint of the linearised motion).
         p, a = ca.SX.sym("p", ns), ca.SX.sym("A", ns * ns)
         slope, slopes, rows = ca.SX.sym("g", ns + nu), ca.SX.sym("G", program.rows * (ns + nu)), ca.SX.sym("l", program.rows)
         own = slope[:ns] + (ca.reshape(slopes, program.rows, ns + nu).T @ rows)[:ns]
         costate = ca.Function("kp_costate", [p, a, slope, slopes, rows], [own + ca.reshape(a, ns, ns).T @ p, p])
-        _, after = costate.mapaccum("kp_costates", N, 1)(
+        _, costates = costate.mapaccum("kp_costates", N, 1)(
             ca.MX.zeros(ns), A[:, back], g[:, back], G[:, back], lam[:, back]
         )
-        bends = _wide(horizon.bend, N)(along, plan, self.numbers, given, ends + after[:, back])
-        exact = ca.vertcat(A, B, H + bends, g, G, b)
+        bends = _wide(horizon.bend, N)(along, plan, self.numbers, given, ends + costates[:, back])
+        exact = ca.vertcat(A, B, gaps, H + bends, g, G, b)
         pivot = program.factors(exact[:, back], ca.MX.zeros(program.rows, N))[2]
-        data = ca.vertcat(A, B, H + ca.if_else(pivot > 0, bends, ca.MX.zeros(*bends.shape)), g, G, b)
-        return ca.Function("kp_prepared", [s0, plan, theta], [states, data, pivot > 0])
+        data = ca.vertcat(A, B, gaps, H + ca.if_else(pivot > 0, bends, ca.MX.zeros(*bends.shape)), g, G, b)
+        return ca.Function("kp_prepared", [states, plan, theta], [data, pivot > 0])
 
     @cached_property
     def tried(self) -> ca.Function:
@@ -121,13 +115,13 @@ class RealTimeIteration:
 
     @cached_property
     def iteration(self) -> ca.Function:
-        """(s measured, s expected, plan, theta) -> states, plan, cost, change, whether it is one, iterations, slopes B."""
+        """(s measured, states, plan, theta) -> states, plan, cost, change, whether it is one, iterations, slopes B."""
         measured, plan, theta = self._symbols()
-        expected = ca.MX.sym("expected", self.horizon.ns)
-        states, data, _ = self.prepared(expected, plan, theta)
+        states = ca.MX.sym("states", self.horizon.ns, self.horizon.intervals + 1)
+        data, _ = self.prepared(states, plan, theta)
         results = self.feedback.call([measured, states, plan, data, theta])
         B = self.horizon.program.split(data[:, 0])["B"]
-        return ca.Function("kp_iteration", [measured, expected, plan, theta], [*results, B])
+        return ca.Function("kp_iteration", [measured, states, plan, theta], [*results, B])
 
 
 def _wide(function: ca.Function, times: int) -> ca.Function:

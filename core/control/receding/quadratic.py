@@ -1,7 +1,7 @@
 """Quadratic programs of a horizon, solved by an interior-point method on Riccati recursions.
 
     least    sum over intervals of  1/2 [s; u]' H [s; u] + g' [s; u]  +  rho/2 |e|^2 for every soft row
-    with     s after = A s + B u,    G [s; u] <= b + e,    e = 0 for hard rows,    s at the start given
+    with     s after = A s + B u + c,    G [s; u] <= b + e,    e = 0 for hard rows,    s at the start given
 
 Every part of it is a CasADi function of fixed size: no memory is allocated, and the generated C needs no library. A soft row
 has the softness 1 / rho, a hard one zero; in the equations of the method this is the only difference between them.
@@ -38,7 +38,9 @@ class HorizonProgram:
     def parts(self) -> dict[str, tuple[int, int]]:
         """The shapes of what an interval is given by, one after the other in a column of data."""
         n, k, m = self.states, self.inputs, self.rows
-        return {"A": (n, n), "B": (n, k), "H": (n + k, n + k), "g": (n + k, 1), "G": (m, n + k), "b": (m, 1)}
+        return {
+            "A": (n, n), "B": (n, k), "c": (n, 1), "H": (n + k, n + k), "g": (n + k, 1), "G": (m, n + k), "b": (m, 1)
+        }  # fmt: skip
 
     @property
     def size(self) -> int:
@@ -57,7 +59,7 @@ class HorizonProgram:
     @staticmethod
     def joined(**parts: Any) -> Any:
         """Return a column of data from its parts."""
-        return ca.vertcat(*(ca.vec(ca.densify(parts[name])) for name in "ABHgGb"))
+        return ca.vertcat(*(ca.vec(ca.densify(parts[name])) for name in "ABcHgGb"))
 
     @cached_property
     def _passes(self) -> _Passes:
@@ -134,6 +136,13 @@ class _Passes:
         return ca.Function("kp_forward", [self.s, self.column, gain, shift], [ca.densify(item) for item in results])
 
     @cached_property
+    def still(self) -> ca.Function:
+        """(s, data) -> s after without inputs, values of rows."""
+        A, _, _, _, G = self.parts()
+        results = [A @ self.s + self.data["c"], G[:, : self.program.states] @ self.s]
+        return ca.Function("kp_still", [self.s, self.column], [ca.densify(item) for item in results])
+
+    @cached_property
     def slope(self) -> ca.Function:
         """(data, s, u, multipliers) -> slope of the own cost of an interval along [s; u], values of rows."""
         _, _, H, g, G = self.parts()
@@ -200,8 +209,9 @@ class _Iterations:
 
     def begun(self) -> ca.Function:
         """(given) -> u, s, multipliers and slacks that the iterations begin with: inputs stay what they are."""
-        k, m, n, N = self.program.inputs, self.program.rows, self.program.states, self.program.intervals
-        after, u, rows = self.ahead(self.s0, self.data, ca.MX.zeros(k * n, N), ca.MX.zeros(k, N))
+        k, m, N = self.program.inputs, self.program.rows, self.program.intervals
+        after, rows = self.program._passes.still.mapaccum("kp_still_all", N, 1)(self.s0, self.data)
+        u = ca.MX.zeros(k, N)
         slack = ca.fmax(ca.fabs(self.b - rows), FIRST_SLACK) if m else ca.MX(0, N)
         lam = FIRST_GAP * self.size() / slack if m else ca.MX(0, N)
         return ca.Function("kp_qp_begin", self.given, [u, ca.horzcat(self.s0, after), lam, slack])
