@@ -27,9 +27,9 @@ class RecedingOptions:
     horizon: float | None = None
     step: float | None = None
     arrival: float | None = None
-    target_weight: float = 1e3
-    terminal_weight: float = 1e4
-    bound_weight: float = 1e6
+    target_weight: float = 100.0
+    terminal_weight: float = 1000.0
+    bound_weight: float = 1e4
     disturbance_gain: float = 0.2
     iterations: int = 40
     sizes: Table = field(default_factory=dict)
