@@ -33,6 +33,7 @@ def test_every_example_is_tested_here():
         "B6_crane_with_a_foreign_fmu.py",
         "B7_hold_in_world.py",
         "B7_hold_in_world.toml",
+        "B8_receding_horizon.py",
         "C1_drop_in_integrator.py",
         "D1_servo_003.py",
         "D2_cranes_000.py",
@@ -155,6 +156,24 @@ def test_b7_hold_in_world(tmp_path, kingpost_cli):
     system.write_text((EXAMPLES / "B7_hold_in_world.toml").read_text(encoding="utf-8"), encoding="utf-8")
     outcome = kingpost_cli("cosim", system, "--t-end", "1", "--out", tmp_path / "out", "--write", "csv")
     assert outcome.status == 0, outcome.err
+
+
+@pytest.mark.slow
+def test_b8_receding_horizon(tmp_path):
+    """The table of docs/receding-horizon.md, as far as compilers and processors do not change it."""
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "B8_receding_horizon.py"],
+        cwd=tmp_path, capture_output=True, text=True, env=os.environ, check=True,
+    )  # fmt: skip
+    rows = {
+        line.split(":")[0]: list(map(float, re.findall(r"-?\d+\.?\d*", line.split(":")[1])))
+        for line in done.stdout.splitlines()
+    }
+    for load, effort in ((100, 81723), (120, 119402), (80, 59530)):
+        found = rows[f"load of {load} kg"]
+        assert found[0] == pytest.approx(effort, rel=0.05)
+        assert found[2] == pytest.approx(5.0, abs=0.05)
+        assert found[3] < 0.65
 
 
 @pytest.mark.slow

@@ -106,7 +106,8 @@ def _check_task(problem: OptimalProblem) -> None:
             )
     if any(term.name == "time" for _, term in problem.terms):
         raise MechanismError(
-            f"{task.title}: the cost 'time' asks for a free horizon, and that of a controller always is as long", path=("costs",)
+            f"{task.title}: the cost 'time' asks for a free horizon, and that of a controller always is as long",
+            path=("costs",),
         )
 
 

@@ -95,7 +95,9 @@ class Receding:
         """Return the parameters of the machine, with the values that they have here, and those of the controller."""
         posed, options = self.problem.posed, self.options
         machine = [
-            Parameter(item.name, float(posed.values.parameters[item.name]), item.unit, item.description, item.minimum, item.maximum)
+            Parameter(
+                item.name, float(posed.values.parameters[item.name]), item.unit, item.description, item.minimum, item.maximum
+            )
             for item in posed.mechanism.parameters
         ]
         units = self.problem.units
@@ -128,10 +130,7 @@ class Receding:
                 Measured(item.name, item.unit, float(value), "measured")
                 for item, value in zip(problem.equations.state_quantities, problem.x0, strict=True)
             ),
-            *(
-                Measured(signals[row].name, signals[row].unit, float(posed.u0[row]), "as the machine gets it")
-                for row in given
-            ),
+            *(Measured(signals[row].name, signals[row].unit, float(posed.u0[row]), "as the machine gets it") for row in given),
             *(
                 Measured(f"desired.{name}", units[name], float(value), "target")
                 for name, value in zip(horizon.targets, horizon.target_values, strict=True)
@@ -215,7 +214,9 @@ class Receding:
             theta,
         )
         away = ca.if_else(samples > 0, x - along[:, 0], ca.MX.zeros(horizon.nx))
-        d = ca.fmax(ca.fmin(d + numbers["gain"] * scale * _cause(B[: horizon.nx, :], away), BELIEVED * scale), -BELIEVED * scale)
+        d = ca.fmax(
+            ca.fmin(d + numbers["gain"] * scale * _cause(B[: horizon.nx, :], away), BELIEVED * scale), -BELIEVED * scale
+        )
         first = inputs[:, 0] * scale
         planned_on = inputs[:, 1:] * ca.repmat(scale, 1, horizon.intervals - 1)
         after = [

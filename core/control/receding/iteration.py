@@ -57,9 +57,7 @@ class RealTimeIteration:
         slope, slopes, rows = ca.SX.sym("g", ns + nu), ca.SX.sym("G", program.rows * (ns + nu)), ca.SX.sym("l", program.rows)
         own = slope[:ns] + (ca.reshape(slopes, program.rows, ns + nu).T @ rows)[:ns]
         costate = ca.Function("kp_costate", [p, a, slope, slopes, rows], [own + ca.reshape(a, ns, ns).T @ p, p])
-        _, costates = costate.mapaccum("kp_costates", N, 1)(
-            ca.MX.zeros(ns), A[:, back], g[:, back], G[:, back], lam[:, back]
-        )
+        _, costates = costate.mapaccum("kp_costates", N, 1)(ca.MX.zeros(ns), A[:, back], g[:, back], G[:, back], lam[:, back])
         bends = _wide(horizon.bend, N)(along, plan, self.numbers, given, ends + costates[:, back])
         exact = ca.vertcat(A, B, gaps, H + bends, g, G, b)
         pivot = program.factors(exact[:, back], ca.MX.zeros(program.rows, N))[2]
@@ -96,9 +94,7 @@ class RealTimeIteration:
         horizon, N = self.horizon, self.horizon.intervals
         measured, plan, theta = self._symbols()
         states, data = ca.MX.sym("states", horizon.ns, N + 1), ca.MX.sym("data", horizon.program.size, N)
-        du, ds, _, _, gains, good, iterations = horizon.program.solution(
-            data, horizon.softness(theta), measured - states[:, 0]
-        )
+        du, ds, _, _, gains, good, iterations = horizon.program.solution(data, horizon.softness(theta), measured - states[:, 0])
         best, kept, least = None, None, None
         for part in PARTS:
             found = self.tried(measured, states, plan, ds, du, gains, part, theta)

@@ -95,7 +95,7 @@ def planned(horizon: Horizon, s0: FloatArray, held: FloatArray, theta: FloatArra
         {"x": ca.vertcat(ca.vec(S), ca.vec(U)), "f": ca.sum2(costs), "g": g},
         {"print_time": False, "ipopt.print_level": 0, "ipopt.sb": "yes", "ipopt.tol": 1e-10, "ipopt.max_iter": 500},
     )
-    rest = np.concatenate([held[: horizon.nx], held[horizon.nx :]])[: ns]
+    rest = np.concatenate([held[: horizon.nx], held[horizon.nx :]])[:ns]
     line = s0[:, None] + np.linspace(0, 1, N + 1)[None, :] * (rest - s0)[:, None]
     guess = np.concatenate([line.T.ravel(), np.tile(held[horizon.nx :], N)])
     found: dict[str, Any] = solver(x0=guess, lbg=low, ubg=high)

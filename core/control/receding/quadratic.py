@@ -52,9 +52,7 @@ class HorizonProgram:
         sizes = [a * b for a, b in self.parts.values()]
         rows = [0, *accumulate(sizes)]
         pieces = [column[first:last, :] for first, last in pairwise(rows)]
-        return {
-            name: ca.reshape(piece, *shape) for (name, shape), piece in zip(self.parts.items(), pieces, strict=True)
-        }
+        return {name: ca.reshape(piece, *shape) for (name, shape), piece in zip(self.parts.items(), pieces, strict=True)}
 
     @staticmethod
     def joined(**parts: Any) -> Any:

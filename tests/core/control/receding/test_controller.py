@@ -110,7 +110,10 @@ def test_options_that_make_no_sense(options, words):
     ("changes", "words"),
     [
         ({"end": {}}, "names nothing at its end; a controller needs a target"),
-        ({"end": {"travel.displacement": (1.0, 5.0)}}, "'travel.displacement' may end from 1 to 5; a controller needs one value"),
+        (
+            {"end": {"travel.displacement": (1.0, 5.0)}},
+            "'travel.displacement' may end from 1 to 5; a controller needs one value",
+        ),
         ({"end": {"travel.displacement.rate": 2.0}}, "'travel.displacement.rate' ends at 2, and .* brings machines to rest"),
         ({"horizon": (1.0, 3.0)}, "its horizon is free, from 1 to 3 s, and a plan needs one; give the controller a 'horizon'"),
         ({"bounds": {"winch_torque": 5.0}}, "bounds of 'winch_torque' leave it no room: both are 5"),
@@ -128,7 +131,9 @@ def test_tasks_that_no_controller_can_do(changes, words, plugins):
 
 def test_a_target_that_the_bounds_cannot_hold(plugins):
     machine, task = crane(plugins, bounds={"winch_torque": (-50.0, 0.0)})
-    with pytest.raises(KingpostError, match="to hold the target takes 'winch_torque' = -98.1, outside of its bounds from -50 to 0"):
+    with pytest.raises(
+        KingpostError, match="to hold the target takes 'winch_torque' = -98.1, outside of its bounds from -50 to 0"
+    ):
         receding(machine, task, RecedingOptions(sample_time=0.2), plugins=plugins).beginning()
 
 
@@ -161,6 +166,8 @@ def test_the_law_by_name(plugins):
     assert RecedingHorizon.selected("receding-horizon:sample_time=0.1").options.sample_time == 0.1
     assert RecedingHorizon.selected(RecedingHorizon).options == RecedingOptions()
     machine, task = crane(plugins)
-    with pytest.raises(KingpostError, match="feedback 'pd-output' keeps machines on the path of a servo task; .* 'receding-horizon'"):
+    with pytest.raises(
+        KingpostError, match="feedback 'pd-output' keeps machines on the path of a servo task; .* 'receding-horizon'"
+    ):
         receding_horizon(machine, task, "pd-output", plugins=plugins)
     assert isinstance(task, OptimalTask)
