@@ -50,5 +50,5 @@ for load in (100.0, 120.0, 80.0):
     travel, swing = history["crane.travel.displacement"], np.abs(history["crane.swing.angle"])
     print(
         f"load of {load:.0f} kg: effort {effort:.0f}, travel {travel[before.sum()]:.3f} m when it should arrive and "
-        f"{travel[-1]:.3f} m at the end, swing up to {swing.max():.3f} rad and {swing[history.time > 4].max():.3f} rad afterwards"
+        f"{travel[-1]:.3f} m at the end, swing up to {swing.max():.3f} rad, then {swing[history.time > 4].max():.3f} rad"
     )

@@ -56,7 +56,7 @@ def export_controller(
     how: RunSettings | None = None,
     plugins: PluginSet | None = None,
 ) -> Exported:
-    """Write a controller that keeps a machine on the path of a servo task, or brings it to the end of an optimal one, as an FMU.
+    """Write a controller that keeps a machine on the path of a servo task, or brings it to the end of an optimal one.
 
     Parameters
     ----------

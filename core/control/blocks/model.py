@@ -30,7 +30,6 @@ from kingpost.simulation.problem import Problem, parameter_row, start_state
 from kingpost.simulation.settings import DEFAULT_STEP, RunSettings
 from kingpost.simulation.signals import Signals, signals_by_name
 
-
 #: What is said of a block that has something to do at a bad sample.
 FOLLOWED = "the last good plan is followed"
 

@@ -37,8 +37,8 @@ def checked_horizon(problem: OptimalProblem, options: RecedingOptions) -> Horizo
     substeps = whole(options.sample_time, step, "the sample time", "the step")
     if intervals < FEWEST:
         raise MechanismError(
-            f"a horizon of {length:g} s is too short: with a sample time of {options.sample_time:g} s it is {intervals} interval; "
-            f"take at least {FEWEST * options.sample_time:g} s",
+            f"a horizon of {length:g} s is too short: with a sample time of {options.sample_time:g} s it is {intervals} "
+            f"interval; take at least {FEWEST * options.sample_time:g} s",
             path=("horizon",),
         )
     try:
@@ -81,7 +81,8 @@ def _check_task(problem: OptimalProblem) -> None:
     for name, limits in task.end.items():
         if not limits.prescribed:
             raise MechanismError(
-                f"{task.title}: '{name}' may end from {limits.low:g} to {limits.high:g}; a controller needs one value to aim at",
+                f"{task.title}: '{name}' may end from {limits.low:g} to {limits.high:g}; a controller needs one value to aim "
+                "at",
                 path=("end", name),
             )
         if name in speeds and limits.low != 0.0:

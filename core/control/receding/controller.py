@@ -14,7 +14,7 @@ from kingpost.base.channels import Channel
 from kingpost.base.errors import MechanismError, listed
 from kingpost.control.blocks.description import DiscreteBlock, Measured, State
 from kingpost.control.optimal.problem import OptimalProblem, pose_optimal
-from kingpost.control.receding.checks import checked_horizon, check_holding
+from kingpost.control.receding.checks import check_holding, checked_horizon
 from kingpost.control.receding.horizon import Horizon
 from kingpost.control.receding.iteration import RealTimeIteration
 from kingpost.control.receding.options import RecedingOptions
@@ -114,7 +114,8 @@ class Receding:
         taken = [item.name for item in own if item.name in {entry.name for entry in machine}]
         if taken:
             raise MechanismError(
-                f"'{posed.mechanism.name}' has a parameter '{taken[0]}', and so has the controller; call the machine's otherwise"
+                f"'{posed.mechanism.name}' has a parameter '{taken[0]}', and so has the controller; call the machine's "
+                "otherwise"
             )
         return (*machine, *own)
 
@@ -220,7 +221,8 @@ class Receding:
         first = inputs[:, 0] * scale
         planned_on = inputs[:, 1:] * ca.repmat(scale, 1, horizon.intervals - 1)
         after = [
-            *self._moved_on(planned_on, states[: horizon.nx, 1:], rest, d, first, theta), d, rest, first, samples + 1, ca.MX(0), cost,
+            *self._moved_on(planned_on, states[: horizon.nx, 1:], rest, d, first, theta),
+            d, rest, first, samples + 1, ca.MX(0), cost,
         ]  # fmt: skip
         outputs = ca.vertcat(first, cost, iterations, change, 0)
         outputs = ca.if_else(good, outputs, ca.MX(ca.DM.nan(outputs.numel())))
@@ -230,7 +232,7 @@ class Receding:
         """Return the function (t, memory, parameters, h) -> memory, outputs, of a sample that follows the plan as it is."""
         horizon = self.horizon
         scale = ca.DM(horizon.sizes)
-        t, memory, p, h = symbols = [ca.MX.sym(name, sizes[i]) for name, i in (("t", 0), ("m", 1), ("p", 3), ("h", 4))]
+        t, memory, p, _ = symbols = [ca.MX.sym(name, sizes[i]) for name, i in (("t", 0), ("m", 1), ("p", 3), ("h", 4))]
         plan, along, d, rest, before, samples, age, cost = self._remembered(memory)
         numbers = self._numbers(t, p)
         own = {name: ca.MX(ca.DM(self.numbers[name])) for name in ("given", "target")}
@@ -312,7 +314,8 @@ def receding(
         how = replace(how, integrator=DEFAULT_INTEGRATOR)
     if task.free:
         raise MechanismError(
-            f"{task.title}: {listed(task.free)} is free; a controller finds inputs alone. Give the parameter a value in settings",
+            f"{task.title}: {listed(task.free)} is free; a controller finds inputs alone. Give the parameter a value in "
+            "settings",
             path=("free",),
         )
     return Receding(pose_optimal(mechanism, task, how, values=settings, plugins=plugins), options)

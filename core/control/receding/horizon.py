@@ -212,7 +212,7 @@ class Horizon:
 
     @cached_property
     def linear(self) -> ca.Function:
-        """(s, u, k, theta) -> A, B, convex Hessian, slope, rows' slopes, room of rows, slope along s after, multipliers, s after.
+        """(s, u, k, theta) -> A, B, convex Hessian, slope, rows' slopes, room of rows, slope along s after, multipliers, s1.
 
         The Hessian is that of the cost in the motion as far as it is linear; what the motion bends adds :attr:`bend`.
         """

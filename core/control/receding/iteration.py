@@ -1,8 +1,9 @@
 """One real-time iteration: a plan is prepared, corrected for what is measured, and tried on the machine as it is known.
 
-Preparation linearises the motion along the states and inputs of the plan; feedback solves the quadratic program from the measured state
-and lets the machine follow the corrected plan in parts 1, 1/2, ... of the correction, the last part being none at all. The
-plan that costs least is kept, so that an iteration never makes a plan worse, and every plan is a motion of the machine.
+Preparation linearises the motion along the states and inputs of the plan; feedback solves the quadratic program from the
+measured state and lets the machine follow the corrected plan in parts 1, 1/2, ... of the correction, the last part being none
+at all. The plan that costs least is kept, so that an iteration never makes a plan worse, and every plan is a motion of the
+machine.
 """
 
 from __future__ import annotations

@@ -103,8 +103,8 @@ def planned(horizon: Horizon, s0: FloatArray, held: FloatArray, theta: FloatArra
     if not solver.stats()["success"]:
         raise MechanismError(
             f"{horizon.problem.task.title}: no first plan was found for a horizon of {N * horizon.h:g} s: IPOPT ended with "
-            f"'{status}' after {solver.stats()['iter_count']} iterations. Wider bounds of inputs, a longer horizon or a smaller "
-            "terminal_weight may help"
+            f"'{status}' after {solver.stats()['iter_count']} iterations. Wider bounds of inputs, a longer horizon or a "
+            "smaller terminal_weight may help"
         )
     x = np.asarray(found["x"]).ravel()
     states = x[: ns * (N + 1)].reshape(N + 1, ns).T

@@ -65,7 +65,7 @@ class HorizonProgram:
 
     @cached_property
     def factors(self) -> ca.Function:
-        """The function (data, weights of rows) -> gains, inverse Hessians of inputs, smallest pivot; the last interval first."""
+        """The function (data, weights of rows) -> gains, inverse Hessians of inputs, smallest pivot; from the last on."""
         data, weights = ca.MX.sym("data", self.size, self.intervals), ca.MX.sym("weights", self.rows, self.intervals)
         pass_back = self._passes.factor.mapaccum("kp_factors", self.intervals, 1)
         _, gains, inverses, pivots = pass_back(ca.MX.zeros(self.states, self.states), data, weights)
@@ -93,7 +93,7 @@ class _Passes:
 
     def parts(self) -> tuple[Any, Any, Any, Any, Any]:
         """Return A, B, H, g and G."""
-        return tuple(self.data[name] for name in "ABHgG")  # type: ignore[return-value]
+        return tuple(self.data[name] for name in "ABHgG")
 
     @cached_property
     def factor(self) -> ca.Function:
@@ -239,7 +239,7 @@ class _Iterations:
         gains = turned_gains[:, back]
 
         def changed(products: ca.MX) -> list[ca.MX]:
-            """Return changes of u, s, multipliers and slacks that let slack times multiplier be ``products``, to first order."""
+            """Return changes of u, s, multipliers and slacks that let slack times multiplier be ``products``, linearly."""
             short = products / self.lam - self.slack if m else self.lam
             terms = weights * (away + short)
             slope = self.row_slopes(self.data, slopes, terms)
