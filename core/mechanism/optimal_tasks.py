@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from kingpost.base.errors import MechanismError, closest, listed
-from kingpost.base.fields import convert, fill
+from kingpost.base.fields import fill
 from kingpost.base.numbers import finite, shown
 from kingpost.mechanism.mechanism import Mechanism
-from kingpost.mechanism.values import resolve_values
+from kingpost.mechanism.task_parts import check_inputs, check_settings, converted, read_inputs, read_settings
 
 
 @dataclass(frozen=True)
@@ -134,31 +134,19 @@ class OptimalTask:
     def __post_init__(self) -> None:
         what = self.title
         kinds: dict[str, Any] = {"name": str, "description": str, "t_start": float, "intervals": int}
-        kinds |= {"guess": Literal["constant", "line"], "inputs": tuple[str, ...], "costs": tuple[CostPart, ...]}
+        kinds |= {"guess": Literal["constant", "line"], "costs": tuple[CostPart, ...]}
+        object.__setattr__(self, "inputs", read_inputs(self.inputs, what))
         for key, kind in kinds.items():
             value = getattr(self, key)
-            if key in ("inputs", "costs") and isinstance(value, str):
+            if key == "costs" and isinstance(value, str):
                 value = (value,)
-            try:
-                object.__setattr__(self, key, convert(kind, value))
-            except MechanismError as error:
-                raise MechanismError(f"{what}: {key}: {error}", path=(key,)) from None
-        if not self.inputs:
-            raise MechanismError(f"{what} names no input that is to be found", path=("inputs",))
-        twice = sorted({name for name in self.inputs if self.inputs.count(name) > 1})
-        if twice:
-            raise MechanismError(f"{what} names the input {listed(twice)} twice", path=("inputs",))
+            object.__setattr__(self, key, converted(kind, value, what, key))
         if not self.costs:
             raise MechanismError(f"{what} has no cost; nothing would be least", path=("costs",))
         if self.intervals < 1:
             raise MechanismError(f"{what}: intervals = {self.intervals}; at least one is needed", path=("intervals",))
         self._read_limits(what)
-        for name, value in self.settings.items():
-            if finite(value) is None:
-                raise MechanismError(
-                    f"{what}: settings: {name} = {shown(value)} is not a finite number", path=("settings", name)
-                )
-        object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
+        object.__setattr__(self, "settings", read_settings(self.settings, what))
 
     def _read_limits(self, what: str) -> None:
         for key in ("end", "bounds", "rates", "free"):
@@ -234,14 +222,8 @@ def check_optimal_task(task: OptimalTask, mechanism: Mechanism) -> None:
 
     What else it names, measures and loads, is known when the equations are.
     """
-    inputs = [signal.name for signal in mechanism.inputs]
     for key, names in (("inputs", task.inputs), ("rates", tuple(task.rates))):
-        for i, name in enumerate(names):
-            if name not in inputs:
-                raise MechanismError(
-                    f"{task.title}: '{mechanism.name}' has no input '{name}'{closest(name, inputs)} Inputs: {listed(inputs)}.",
-                    path=(key, i if key == "inputs" else name),
-                )
+        check_inputs(names, mechanism, task.title, key)
     for name in task.rates:
         if name not in task.inputs:
             raise MechanismError(f"{task.title}: the rate of '{name}' is limited, which is not among the inputs that are found")
@@ -253,8 +235,4 @@ def check_optimal_task(task: OptimalTask, mechanism: Mechanism) -> None:
                 f"Parameters: {listed(parameters)}.",
                 path=("free", name),
             )
-    try:
-        resolve_values(mechanism, task.settings)
-    except MechanismError as error:
-        at = next((name for name in task.settings if f"'{name}'" in str(error)), "")
-        raise MechanismError(f"{task.title}: settings: {error}", path=("settings", at)) from None
+    check_settings(task.settings, mechanism, task.title)

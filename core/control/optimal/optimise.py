@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import numpy as np
 
-from kingpost.base.errors import MechanismError, listed
+from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.control.optimal.checks import check_end, check_intervals, failure
 from kingpost.control.optimal.optimum import Attempt, Optimum
 from kingpost.control.optimal.problem import DEFAULT_INTEGRATOR, OptimalProblem, pose_optimal, seen_otherwise
@@ -23,6 +23,9 @@ from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection, select
 from kingpost.results.history import History
 from kingpost.simulation.settings import RunSettings
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 DEFAULT_TRANSCRIPTION = "step"
 #: The name of a guess, the motion of a solution, or a history of the machine: a servo solution, a run, an optimum.
@@ -147,21 +150,37 @@ def _better(found: Optimum, best: Optimum) -> bool:
     return rank(found) < rank(best)
 
 
+class OptimisationChoices(TypedDict, total=False):
+    """What may be chosen about optimal control; everything may be left out."""
+
+    #: How the motion in an interval enters the program, e.g. ``"step"`` (the default) or ``"collocation:degree=3"``.
+    transcription: Selection[Transcription] | None
+    #: In place of what the task says.
+    intervals: int | None
+    horizon: float | None
+    #: From which motions the search begins: names of guesses, motions, histories of the machine, or how many; the best optimum
+    #: counts, and all are listed in ``attempts``. By default the task's own guess, and others only if the search from it fails.
+    starts: Sequence[Start] | int | None
+    #: Parameters, inputs that stay what they are, and start values by name; before those of the task.
+    settings: Mapping[str, float] | None
+    #: Formulation, integrator, joint loads and backend, as for :func:`kingpost.simulate`; by default ``kane`` with
+    #: ``midpoint``. Other coordinates are solved in joint coordinates first, and lifted.
+    how: RunSettings | None
+    #: Tolerance, iterations, time limit.
+    options: SolverOptions | None
+    #: The plugins to choose from; by default all built-in and installed ones.
+    plugins: PluginSet | None
+
+
 def prepare_optimisation(
-    mechanism: Mechanism,
-    task: OptimalTask,
-    *,
-    transcription: Selection[Transcription] | None = None,
-    intervals: int | None = None,
-    horizon: float | None = None,
-    starts: Sequence[Start] | int | None = None,
-    settings: Mapping[str, float] | None = None,
-    how: RunSettings | None = None,
-    options: SolverOptions | None = None,
-    plugins: PluginSet | None = None,
+    mechanism: Mechanism, task: OptimalTask, **choices: Unpack[OptimisationChoices]
 ) -> PreparedOptimisation:
-    """Derive and check everything that optimal control needs; the arguments are those of :func:`optimise`."""
-    plugins = plugins or PluginSet()
+    """Derive and check everything that optimal control needs; what can be chosen is in :class:`OptimisationChoices`."""
+    for name in choices:
+        if name not in OptimisationChoices.__annotations__:
+            raise TypeError(f"optimal control has no choice '{name}'{closest(name, OptimisationChoices.__annotations__)}")
+    plugins = choices.get("plugins") or PluginSet()
+    intervals, horizon, transcription = (choices.get(key) for key in ("intervals", "horizon", "transcription"))
     if horizon is not None:
         task = task.lasting(horizon)
     grid = Grid(task.intervals if intervals is None else intervals)
@@ -169,12 +188,14 @@ def prepare_optimisation(
         raise MechanismError(f"{grid.intervals} intervals: at least one is needed")
     registry = plugins.of("optimal_control")
     way = select(registry, DEFAULT_TRANSCRIPTION if transcription is None else transcription)
-    problem = pose_optimal(mechanism, task, how, values=settings, plugins=plugins)
+    problem = pose_optimal(mechanism, task, choices.get("how"), values=choices.get("settings"), plugins=plugins)
     refusal = way.refusal(problem)
     if refusal:
         raise MechanismError(f"{refusal}. Transcriptions: {listed(cls.name for cls, _ in registry.entries())}")
     check_intervals(problem, grid)
-    return PreparedOptimisation(problem, way, grid, options or SolverOptions(), _starts(task, starts))
+    return PreparedOptimisation(
+        problem, way, grid, choices.get("options") or SolverOptions(), _starts(task, choices.get("starts"))
+    )
 
 
 def _starts(task: OptimalTask, given: Sequence[Start] | int | None) -> tuple[Start, ...]:
@@ -196,15 +217,8 @@ def optimise(
     mechanism: Mechanism,
     task: OptimalTask,
     *,
-    transcription: Selection[Transcription] | None = None,
-    intervals: int | None = None,
-    horizon: float | None = None,
-    starts: Sequence[Start] | int | None = None,
-    settings: Mapping[str, float] | None = None,
-    how: RunSettings | None = None,
-    options: SolverOptions | None = None,
-    plugins: PluginSet | None = None,
     watch: Watch = lambda step: None,
+    **choices: Unpack[OptimisationChoices],
 ) -> Optimum:
     """Find the inputs that bring a machine to the end of a task within its bounds at the least cost.
 
@@ -212,25 +226,11 @@ def optimise(
     ----------
     mechanism, task
         The machine and what it is to do.
-    transcription
-        How the motion in an interval enters the program, e.g. ``"step"`` (the default) or ``"collocation:degree=3"``.
-    intervals, horizon
-        In place of what the task says.
-    starts
-        From which motions the search begins: names of guesses, motions, histories of the machine, or how many; the best optimum
-        counts, and all are listed in ``attempts``. By default the task's own guess, and others only if the search from it
-        fails.
-    settings
-        Parameters, inputs that stay what they are, and start values by name; before those of the task.
-    how
-        Formulation, integrator, joint loads and backend, as for :func:`kingpost.simulate`; by default ``kane`` with
-        ``midpoint``. Other coordinates are solved in joint coordinates first, and lifted.
-    options
-        Tolerance, iterations, time limit.
-    plugins
-        The plugins to choose from; by default all built-in and installed ones.
     watch
         Called after every iteration with its number, cost and violation.
+    choices
+        ``transcription``, ``intervals``, ``horizon``, ``starts``, ``settings``, ``how``, ``options`` and ``plugins``: see
+        :class:`OptimisationChoices`.
 
     Raises
     ------
@@ -240,16 +240,4 @@ def optimise(
         When no motion was found that keeps all constraints; the message says which one is worst, and when.
 
     """
-    prepared = prepare_optimisation(
-        mechanism,
-        task,
-        transcription=transcription,
-        intervals=intervals,
-        horizon=horizon,
-        starts=starts,
-        settings=settings,
-        how=how,
-        options=options,
-        plugins=plugins,
-    )
-    return prepared.run(watch)
+    return prepare_optimisation(mechanism, task, **choices).run(watch)

@@ -251,6 +251,11 @@ def test_starts_that_there_are_not_are_refused(swung):
         swung(starts=0)
 
 
+def test_choices_that_there_are_not_are_refused(pendulum):
+    with pytest.raises(TypeError, match="optimal control has no choice 'intervalls'; did you mean 'intervals'"):
+        prepare_optimisation(pendulum.mechanism, pendulum.optimal_task("001"), intervalls=3)
+
+
 def test_solvers_with_steps_of_their_own_are_refused(swung):
     with pytest.raises(MechanismError, match="needs a fixed-step integrator, and 'dop853' chooses its own steps"):
         swung(how=replace(VM, integrator="dop853"))
