@@ -68,8 +68,8 @@ from kingpost.mechanism.load_request import LoadRequest as LoadRequest
 from kingpost.mechanism.measures import Measure as Measure
 from kingpost.mechanism.mechanism import Mechanism as Mechanism
 from kingpost.mechanism.model import Model as Model
-from kingpost.mechanism.optimal_tasks import CostPart as CostPart
-from kingpost.mechanism.optimal_tasks import Limits as Limits
+from kingpost.mechanism.optimal_parts import CostPart as CostPart
+from kingpost.mechanism.optimal_parts import Limits as Limits
 from kingpost.mechanism.optimal_tasks import OptimalTask as OptimalTask
 from kingpost.mechanism.sections import cut as cut
 from kingpost.mechanism.shapes import Shape as Shape

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kingpost.base.errors import MechanismError
 from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
 from kingpost.cli.how import add_how_arguments, settings_from
@@ -51,6 +52,14 @@ class Optimise(Command):
             metavar="RESULT",
             help="begin with the motion in a result: of kingpost inverse, run, or an optimum with other bounds or intervals",
         )
+        parser.add_argument(
+            "--continue",
+            dest="continuation",
+            action="append",
+            metavar="WHAT=V1,V2,...",
+            help="go through easier problems, each the start of the next: WHAT is intervals, horizon, bounds (the part of what "
+            "they cut off that is let through, from 1 to 0) or a parameter; the task itself comes last; may be repeated",
+        )
         add_result_options(parser)
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
@@ -72,6 +81,7 @@ class Optimise(Command):
                 intervals=arguments.intervals,
                 horizon=arguments.horizon,
                 starts=arguments.starts if arguments.start_from is None else [read_history(arguments.start_from)],
+                continuation=_continuation(arguments.continuation),
                 settings=opened.settings,
                 how=how,
                 options=SolverOptions(time_limit=arguments.time_limit),
@@ -90,6 +100,22 @@ class Optimise(Command):
             print()
             print_table(_starts(history))
         return 0
+
+
+def _continuation(given: list[str] | None) -> dict[str, list[float]] | None:
+    """Return lists of values by what they are of."""
+    if given is None:
+        return None
+    found: dict[str, list[float]] = {}
+    for text in given:
+        name, equals, values = text.partition("=")
+        try:
+            found[name.strip()] = [float(value) for value in values.split(",")]
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise MechanismError(f"--continue {text}: expected WHAT=V1,V2,..., e.g. intervals=20,40,80")
+    return found
 
 
 def _progress(bar: ProgressBar, step: Iteration) -> None:
@@ -125,5 +151,6 @@ def _starts(history: History) -> list[tuple[str, str]]:
     rows = []
     for item in history.provenance["optimal"]["starts"]:
         words = f"{item['status']}, cost {item['cost']:.9g}, {item['iterations']} iterations with {item['formulation']}"
-        rows.append((f"start {item['start']}", words))
+        stage = f" with {item['stage']}" if item["stage"] else ""
+        rows.append((f"start {item['start']}{stage}", words))
     return rows

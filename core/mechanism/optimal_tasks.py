@@ -5,82 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, Literal
 
 from kingpost.base.errors import MechanismError, closest, listed
-from kingpost.base.fields import fill
-from kingpost.base.numbers import finite, shown
 from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.optimal_parts import (
+    BOUNDS,
+    HORIZON,
+    INTERVALS,
+    CostPart,
+    Limits,
+    check_ends,
+    read_continuation,
+    read_horizon,
+    read_limits,
+)
 from kingpost.mechanism.task_parts import check_inputs, check_settings, converted, read_inputs, read_settings
 
-
-@dataclass(frozen=True)
-class Limits:
-    """A lower and an upper limit; infinite where there is none, equal for a value that is prescribed."""
-
-    low: float = -math.inf
-    high: float = math.inf
-
-    @staticmethod
-    def of(given: Any, what: str) -> Limits:
-        """Return limits from a number, which is prescribed, or from two."""
-        if isinstance(given, Limits):
-            return given
-        pair = given if isinstance(given, list | tuple) else (given, given)
-        if len(pair) != 2:
-            raise MechanismError(f"{what}: give a number, or a lower and an upper limit, got {shown(given)}")
-        numbers = []
-        for value in pair:
-            if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-                raise MechanismError(f"{what}: {shown(value)} is not a number (inf and -inf are, for no limit)")
-            numbers.append(float(value))
-        low, high = numbers
-        if low > high:
-            raise MechanismError(f"{what}: no number is both at least {low:g} and at most {high:g}; exchange them")
-        if low == high and math.isinf(low):
-            raise MechanismError(f"{what}: {low:g} is no value that can be reached")
-        return Limits(low, high)
-
-    @property
-    def prescribed(self) -> bool:
-        """Whether there is only one value within them."""
-        return self.low == self.high
-
-    @property
-    def size(self) -> float:
-        """The largest finite limit without its sign; 0 without one."""
-        return max((abs(value) for value in (self.low, self.high) if math.isfinite(value)), default=0.0)
-
-    def data(self) -> Any:
-        """Return them as plain data."""
-        if self.prescribed:
-            return self.low
-        return [value if math.isfinite(value) else None for value in (self.low, self.high)]
-
-
-@dataclass(frozen=True)
-class CostPart:
-    """A term of the cost by name, its weight, and its options."""
-
-    term: str = "effort"
-    weight: float = 1.0
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    @staticmethod
-    def from_data(data: Any) -> CostPart:
-        """Return a part of a cost from plain data: a name, or a table with ``term``, ``weight`` and the options of the term."""
-        if isinstance(data, CostPart):
-            return data
-        if isinstance(data, str):
-            return CostPart(data)
-        if not isinstance(data, Mapping):
-            raise MechanismError(f"expected the name of a cost term or a table, got {shown(data)}")
-        options = {key: value for key, value in data.items() if key not in ("term", "weight")}
-        part = fill(CostPart, {key: data[key] for key in ("term", "weight") if key in data}, "a cost")
-        if finite(part.weight) is None or part.weight < 0.0:
-            raise MechanismError(f"the weight of cost '{part.term}' is {part.weight!r}; give a number that is not negative")
-        return replace(part, options=MappingProxyType(options))
+__all__ = ["CostPart", "Limits", "OptimalTask", "check_optimal_task"]
 
 
 @dataclass(frozen=True)
@@ -112,6 +54,10 @@ class OptimalTask:
         Into how many intervals the horizon is divided where nobody says otherwise.
     guess
         The motion from which the search begins: ``"constant"`` stays at the start, ``"line"`` goes straight to the end.
+    continuation
+        Lists of values that lead to the task through easier ones, each solution the start of the next: of ``intervals``, of the
+        ``horizon``, of ``bounds`` (the part of what they cut off that is still let through, 1 without any), or of parameters by
+        name. Several lists go side by side, and what the task itself says comes last.
     name, description
         What it is called, and where it comes from.
 
@@ -128,6 +74,7 @@ class OptimalTask:
     t_start: float = 0.0
     intervals: int = 40
     guess: Literal["constant", "line"] = "constant"
+    continuation: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     name: str = ""
     description: str = ""
 
@@ -150,38 +97,15 @@ class OptimalTask:
 
     def _read_limits(self, what: str) -> None:
         for key in ("end", "bounds", "rates", "free"):
-            given = getattr(self, key)
-            if not isinstance(given, Mapping):
-                raise MechanismError(f"{what}: {key} must be a table, got {shown(given)}", path=(key,))
-            limits = {}
-            for name, value in given.items():
-                try:
-                    limits[name] = Limits.of(value, f"{what}: {key} of '{name}'")
-                except MechanismError as error:
-                    raise MechanismError(str(error), path=(key, name)) from None
-            object.__setattr__(self, key, MappingProxyType(limits))
-        try:
-            horizon = Limits.of(self.horizon, f"{what}: horizon")
-        except MechanismError as error:
-            raise MechanismError(str(error), path=("horizon",)) from None
-        if not horizon.low > 0.0 or not math.isfinite(horizon.high):
-            raise MechanismError(
-                f"{what}: horizon from {horizon.low:g} to {horizon.high:g} s; it must be positive and finite", path=("horizon",)
-            )
-        object.__setattr__(self, "horizon", horizon)
+            object.__setattr__(self, key, read_limits(getattr(self, key), what, key))
+        object.__setattr__(self, "horizon", read_horizon(self.horizon, what))
+        object.__setattr__(self, "continuation", read_continuation(self.continuation, what))
         for name, limits in self.free.items():
             if not (math.isfinite(limits.low) and math.isfinite(limits.high)) or limits.prescribed:
                 raise MechanismError(
                     f"{what}: the free parameter '{name}' needs a lower and a larger upper limit", path=("free", name)
                 )
-        for name in sorted(set(self.end) & set(self.bounds)):
-            low, high = max(self.end[name].low, self.bounds[name].low), min(self.end[name].high, self.bounds[name].high)
-            if low > high:
-                raise MechanismError(
-                    f"{what}: '{name}' must end within {_words(self.end[name])}, and its bounds on the way are "
-                    f"{_words(self.bounds[name])}; no number is in both",
-                    path=("end", name),
-                )
+        check_ends(self.end, self.bounds, what)
 
     @property
     def title(self) -> str:
@@ -210,11 +134,12 @@ class OptimalTask:
             **{key: value for key, value in limits.items() if value},
             "costs": costs,
             "settings": dict(self.settings),
+            **(
+                {"continuation": {name: list(values) for name, values in self.continuation.items()}}
+                if self.continuation
+                else {}
+            ),
         }
-
-
-def _words(limits: Limits) -> str:
-    return f"{limits.low:g}" if limits.prescribed else f"{limits.low:g} to {limits.high:g}"
 
 
 def check_optimal_task(task: OptimalTask, mechanism: Mechanism) -> None:
@@ -234,5 +159,18 @@ def check_optimal_task(task: OptimalTask, mechanism: Mechanism) -> None:
                 f"{task.title}: '{mechanism.name}' has no parameter '{name}'{closest(name, parameters)} "
                 f"Parameters: {listed(parameters)}.",
                 path=("free", name),
+            )
+    for name in task.continuation:
+        if name not in (INTERVALS, HORIZON, BOUNDS, *parameters):
+            known = (INTERVALS, HORIZON, BOUNDS, *parameters)
+            raise MechanismError(
+                f"{task.title}: continuation: '{mechanism.name}' has no parameter '{name}'{closest(name, known)} It goes "
+                f"through {INTERVALS}, the {HORIZON}, {BOUNDS}, or a parameter: {listed(parameters)}.",
+                path=("continuation", name),
+            )
+        if name in task.free:
+            raise MechanismError(
+                f"{task.title}: the parameter '{name}' is found, so that no continuation can go through values of it",
+                path=("continuation", name),
             )
     check_settings(task.settings, mechanism, task.title)

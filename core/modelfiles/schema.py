@@ -224,6 +224,8 @@ def _optimal_task() -> dict[str, Any]:
     for key in ("end", "bounds", "rates", "free"):
         task["properties"][key] = {"type": "object", "additionalProperties": limits}
     task["properties"]["horizon"] = limits
+    values = {"type": "array", "items": {"type": "number"}, "minItems": 1}
+    task["properties"]["continuation"] = {"type": "object", "additionalProperties": values}
     task["properties"]["settings"] = {"type": "object", "additionalProperties": {"type": "number"}}
     cost = {"term": {"type": "string"}, "weight": {"type": "number", "minimum": 0}}
     task["properties"]["costs"] = {"type": "array", "items": {"type": "object", "properties": cost, "required": ["term"]}}

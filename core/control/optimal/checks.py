@@ -6,7 +6,7 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError, SolverError, listed
-from kingpost.control.optimal.optimum import Optimum
+from kingpost.control.optimal.optimum import Attempt, Optimum
 from kingpost.control.optimal.problem import OptimalProblem
 from kingpost.control.optimal.program import NonlinearProgram
 from kingpost.control.optimal.transcription import Grid
@@ -179,5 +179,12 @@ def failure(optimum: Optimum) -> SolverError:
     }.get(solution.status, f"the solver gave up ({solution.words})")
     return SolverError(
         f"{task.title}: {words}. The worst constraint is {name} at t = {t:.6g} s, violated by {size:.3g}. Try a longer "
-        "horizon, wider bounds, more intervals, or other starts"
+        f"horizon, wider bounds, more intervals, or other starts. Tried: {listed(map(_told, optimum.attempts))}"
     )
+
+
+def _told(attempt: Attempt) -> str:
+    """Return in few words from where a search began, and how it ended."""
+    stage = f" with {attempt.stage}" if attempt.stage else ""
+    ended = f"violation {attempt.violation:.1g}" if attempt.status != "optimal" else f"cost {attempt.cost:.6g}"
+    return f"'{attempt.start}'{stage} ({attempt.status}, {ended})"

@@ -31,6 +31,8 @@ class Attempt:
     violation: float
     iterations: int
     seconds: float
+    #: What a continuation changed; empty for the problem itself.
+    stage: str = ""
 
     def data(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -99,6 +101,11 @@ class Optimum:
         rows = np.repeat(self.problem.posed.u0[None, :], self.intervals, axis=0)
         rows[:, list(self.problem.driven)] = self.inputs
         return rows
+
+    @property
+    def input_rows(self) -> FloatArray:
+        """All inputs at the nodes: those of the interval that begins there, at the end of the last one."""
+        return np.vstack([self.all_inputs, self.all_inputs[-1:]])
 
     @cached_property
     def free(self) -> dict[str, float]:
