@@ -39,6 +39,11 @@ class Optimise(Command):
         parser.add_argument("--horizon", type=float, metavar="S", help="how long it takes, in place of what the task says")
         parser.add_argument("--intervals", type=int, metavar="N", help="into how many intervals time is divided")
         parser.add_argument(
+            "--control",
+            choices=("constant", "linear"),
+            help="what inputs are within an interval, in place of what the task says",
+        )
+        parser.add_argument(
             "--transcription", metavar="NAME[:KEY=VALUE,...]", help="how an interval enters the program (default: step)"
         )
         add_how_arguments(parser, "formulation", "integrator", "loads", "load_method", "load_metric", "backend")
@@ -81,6 +86,7 @@ class Optimise(Command):
                 intervals=arguments.intervals,
                 horizon=arguments.horizon,
                 starts=arguments.starts if arguments.start_from is None else [read_history(arguments.start_from)],
+                control=arguments.control,
                 continuation=_continuation(arguments.continuation),
                 settings=opened.settings,
                 how=how,

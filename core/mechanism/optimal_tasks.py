@@ -54,6 +54,8 @@ class OptimalTask:
         Into how many intervals the horizon is divided where nobody says otherwise.
     guess
         The motion from which the search begins: ``"constant"`` stays at the start, ``"line"`` goes straight to the end.
+    control
+        What inputs are within an interval: ``"constant"``, or ``"linear"`` and continuous.
     continuation
         Lists of values that lead to the task through easier ones, each solution the start of the next: of ``intervals``, of the
         ``horizon``, of ``bounds`` (the part of what they cut off that is still let through, 1 without any), or of parameters by
@@ -74,6 +76,7 @@ class OptimalTask:
     t_start: float = 0.0
     intervals: int = 40
     guess: Literal["constant", "line"] = "constant"
+    control: Literal["constant", "linear"] = "constant"
     continuation: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     name: str = ""
     description: str = ""
@@ -81,7 +84,8 @@ class OptimalTask:
     def __post_init__(self) -> None:
         what = self.title
         kinds: dict[str, Any] = {"name": str, "description": str, "t_start": float, "intervals": int}
-        kinds |= {"guess": Literal["constant", "line"], "costs": tuple[CostPart, ...]}
+        kinds |= {"guess": Literal["constant", "line"], "control": Literal["constant", "linear"]}
+        kinds |= {"costs": tuple[CostPart, ...]}
         object.__setattr__(self, "inputs", read_inputs(self.inputs, what))
         for key, kind in kinds.items():
             value = getattr(self, key)
@@ -133,6 +137,7 @@ class OptimalTask:
             "horizon_s": self.horizon.data(),
             **{key: value for key, value in limits.items() if value},
             "costs": costs,
+            "control": self.control,
             "settings": dict(self.settings),
             **(
                 {"continuation": {name: list(values) for name, values in self.continuation.items()}}

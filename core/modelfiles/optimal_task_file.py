@@ -32,6 +32,7 @@ class OptimalTaskTable:
     t_start: float = 0.0
     intervals: int = 40
     guess: Literal["constant", "line"] = "constant"
+    control: Literal["constant", "linear"] = "constant"
     continuation: Table = field(default_factory=dict)
     model: str = ""
     name: str = ""

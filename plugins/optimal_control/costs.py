@@ -24,7 +24,11 @@ class Effort(CostTerm):
     name = "effort"
 
     def cost(self, moments: Moments) -> Any:
-        return moments.h / 2 * ca.dot(moments.u, moments.u)
+        if moments.ends is None:
+            return moments.h / 2 * ca.dot(moments.u, moments.u)
+        # The integral of the square of a straight line.
+        u0, u1 = moments.ends
+        return moments.h / 6 * (ca.dot(u0, u0) + ca.dot(u0, u1) + ca.dot(u1, u1))
 
 
 class EffortRate(CostTerm):
@@ -34,7 +38,7 @@ class EffortRate(CostTerm):
     needs_before = True
 
     def cost(self, moments: Moments) -> Any:
-        change = moments.u - moments.before
+        change = moments.u - moments.before if moments.ends is None else moments.ends[1] - moments.ends[0]
         return ca.dot(change, change) / (2 * moments.h)
 
 

@@ -2,7 +2,7 @@
 
 A node holds the state, and behind it what would otherwise couple all intervals with each other: inputs of the interval before,
 the horizon where it is free, and free parameters. Rows keep these equal from node to node, so that every interval sees nothing
-but its own two nodes, and all matrices are banded.
+but its own two nodes, and all matrices are banded. Inputs that are linear within intervals stand in the nodes, too.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ class Layout:
     intervals: int
     #: The state, with what the rule remembers.
     state: int
-    #: Inputs of the interval before, where somebody asks for them.
+    #: Inputs of the interval before, where somebody asks for them; or inputs at the node, where they are linear.
     before: int
     #: 1 where the horizon is free.
     horizon: int
     parameters: int
     inner: int
     inputs: int
+    #: Whether inputs are linear within intervals: their values stand in the nodes, and none in the intervals.
+    linear: bool = False
 
     @property
     def node(self) -> int:
@@ -64,7 +66,9 @@ class Layout:
         return rows[:, self.node : self.node + self.inner]
 
     def inputs_of(self, w: FloatArray) -> FloatArray:
-        """Return the inputs of all intervals."""
+        """Return the inputs of all intervals; those at all nodes where they are linear."""
+        if self.linear:
+            return self.nodes(w)[:, self.state : self.state + self.before]
         return w[: self.intervals * self.stride].reshape(self.intervals, self.stride)[:, self.node + self.inner :]
 
     def locals(self) -> np.ndarray:

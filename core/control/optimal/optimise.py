@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.control.optimal.checks import check_intervals, failure
@@ -53,7 +53,7 @@ class PreparedOptimisation:
             if found.status in ENDED or (not self.starts and found.solution.optimal):
                 break
         assert best is not None
-        best = replace(best, attempts=tuple(search.attempts))
+        best = replace(best, attempts=tuple(search.attempts), notes=tuple(dict.fromkeys(search.notes)))
         if best.solution.violation > FEASIBLE:
             raise failure(best)
         if best.solution.optimal:
@@ -84,6 +84,8 @@ class OptimisationChoices(TypedDict, total=False):
     #: From which motions the search begins: names of guesses, motions, histories of the machine, or how many; the best optimum
     #: counts, and all are listed in ``attempts``. By default the task's own guess, and others only if the search from it fails.
     starts: Sequence[Start] | int | None
+    #: What inputs are within an interval, in place of what the task says: ``"constant"`` or ``"linear"``.
+    control: Literal["constant", "linear"] | None
     #: Lists of values that lead to the problem through easier ones, in place of those of the task.
     continuation: Mapping[str, Sequence[float]] | None
     #: Parameters, inputs that stay what they are, and start values by name; before those of the task.
@@ -109,6 +111,8 @@ def prepare_optimisation(
     continuation = choices.get("continuation")
     if horizon is not None:
         task = task.lasting(horizon)
+    if choices.get("control") is not None:
+        task = replace(task, control=choices["control"])
     if continuation is not None:
         task = replace(task, continuation={name: tuple(values) for name, values in continuation.items()})
     grid = Grid(task.intervals if intervals is None else intervals)
@@ -157,8 +161,8 @@ def optimise(
     watch
         Called after every iteration with its number, cost and violation.
     choices
-        ``transcription``, ``intervals``, ``horizon``, ``starts``, ``continuation``, ``settings``, ``how``, ``options`` and
-        ``plugins``: see :class:`OptimisationChoices`.
+        ``transcription``, ``intervals``, ``horizon``, ``control``, ``starts``, ``continuation``, ``settings``, ``how``,
+        ``options`` and ``plugins``: see :class:`OptimisationChoices`.
 
     Raises
     ------

@@ -16,10 +16,12 @@ from kingpost.control.optimal.transcription import CostTerm
 from kingpost.equations.equations import Equations
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.optimal_tasks import OptimalTask, check_optimal_task
-from kingpost.mechanism.values import resolve_values
+from kingpost.mechanism.values import Values, resolve_values
+from kingpost.multibody.assembly import Assembly
+from kingpost.multibody.input_layout import InputForm, InputLayout
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import select
-from kingpost.simulation.problem import Problem, parameter_row, pose, start_state
+from kingpost.simulation.problem import Drive, Problem, input_row, parameter_row, pose, start_state
 from kingpost.simulation.settings import RunSettings
 
 #: The integrator of which steps are made where nobody says: with kane, the GC scheme of document 001.
@@ -61,11 +63,27 @@ class OptimalProblem:
         names = [parameter.name for parameter in self.posed.mechanism.parameters]
         return tuple(names.index(name) for name in self.task.free)
 
-    def inputs(self, u: Any, given: Any) -> Any:
-        """Return all inputs: those that are found put among ``given`` ones."""
+    @property
+    def linear(self) -> bool:
+        """Whether inputs are linear within an interval, and continuous."""
+        return self.task.control == "linear"
+
+    def inputs(self, u: Any, given: Any, ahead: Any = None, t: Any = None, h: Any = None) -> Any:
+        """Return the row of all inputs of an interval: those that are found put among ``given`` ones.
+
+        Linear inputs are ``u`` at its start, the time ``t``, and ``ahead`` after ``h``; the row has their rates, too.
+        """
         rows = [given[i] for i in range(self.equations.nu)]
         for k, i in enumerate(self.driven):
             rows[i] = u[k]
+        if ahead is not None:
+            layout = self.posed.assembly.layout
+            assert layout is not None
+            rows[len(layout.names)] = t
+            for k, name in enumerate(self.task.inputs):
+                place = layout.rate_place(name)
+                assert place is not None
+                rows[place] = (ahead[k] - u[k]) / h
         return ca.vertcat(type(u)(0, 1), *rows)
 
     def parameters(self, free: Any, p: Any) -> Any:
@@ -149,7 +167,8 @@ def pose_optimal(
     registry = plugins.of("cost_terms")
     terms = tuple((part.weight, select(registry, part.term, dict(part.options))) for part in task.costs)
     how = _with_loads(mechanism, task, terms, how)
-    posed = pose(mechanism, how, values={**task.settings, **(values or {})}, plugins=plugins)
+    drive = _ramps(task) if task.control == "linear" else None
+    posed = pose(mechanism, how, values={**task.settings, **(values or {})}, plugins=plugins, drive=drive)
     problem = OptimalProblem(posed, task, terms)
     _check_names(problem)
     _check_symbolic(problem)
@@ -159,6 +178,18 @@ def pose_optimal(
         if refusal:
             raise MechanismError(f"{task.title}: cost '{term.name}': {refusal}", path=("costs",))
     return problem
+
+
+def _ramps(task: OptimalTask) -> Drive:
+    """Return of what a row of inputs consists where those that are found have rates in it."""
+
+    def drive(assembly: Assembly, values: Values) -> tuple[InputLayout, FloatArray]:
+        names = tuple(signal.name for signal in assembly.mechanism.inputs)
+        layout = InputLayout(names, {name: InputForm(1, 1) for name in task.inputs})
+        row = input_row(assembly.mechanism, values)
+        return layout, np.concatenate([row, np.zeros(layout.size - len(row))])
+
+    return drive
 
 
 def seen_otherwise(problem: OptimalProblem, how: RunSettings) -> OptimalProblem:

@@ -25,14 +25,14 @@ def history_of(optimum: Optimum, seconds: float) -> History:
     """Return an optimum as a history, one sample at every node.
 
     Inputs, costates and the Hamiltonian belong to intervals: each stands at the start of its interval, the last one at the end,
-    too. Inputs are to be held from sample to sample.
+    too. Inputs are to be held from sample to sample; linear ones are what they are at the nodes.
     """
     problem, equations = optimum.problem, optimum.problem.equations
     posed = problem.posed
     kernel = Kernel([equations.observe], posed.how.backend or "auto", equations.python_forces)
-    inputs = _at_nodes(optimum.all_inputs)
+    inputs = optimum.all_inputs if problem.linear else _at_nodes(optimum.all_inputs)
     states = np.ascontiguousarray(optimum.states)
-    values = [kernel.sample(optimum.times, states, np.ascontiguousarray(inputs), optimum.p)]
+    values = [kernel.sample(optimum.times, states, np.ascontiguousarray(optimum.input_rows), optimum.p)]
     channels = list(equations.channels)
     units = {signal.name: signal.unit for signal in posed.mechanism.inputs}
     channels += [Channel(name, units[name]) for name in units]
@@ -87,7 +87,7 @@ def result(optimum: Optimum) -> dict[str, Any]:
 def _provenance(optimum: Optimum, channels: list[Channel], kernel: Kernel, seconds: float) -> dict[str, Any]:
     posed, found = optimum.problem.posed, result(optimum)
     blocks = optimum.program.blocks
-    warnings = []
+    warnings = list(optimum.notes)
     if not optimum.solution.optimal:
         warnings.append(
             f"the search ended before an optimum was found ({optimum.status}); what is written is the best motion met, "

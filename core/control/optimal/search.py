@@ -37,6 +37,8 @@ class Search:
     options: SolverOptions
     watch: Watch
     attempts: list[Attempt] = field(default_factory=list)
+    #: What is to be told about the problem.
+    notes: list[str] = field(default_factory=list)
     began: float = field(default_factory=time.perf_counter)
 
     def tried(self, start: Start, lists: Mapping[str, tuple[float, ...]], patient: bool = True) -> Optimum | None:
@@ -103,7 +105,8 @@ class Search:
         program = replace(program, cost_scale=_cost_scale(problem, input_sizes(problem)))
         w = np.clip(lifted(problem, rule, program.layout, path), program.low, program.high)
         if problem.equations.formulation not in {attempt.formulation for attempt in self.attempts}:
-            check_end(problem, program, w)
+            note = check_end(problem, program, w)
+            self.notes += [note] if note else []
         options = self.options
         if options.time_limit is not None:
             options = replace(options, time_limit=max(0.0, options.time_limit - (time.perf_counter() - self.began)))

@@ -20,7 +20,10 @@ SPREAD = 0.5
 
 @dataclass(frozen=True, eq=False)
 class StartPath:
-    """A motion to begin with: joint coordinates and speeds, states of forces, inputs per interval, horizon and parameters."""
+    """A motion to begin with: joint coordinates and speeds, states of forces, inputs, horizon and parameters.
+
+    Inputs are those of intervals, or those at nodes where they are linear.
+    """
 
     #: At the nodes, one in each row.
     joints: FloatArray
@@ -33,7 +36,7 @@ class StartPath:
     @property
     def intervals(self) -> int:
         """The number of intervals."""
-        return len(self.inputs)
+        return len(self.joints) - 1
 
     def on(self, intervals: int) -> StartPath:
         """Return the same motion on another grid: linear between nodes, inputs as they are in the middle of intervals."""
@@ -42,9 +45,41 @@ class StartPath:
         old, new = np.linspace(0, 1, self.intervals + 1), np.linspace(0, 1, intervals + 1)
         joints = _resampled(old, self.joints, new)
         states = _resampled(old, self.states, new)
-        middles = (old[1:] + old[:-1]) / 2, (new[1:] + new[:-1]) / 2
-        inputs = _resampled(middles[0], self.inputs, middles[1])
+        middle = (new[1:] + new[:-1]) / 2
+        inputs = _resampled(_places(self.inputs, self.intervals), self.inputs, new if self._linear else middle)
         return StartPath(joints, states, inputs, self.horizon, self.free, self.name)
+
+    @property
+    def _linear(self) -> bool:
+        return len(self.inputs) == len(self.joints)
+
+    def inputs_as(self, linear: bool) -> FloatArray:
+        """Return its inputs at nodes, or as they are in the middle of intervals."""
+        if linear == self._linear:
+            return self.inputs
+        nodes = np.linspace(0, 1, self.intervals + 1)
+        middle = (nodes[1:] + nodes[:-1]) / 2
+        return _resampled(_places(self.inputs, self.intervals), self.inputs, nodes if linear else middle)
+
+
+def _places(inputs: FloatArray, intervals: int) -> FloatArray:
+    """Return where inputs count, from 0 to 1: at nodes, or in the middle of intervals."""
+    nodes = np.linspace(0, 1, intervals + 1)
+    return nodes if len(inputs) == intervals + 1 else np.asarray((nodes[1:] + nodes[:-1]) / 2)
+
+
+def linear_rows(problem: OptimalProblem, times: FloatArray, nodal: FloatArray) -> FloatArray:
+    """Return the rows of numbers that equations take for inputs which are linear between nodes, one for each interval."""
+    posed, task = problem.posed, problem.task
+    layout = posed.assembly.layout
+    assert layout is not None
+    rows = np.repeat(posed.u0[None, :], len(times) - 1, axis=0)
+    rows[:, list(problem.driven)] = nodal[:-1]
+    rows[:, len(layout.names)] = times[:-1]
+    rates = np.diff(nodal, axis=0) / np.diff(times)[:, None]
+    for i, name in enumerate(task.inputs):
+        rows[:, layout.rate_place(name)] = rates[:, i]
+    return np.asarray(rows)
 
 
 def path_from(problem: OptimalProblem, history: History, intervals: int) -> StartPath:
@@ -136,15 +171,19 @@ def lifted(problem: OptimalProblem, rule: IntervalRule, layout: Layout, path: St
             state = np.asarray(e.coordinates.initial(row[:count], row[count:], p)).ravel()
         nodes[k, : e.nx] = np.concatenate([state, path.states[k]])
     nodes[0, : e.nx] = problem.x0
-    inputs = np.repeat(posed.u0[None, :], N, axis=0)
-    inputs[:, list(problem.driven)] = path.inputs
     times = posed.t_start + h * np.arange(N + 1)
+    own = path.inputs_as(layout.linear)
+    if layout.linear:
+        inputs = linear_rows(problem, times, own)
+    else:
+        inputs = np.repeat(posed.u0[None, :], N, axis=0)
+        inputs[:, list(problem.driven)] = own
     if rule.begin is not None:
         for k in range(N + 1):
             u = inputs[min(k, N - 1)]
             nodes[k, e.nx : layout.state] = np.asarray(rule.begin(times[k], h, nodes[k, : e.nx], u, p)).ravel()
     if layout.before:
-        rows = np.vstack([path.inputs[:1], path.inputs])
+        rows = own if layout.linear else np.vstack([own[:1], own])
         nodes[:, layout.state : layout.state + layout.before] = rows
     at = layout.state + layout.before
     nodes[:, at : at + layout.horizon] = path.horizon
@@ -155,7 +194,7 @@ def lifted(problem: OptimalProblem, rule: IntervalRule, layout: Layout, path: St
             x0, x1 = nodes[k, : layout.state], nodes[k + 1, : layout.state]
             inner[k] = np.asarray(rule.guess(times[k], h, x0, inputs[k], x1, p)).ravel()
         inner[~np.isfinite(inner)] = 0.0
-    return layout.joined(nodes, inner, path.inputs)
+    return layout.joined(nodes, inner, own[:, : layout.inputs] if not layout.linear else np.zeros((N, 0)))
 
 
 def path_of(problem: OptimalProblem, layout: Layout, w: FloatArray, name: str) -> StartPath:

@@ -84,12 +84,14 @@ class Moments:
     h: Any
     x0: Any
     x1: Any
-    #: The inputs that are found, constant over the interval, and what they were in the one before, if a term asks for that.
+    #: The inputs that are found, and what they were in the interval before, if a term asks for that.
     u: Any
     before: Any
     #: All inputs of the machine, and its parameters.
     inputs: Any
     p: Any
+    #: Where inputs are linear, those at both ends; ``u`` is their mean then.
+    ends: tuple[Any, Any] | None = None
 
     def channels(self, names: tuple[str, ...], at: str = "mean") -> Any:
         """Return channels at the ``"start"``, the ``"end"``, or at the mean state of the interval."""
