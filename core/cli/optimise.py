@@ -46,6 +46,7 @@ class Optimise(Command):
         parser.add_argument(
             "--transcription", metavar="NAME[:KEY=VALUE,...]", help="how an interval enters the program (default: step)"
         )
+        parser.add_argument("--solver", metavar="NAME", help="what solves the program: ipopt (the default) or fatrop")
         add_how_arguments(parser, "formulation", "integrator", "loads", "load_method", "load_metric", "backend")
         parser.add_argument("--time-limit", type=float, metavar="S", help="end the search after so long, with the best motion")
         parser.add_argument(
@@ -70,7 +71,7 @@ class Optimise(Command):
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         from kingpost.control.optimal.optimise import prepare_optimisation
         from kingpost.control.optimal.record import history_of
-        from kingpost.control.optimal.solving import SolverOptions
+        from kingpost.control.optimal.solver import SolverOptions
         from kingpost.modelfiles.opened import open_model
         from kingpost.results.read_write import read_history
 
@@ -87,6 +88,7 @@ class Optimise(Command):
                 horizon=arguments.horizon,
                 starts=arguments.starts if arguments.start_from is None else [read_history(arguments.start_from)],
                 control=arguments.control,
+                solver=arguments.solver,
                 continuation=_continuation(arguments.continuation),
                 settings=opened.settings,
                 how=how,
@@ -143,6 +145,10 @@ def _summary(history: History, files: list[Path]) -> list[tuple[str, str]]:
         ("horizon", f"{found['horizon']:.9g} s, {found['intervals']} intervals"),
         ("Hamiltonian", f"{H['min']:.6g} to {H['max']:.6g}"),
         ("violation", f"{found['violation']:.2g}"),
+    ]
+    rows += [
+        (f"phase {item['name']}", f"{item['horizon']:.9g} s from {item['from_s']:.6g} s, cost {item['cost']:.9g}")
+        for item in found.get("phases", ())
     ]
     rows += [(f"parameter {name}", f"{value:.9g}") for name, value in found.get("parameters_found", {}).items()]
     rows += [

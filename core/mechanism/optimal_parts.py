@@ -1,4 +1,4 @@
-"""What optimal tasks consist of: limits, terms of the cost, and lists of values that lead to a difficult problem."""
+"""What optimal tasks consist of: limits, terms of the cost, phases, and lists of values that lead to a difficult problem."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from kingpost.base.errors import MechanismError
 from kingpost.base.fields import fill
 from kingpost.base.numbers import finite, shown
+from kingpost.mechanism.task_parts import converted, read_settings
 
 #: What a continuation may lead through beside parameters: the number of intervals, the horizon, and the part of what limits
 #: would cut off that is still let through.
@@ -88,6 +89,76 @@ class CostPart:
         if finite(part.weight) is None or part.weight < 0.0:
             raise MechanismError(f"the weight of cost '{part.term}' is {part.weight!r}; give a number that is not negative")
         return replace(part, options=MappingProxyType(options))
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of a task, one behind the other: how long it takes, what holds in it, and how it begins.
+
+    Parameters
+    ----------
+    horizon
+        How long it takes in s: a number, or the shortest and the longest time.
+    end
+        What holds at its end, each a value or a pair of limits; of the last phase beside the end of the task.
+    bounds
+        Limits in this phase, in place of those of the task with the same names.
+    costs
+        What is to be least in it, in place of the costs of the task.
+    settings
+        Parameters that have other values in this phase, such as the mass of a load that was picked up.
+    intervals
+        Into how many intervals it is divided; by default as many as the task says.
+    keeps
+        What goes on from the phase before, beside coordinates: ``"speeds"``, or ``"momenta"``, as where a mass is picked up
+        that was at rest.
+    name
+        What it is called.
+
+    """
+
+    horizon: Any
+    end: Mapping[str, Any] = field(default_factory=dict)
+    bounds: Mapping[str, Any] = field(default_factory=dict)
+    costs: tuple[CostPart, ...] = ()
+    settings: Mapping[str, float] = field(default_factory=dict)
+    intervals: int = 0
+    keeps: Literal["speeds", "momenta"] = "speeds"
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        what = f"phase '{self.name}'" if self.name else "a phase"
+        kinds = {"name": str, "intervals": int, "keeps": Literal["speeds", "momenta"], "costs": tuple[CostPart, ...]}
+        for key, kind in kinds.items():
+            object.__setattr__(self, key, converted(kind, getattr(self, key), what, key))
+        for key in ("end", "bounds"):
+            object.__setattr__(self, key, read_limits(getattr(self, key), what, key))
+        object.__setattr__(self, "horizon", read_horizon(self.horizon, what))
+        object.__setattr__(self, "settings", read_settings(self.settings, what))
+        if self.intervals < 0:
+            raise MechanismError(f"{what}: intervals = {self.intervals}; at least one is needed", path=("intervals",))
+
+    @staticmethod
+    def from_data(data: Any) -> Phase:
+        """Return a phase from plain data."""
+        if isinstance(data, Phase):
+            return data
+        if not isinstance(data, Mapping):
+            raise MechanismError(f"expected a table that describes a phase, got {shown(data)}")
+        return fill(Phase, data, "a phase")
+
+    def data(self) -> dict[str, Any]:
+        """Return it as plain data, for records."""
+        limits = {key: {name: item.data() for name, item in getattr(self, key).items()} for key in ("end", "bounds")}
+        costs = [{"term": part.term, "weight": part.weight, **part.options} for part in self.costs]
+        return {
+            "name": self.name,
+            "horizon_s": self.horizon.data(),
+            **{key: value for key, value in limits.items() if value},
+            **({"costs": costs} if costs else {}),
+            **({"settings": dict(self.settings)} if self.settings else {}),
+            "keeps": self.keeps,
+        }
 
 
 def read_limits(given: Any, what: str, key: str) -> Mapping[str, Limits]:

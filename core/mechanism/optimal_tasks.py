@@ -15,6 +15,7 @@ from kingpost.mechanism.optimal_parts import (
     INTERVALS,
     CostPart,
     Limits,
+    Phase,
     check_ends,
     read_continuation,
     read_horizon,
@@ -22,7 +23,10 @@ from kingpost.mechanism.optimal_parts import (
 )
 from kingpost.mechanism.task_parts import check_inputs, check_settings, converted, read_inputs, read_settings
 
-__all__ = ["CostPart", "Limits", "OptimalTask", "check_optimal_task"]
+__all__ = ["CostPart", "Limits", "OptimalTask", "Phase", "check_optimal_task"]
+
+#: Part of a time by which sums of times may differ.
+ROUNDED = 1e-9
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,8 @@ class OptimalTask:
     inputs
         The inputs that are found. The other inputs of the machine stay what they are.
     horizon
-        How long it takes in s: a number, or the shortest and the longest time where it is free.
+        How long it takes in s: a number, or the shortest and the longest time where it is free. With phases that of all of them
+        together, by default what these say.
     end
         Measures, outputs, joint coordinates and speeds at the end, each a value or a pair of limits.
     bounds
@@ -56,6 +61,9 @@ class OptimalTask:
         The motion from which the search begins: ``"constant"`` stays at the start, ``"line"`` goes straight to the end.
     control
         What inputs are within an interval: ``"constant"``, or ``"linear"`` and continuous.
+    phases
+        Parts of the task, one behind the other, each with its own horizon, end, bounds, costs and parameters
+        (:class:`~kingpost.mechanism.optimal_parts.Phase`).
     continuation
         Lists of values that lead to the task through easier ones, each solution the start of the next: of ``intervals``, of the
         ``horizon``, of ``bounds`` (the part of what they cut off that is still let through, 1 without any), or of parameters by
@@ -66,7 +74,7 @@ class OptimalTask:
     """
 
     inputs: tuple[str, ...]
-    horizon: Any
+    horizon: Any = None
     end: Mapping[str, Any] = field(default_factory=dict)
     bounds: Mapping[str, Any] = field(default_factory=dict)
     rates: Mapping[str, Any] = field(default_factory=dict)
@@ -77,6 +85,7 @@ class OptimalTask:
     intervals: int = 40
     guess: Literal["constant", "line"] = "constant"
     control: Literal["constant", "linear"] = "constant"
+    phases: tuple[Phase, ...] = ()
     continuation: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     name: str = ""
     description: str = ""
@@ -85,7 +94,7 @@ class OptimalTask:
         what = self.title
         kinds: dict[str, Any] = {"name": str, "description": str, "t_start": float, "intervals": int}
         kinds |= {"guess": Literal["constant", "line"], "control": Literal["constant", "linear"]}
-        kinds |= {"costs": tuple[CostPart, ...]}
+        kinds |= {"costs": tuple[CostPart, ...], "phases": tuple[Phase, ...]}
         object.__setattr__(self, "inputs", read_inputs(self.inputs, what))
         for key, kind in kinds.items():
             value = getattr(self, key)
@@ -102,7 +111,7 @@ class OptimalTask:
     def _read_limits(self, what: str) -> None:
         for key in ("end", "bounds", "rates", "free"):
             object.__setattr__(self, key, read_limits(getattr(self, key), what, key))
-        object.__setattr__(self, "horizon", read_horizon(self.horizon, what))
+        self._read_horizon(what)
         object.__setattr__(self, "continuation", read_continuation(self.continuation, what))
         for name, limits in self.free.items():
             if not (math.isfinite(limits.low) and math.isfinite(limits.high)) or limits.prescribed:
@@ -110,6 +119,58 @@ class OptimalTask:
                     f"{what}: the free parameter '{name}' needs a lower and a larger upper limit", path=("free", name)
                 )
         check_ends(self.end, self.bounds, what)
+
+    def _read_horizon(self, what: str) -> None:
+        if self.horizon is None and not self.phases:
+            raise MechanismError(f"{what} lacks 'horizon': how long it takes in s, or the shortest and the longest time")
+        if self.phases:
+            low, high = (sum(getattr(phase.horizon, side) for phase in self.phases) for side in ("low", "high"))
+            together = Limits(low, high)
+            given = together if self.horizon is None else read_horizon(self.horizon, what)
+            if given.low > high * (1 + ROUNDED) or given.high < low * (1 - ROUNDED):
+                raise MechanismError(
+                    f"{what}: its phases take {together.words} s, and the horizon is {given.words} s; no time is in both",
+                    path=("horizon",),
+                )
+            object.__setattr__(self, "horizon", given)
+            names = [phase.name or str(i + 1) for i, phase in enumerate(self.phases)]
+            if len(set(names)) < len(names):
+                raise MechanismError(f"{what}: two phases have the same name: {listed(names)}", path=("phases",))
+            named = tuple(replace(phase, name=name) for phase, name in zip(self.phases, names, strict=True))
+            object.__setattr__(self, "phases", named)
+            return
+        object.__setattr__(self, "horizon", read_horizon(self.horizon, what))
+
+    @property
+    def total(self) -> Limits | None:
+        """The limits of the time of all phases together, where they say more than the limits of each do."""
+        low, high = (sum(getattr(phase.horizon, side) for phase in self.phases) for side in ("low", "high"))
+        inside = self.horizon.low > low * (1 + ROUNDED) or self.horizon.high < high * (1 - ROUNDED)
+        return self.horizon if self.phases and inside else None
+
+    def phase_tasks(self) -> tuple[OptimalTask, ...]:
+        """Return its phases as tasks of their own."""
+        found = []
+        begin = self.t_start
+        for i, phase in enumerate(self.phases):
+            last = i == len(self.phases) - 1
+            found.append(
+                replace(
+                    self,
+                    horizon=phase.horizon,
+                    end={**phase.end, **(self.end if last else {})},
+                    bounds={**self.bounds, **phase.bounds},
+                    costs=phase.costs or self.costs,
+                    settings={**self.settings, **phase.settings},
+                    intervals=phase.intervals or self.intervals,
+                    t_start=begin,
+                    phases=(),
+                    continuation={},
+                    name=f"{self.name or 'task'}/{phase.name}",
+                )
+            )
+            begin += phase.horizon.low
+        return tuple(found)
 
     @property
     def title(self) -> str:
@@ -138,6 +199,7 @@ class OptimalTask:
             **{key: value for key, value in limits.items() if value},
             "costs": costs,
             "control": self.control,
+            **({"phases": [phase.data() for phase in self.phases]} if self.phases else {}),
             "settings": dict(self.settings),
             **(
                 {"continuation": {name: list(values) for name, values in self.continuation.items()}}
@@ -178,4 +240,12 @@ def check_optimal_task(task: OptimalTask, mechanism: Mechanism) -> None:
                 f"{task.title}: the parameter '{name}' is found, so that no continuation can go through values of it",
                 path=("continuation", name),
             )
+    for i, phase in enumerate(task.phases):
+        for name in phase.settings:
+            if name not in parameters or name in task.free:
+                raise MechanismError(
+                    f"{task.title}: phase '{phase.name}' sets '{name}', which is no parameter of '{mechanism.name}' that could "
+                    f"have another value in it{closest(name, parameters)} Parameters: {listed(parameters)}.",
+                    path=("phases", i, "settings", name),
+                )
     check_settings(task.settings, mechanism, task.title)

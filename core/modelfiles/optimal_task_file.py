@@ -22,7 +22,7 @@ class OptimalTaskTable:
 
     inputs: tuple[str, ...]
     #: A number of s, or the shortest and the longest one.
-    horizon: Any
+    horizon: Any = None
     end: Table = field(default_factory=dict)
     bounds: Table = field(default_factory=dict)
     rates: Table = field(default_factory=dict)
@@ -33,6 +33,7 @@ class OptimalTaskTable:
     intervals: int = 40
     guess: Literal["constant", "line"] = "constant"
     control: Literal["constant", "linear"] = "constant"
+    phases: tuple[Table, ...] = ()
     continuation: Table = field(default_factory=dict)
     model: str = ""
     name: str = ""

@@ -48,7 +48,7 @@ class Time(CostTerm):
     name = "time"
 
     def refusal(self, problem: OptimalProblem) -> str:
-        if problem.task.horizon.prescribed and len(problem.terms) == 1:
+        if problem.phase is None and problem.task.horizon.prescribed and len(problem.terms) == 1:
             return "the horizon is prescribed, so that the time cannot become less; give horizon = [shortest, longest]"
         return ""
 

@@ -96,6 +96,8 @@ def _task_refusal(problem: OptimalProblem) -> str:
     what = f"transcription 'hamiltonian' of {task.title}"
     if not task.horizon.prescribed or task.bounds or task.rates or task.free:
         return f"{what} takes a prescribed horizon and no bounds, rates or free parameters"
+    if problem.phase is not None:
+        return f"{what} takes no phases"
     if problem.linear:
         return f"{what} takes inputs that are constant over intervals"
     if [term.name for _, term in problem.terms] != ["effort"]:

@@ -29,12 +29,14 @@ FEW = 24
 def check_intervals(problem: OptimalProblem, grid: Grid) -> None:
     """Refuse grids with fewer inputs in all intervals than conditions at the end."""
     task = problem.task
-    wanted = sum(limits.prescribed for limits in task.end.values())
-    free = len(task.inputs) * grid.intervals + (0 if task.horizon.prescribed else 1) + len(task.free)
+    wanted = sum(limits.prescribed for part in problem.parts for limits in part.task.end.values())
+    timings = sum(not part.task.horizon.prescribed for part in problem.parts)
+    free = len(task.inputs) * grid.intervals + timings + len(task.free)
     if free < wanted:
         needed = -(-wanted // len(task.inputs))
+        where = "at the ends of its phases" if problem.phases else "at the end"
         raise MechanismError(
-            f"{task.title}: {wanted} values are prescribed at the end, and {grid.intervals} intervals with {len(task.inputs)} "
+            f"{task.title}: {wanted} values are prescribed {where}, and {grid.intervals} intervals with {len(task.inputs)} "
             f"inputs leave {free} numbers to be found; take at least {needed} intervals"
         )
 

@@ -49,6 +49,10 @@ def stages(problem: OptimalProblem, grid: Grid, lists: Mapping[str, tuple[float,
         raise MechanismError(
             f"{task.title}: the horizon is free, so that no continuation can go through values of it", path=("continuation",)
         )
+    if problem.phases and (HORIZON in lists or BOUNDS in lists):
+        raise MechanismError(
+            f"{task.title} has phases; a continuation goes through intervals and parameters of it alone", path=("continuation",)
+        )
     whole = {name: values if values[-1] == own[name] else (*values, own[name]) for name, values in lists.items()}
     if BOUNDS in whole and whole[BOUNDS][0] != 1.0:
         # What limits cut off is known from the motion without them.
@@ -133,8 +137,8 @@ def automatic(problem: OptimalProblem, grid: Grid) -> list[dict[str, tuple[float
     coarser = [round(part * grid.intervals) for part in COARSER]
     if coarser[0] >= COARSEST:
         found.append({INTERVALS: tuple(float(count) for count in coarser)})
-    if task.bounds or task.rates:
+    if (task.bounds or task.rates) and not problem.phases:
         found.append({BOUNDS: LOOSER})
-    if task.horizon.prescribed:
+    if task.horizon.prescribed and not problem.phases:
         found.append({HORIZON: tuple(times * task.horizon.low for times in LONGER)})
     return found

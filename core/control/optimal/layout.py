@@ -30,11 +30,18 @@ class Layout:
     inputs: int
     #: Whether inputs are linear within intervals: their values stand in the nodes, and none in the intervals.
     linear: bool = False
+    #: 1 where the time of the start is found, as of a phase behind one of free length; behind the horizon in a node.
+    begin: int = 0
 
     @property
     def node(self) -> int:
         """The size of a node."""
-        return self.state + self.before + self.horizon + self.parameters
+        return self.state + self.before + self.horizon + self.begin + self.parameters
+
+    @property
+    def timing(self) -> int:
+        """Where the horizon and the time of the start stand in a node."""
+        return self.state + self.before
 
     @property
     def stride(self) -> int:

@@ -12,7 +12,8 @@ from kingpost.control.optimal.continuation import automatic, stages
 from kingpost.control.optimal.optimum import Optimum
 from kingpost.control.optimal.problem import OptimalProblem, pose_optimal
 from kingpost.control.optimal.search import DEFAULT_TRANSCRIPTION, ENDED, Search, Start, better
-from kingpost.control.optimal.solving import FEASIBLE, SolverOptions, Watch
+from kingpost.control.optimal.solver import NlpSolver, SolverOptions
+from kingpost.control.optimal.solving import FEASIBLE, Watch
 from kingpost.control.optimal.transcription import Grid, Transcription
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.optimal_tasks import OptimalTask
@@ -23,6 +24,7 @@ from kingpost.simulation.settings import RunSettings
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+DEFAULT_SOLVER = "ipopt"
 #: Starts that are tried one after the other where nobody says and the task's own fails; random ones after continuations.
 GUESSES, RANDOM = ("line", "constant"), ("random:1", "random:2")
 
@@ -39,10 +41,11 @@ class PreparedOptimisation:
     starts: tuple[Start, ...] = ()
     #: Lists of values that lead to the problem; see :class:`~kingpost.mechanism.optimal_tasks.OptimalTask`.
     continuation: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    solver: NlpSolver | None = None
 
     def run(self, watch: Watch = lambda step: None) -> Optimum:
         """Carry it out; see :func:`optimise`."""
-        search = Search(self.problem, self.transcription, self.grid, self.options, watch)
+        search = Search(self.problem, self.transcription, self.grid, self.options, watch, self.solver)
         best: Optimum | None = None
         for start, continuation in self._tries():
             found = search.tried(start, continuation, patient=continuation is self.continuation)
@@ -95,6 +98,8 @@ class OptimisationChoices(TypedDict, total=False):
     how: RunSettings | None
     #: Tolerance, iterations, time limit.
     options: SolverOptions | None
+    #: What solves the program: ``"ipopt"`` (the default) or ``"fatrop"``.
+    solver: Selection[NlpSolver] | None
     #: The plugins to choose from; by default all built-in and installed ones.
     plugins: PluginSet | None
 
@@ -115,19 +120,30 @@ def prepare_optimisation(
         task = replace(task, control=choices["control"])
     if continuation is not None:
         task = replace(task, continuation={name: tuple(values) for name, values in continuation.items()})
-    grid = Grid(task.intervals if intervals is None else intervals)
-    if grid.intervals < 1:
-        raise MechanismError(f"{grid.intervals} intervals: at least one is needed")
+    if intervals is not None and intervals < 1:
+        raise MechanismError(f"{intervals} intervals: at least one is needed")
+    counts = tuple(each.intervals for each in task.phase_tasks())
+    grid = Grid(sum(counts) or task.intervals, counts)
+    if intervals is not None:
+        grid = grid.with_intervals(intervals)
     registry = plugins.of("optimal_control")
     way = select(registry, DEFAULT_TRANSCRIPTION if transcription is None else transcription)
-    problem = pose_optimal(mechanism, task, choices.get("how"), values=choices.get("settings"), plugins=plugins)
-    refusal = way.refusal(problem)
+    solver = select(plugins.of("nlp_solvers"), choices.get("solver") or DEFAULT_SOLVER)
+    how = choices.get("how") or RunSettings()
+    if solver.differentiates:
+        how = replace(how, backend="vm")
+    problem = pose_optimal(mechanism, task, how, values=choices.get("settings"), plugins=plugins)
+    refusal = next(filter(None, map(way.refusal, problem.parts)), "")
     if refusal:
         raise MechanismError(f"{refusal}. Transcriptions: {listed(cls.name for cls, _ in registry.entries())}")
+    options = choices.get("options") or SolverOptions()
+    refusal = solver.refusal(problem, options)
+    if refusal:
+        raise MechanismError(f"{task.title}: {refusal}")
     check_intervals(problem, grid)
     stages(problem, grid, task.continuation)
-    options, starts = choices.get("options") or SolverOptions(), _starts(task, choices.get("starts"))
-    return PreparedOptimisation(problem, way, grid, options, starts, task.continuation)
+    starts = _starts(task, choices.get("starts"))
+    return PreparedOptimisation(problem, way, grid, options, starts, task.continuation, solver)
 
 
 def _starts(task: OptimalTask, given: Sequence[Start] | int | None) -> tuple[Start, ...]:
@@ -162,7 +178,7 @@ def optimise(
         Called after every iteration with its number, cost and violation.
     choices
         ``transcription``, ``intervals``, ``horizon``, ``control``, ``starts``, ``continuation``, ``settings``, ``how``,
-        ``options`` and ``plugins``: see :class:`OptimisationChoices`.
+        ``options``, ``solver`` and ``plugins``: see :class:`OptimisationChoices`.
 
     Raises
     ------

@@ -85,7 +85,16 @@ class Optimum:
     @cached_property
     def times(self) -> FloatArray:
         """The times of the nodes in s."""
-        return np.asarray(self.problem.posed.t_start + self.h * np.arange(self.intervals + 1))
+        layout = self.program.layout
+        begin = self.problem.posed.t_start
+        if layout.begin:
+            begin = float(layout.nodes(self.solution.w)[0, layout.timing + layout.horizon])
+        return np.asarray(begin + self.h * np.arange(self.intervals + 1))
+
+    @property
+    def parts(self) -> tuple[Optimum, ...]:
+        """Its phases, each an optimum of its own, or itself."""
+        return (self,)
 
     @cached_property
     def states(self) -> FloatArray:

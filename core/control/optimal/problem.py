@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -35,6 +35,22 @@ class OptimalProblem:
     posed: Problem
     task: OptimalTask
     terms: tuple[tuple[float, CostTerm], ...]
+    #: Its phases as problems of their own.
+    phases: tuple[OptimalProblem, ...] = ()
+    #: Which phase it is, from 0; None for a whole.
+    phase: int | None = None
+    #: Whether the time of its start is found, since a phase before is of free length.
+    moves: bool = False
+
+    @property
+    def parts(self) -> tuple[OptimalProblem, ...]:
+        """Its phases, or itself."""
+        return self.phases or (self,)
+
+    @property
+    def later(self) -> bool:
+        """Whether it begins where another phase ends."""
+        return bool(self.phase)
 
     @property
     def equations(self) -> Equations:
@@ -165,19 +181,42 @@ def pose_optimal(
     if how.integrator is None:
         how = replace(how, integrator=DEFAULT_INTEGRATOR)
     registry = plugins.of("cost_terms")
-    terms = tuple((part.weight, select(registry, part.term, dict(part.options))) for part in task.costs)
-    how = _with_loads(mechanism, task, terms, how)
+    tasks = task.phase_tasks() or (task,)
+    all_terms = [tuple((part.weight, select(registry, part.term, dict(part.options))) for part in each.costs) for each in tasks]
+    for each, terms in zip(tasks, all_terms, strict=True):
+        how = _with_loads(mechanism, each, terms, how)
     drive = _ramps(task) if task.control == "linear" else None
     posed = pose(mechanism, how, values={**task.settings, **(values or {})}, plugins=plugins, drive=drive)
-    problem = OptimalProblem(posed, task, terms)
-    _check_names(problem)
+    problem = OptimalProblem(posed, task, () if task.phases else all_terms[0])
+    if task.phases:
+        problem = replace(problem, phases=tuple(_phases(problem, tasks, all_terms, values or {})))
     _check_symbolic(problem)
-    _check_start(problem, {**task.settings, **(values or {})})
-    for _, term in terms:
-        refusal = term.refusal(problem)
-        if refusal:
-            raise MechanismError(f"{task.title}: cost '{term.name}': {refusal}", path=("costs",))
+    for part in problem.parts:
+        _check_names(part)
+        if not part.later:
+            _check_start(part, {**part.task.settings, **(values or {})})
+        for _, term in part.terms:
+            refusal = term.refusal(part)
+            if refusal:
+                raise MechanismError(f"{part.task.title}: cost '{term.name}': {refusal}", path=("costs",))
     return problem
+
+
+def _phases(
+    problem: OptimalProblem,
+    tasks: tuple[OptimalTask, ...],
+    terms: list[tuple[tuple[float, CostTerm], ...]],
+    values: Mapping[str, float],
+) -> Iterator[OptimalProblem]:
+    """Return the phases of a problem, each with its own parameters."""
+    posed, moves = problem.posed, False
+    names = [state.name for state in posed.assembly.states]
+    for i, (task, phase) in enumerate(zip(tasks, problem.task.phases, strict=True)):
+        given = {**problem.task.settings, **values, **phase.settings}
+        p = parameter_row(posed.mechanism, resolve_values(posed.mechanism, given, names))
+        own = replace(posed, p=p, t_start=task.t_start)
+        yield OptimalProblem(own, task, terms[i], phase=i, moves=moves)
+        moves = moves or not task.horizon.prescribed
 
 
 def _ramps(task: OptimalTask) -> Drive:

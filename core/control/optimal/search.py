@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -12,9 +13,11 @@ import numpy as np
 from kingpost.control.optimal.checks import check_end
 from kingpost.control.optimal.continuation import Excess, Stage, excess_of, problem_at, stages
 from kingpost.control.optimal.optimum import Attempt, Optimum
+from kingpost.control.optimal.phases import PhasedProgram, Piece, linked, phased_optimum
 from kingpost.control.optimal.problem import DEFAULT_INTEGRATOR, OptimalProblem, seen_otherwise
-from kingpost.control.optimal.solving import FEASIBLE, SolverOptions, Watch, solve
-from kingpost.control.optimal.starts import StartPath, guessed, lifted, path_from
+from kingpost.control.optimal.solver import NlpSolver, SolverOptions
+from kingpost.control.optimal.solving import FEASIBLE, Watch, solve
+from kingpost.control.optimal.starts import PhasedPath, StartPath, guessed, lifted, path_from
 from kingpost.control.optimal.transcribing import input_sizes, transcribe
 from kingpost.control.optimal.transcription import Grid, Transcription
 from kingpost.registry.selection import select
@@ -22,7 +25,9 @@ from kingpost.results.history import History
 
 DEFAULT_TRANSCRIPTION = "step"
 #: The name of a guess, the motion of a solution, or a history of the machine: a servo solution, a run, an optimum.
-Start: TypeAlias = str | StartPath | History
+Start: TypeAlias = str | StartPath | PhasedPath | History
+#: A motion to begin with, one for each phase.
+Paths: TypeAlias = tuple[StartPath, ...]
 #: Ends of a search after which no other is begun.
 ENDED = ("interrupted", "time limit")
 
@@ -36,6 +41,7 @@ class Search:
     grid: Grid
     options: SolverOptions
     watch: Watch
+    solver: NlpSolver | None = None
     attempts: list[Attempt] = field(default_factory=list)
     #: What is to be told about the problem.
     notes: list[str] = field(default_factory=list)
@@ -48,8 +54,8 @@ class Search:
         """
         problem = self.problem
         way = stages(problem, self.grid, lists)
-        path = self._path(start, way[0].intervals)
-        if problem.equations.joint_coordinates or isinstance(start, StartPath):
+        path = self._paths(start, way[0].intervals)
+        if problem.equations.joint_coordinates or isinstance(start, StartPath | PhasedPath):
             return self._through(problem, self.transcription, way, path, patient)
         # Joint coordinates first: in redundant ones the search mostly fails from a guess (document 001, p. 80).
         first = seen_otherwise(problem, replace(problem.posed.how, formulation="kane", integrator=DEFAULT_INTEGRATOR))
@@ -57,34 +63,46 @@ class Search:
         easy = self._through(first, plain, way, path, patient)
         if easy is None or easy.solution.violation > FEASIBLE or easy.status in ENDED:
             return easy
-        path = replace(easy.path, name=f"{path.name}, lifted from joint coordinates")
+        path = _called(_paths_of(easy), f"{path[0].name}, lifted from joint coordinates")
         return self._solved(problem, self.transcription, way[-1], path)
 
-    def _path(self, start: Start, intervals: int) -> StartPath:
+    def _paths(self, start: Start, intervals: int) -> Paths:
         if isinstance(start, StartPath):
-            return start
+            return (start,)
+        if isinstance(start, PhasedPath):
+            return start.parts
+        grids, found = self.grid.with_intervals(intervals).parts, []
         if isinstance(start, History):
-            return path_from(self.problem, start, intervals)
-        return guessed(self.problem, intervals, start)
+            # Phases share the time of a history as the middles of their limits do.
+            shares = np.array([part.task.horizon.low + part.task.horizon.high for part in self.problem.parts])
+            edges = np.concatenate([[0.0], np.cumsum(shares) / shares.sum()])
+            for part, grid, window in zip(self.problem.parts, grids, pairwise(edges.tolist()), strict=True):
+                found.append(path_from(part, start, grid.intervals, window))
+            return tuple(found)
+        first = None
+        for part, grid in zip(self.problem.parts, grids, strict=True):
+            found.append(guessed(part, grid.intervals, start, first))
+            first = found[-1].joints[-1]
+        return tuple(found)
 
     def _through(
         self,
         problem: OptimalProblem,
         transcription: Transcription,
         way: tuple[Stage, ...],
-        path: StartPath,
+        path: Paths,
         patient: bool,
     ) -> Optimum | None:
         """Return what is found at the end of a continuation; solutions of its stages that keep all constraints are starts."""
         excess: Excess | None = None
-        name, ended = path.name, ""
+        name, ended = path[0].name, ""
         for stage in way[:-1]:
             here = problem_at(problem, stage, excess)
-            found = self._solved(here, transcription, stage, replace(path, name=name))
+            found = self._solved(here, transcription, stage, _called(path, name))
             if stage.share == 1.0:
                 excess = excess_of(found, problem.task)
             if found.solution.violation <= FEASIBLE:
-                path = found.path
+                path = _paths_of(found)
             elif not patient and found.status not in ENDED:
                 if stage is way[0]:
                     return None
@@ -93,29 +111,36 @@ class Search:
                 # One iteration tells whether the motion of an easier problem does for the task, too.
                 ended = found.status
                 break
-        found = self._solved(problem, transcription, way[-1], replace(path, name=name), ended)
+        found = self._solved(problem, transcription, way[-1], _called(path, name), ended)
         return replace(found, solution=replace(found.solution, status=ended)) if ended else found
 
     def _solved(
-        self, problem: OptimalProblem, transcription: Transcription, stage: Stage, path: StartPath, ended: str = ""
+        self, problem: OptimalProblem, transcription: Transcription, stage: Stage, path: Paths, ended: str = ""
     ) -> Optimum:
-        grid = replace(self.grid, intervals=stage.intervals)
-        rule = transcription.rule(problem, grid)
-        program = transcribe(problem, rule, grid)
-        program = replace(program, cost_scale=_cost_scale(problem, input_sizes(problem)))
-        w = np.clip(lifted(problem, rule, program.layout, path), program.low, program.high)
+        grid = self.grid.with_intervals(stage.intervals)
+        scale = sum(_cost_scale(part, input_sizes(part)) for part in problem.parts)
+        pieces, begin = [], problem.posed.t_start
+        for part, own, way in zip(problem.parts, grid.parts, path, strict=True):
+            rule = transcription.rule(part, own)
+            program = replace(transcribe(part, rule, own), cost_scale=scale)
+            start = np.clip(lifted(part, rule, program.layout, way, begin), program.low, program.high)
+            pieces.append(Piece(part, rule, program, start))
+            begin += way.horizon
+        first = pieces[0]
         if problem.equations.formulation not in {attempt.formulation for attempt in self.attempts}:
-            note = check_end(problem, program, w)
+            note = check_end(first.problem, first.program, first.start)
             self.notes += [note] if note else []
+        w = np.concatenate([piece.start for piece in pieces])
+        whole = linked(problem, pieces) if problem.phases else first.program
         options = self.options
         if options.time_limit is not None:
             options = replace(options, time_limit=max(0.0, options.time_limit - (time.perf_counter() - self.began)))
         if ended:
             options = replace(options, time_limit=0.0)
-        solution = solve(program, w, options, self.watch)
+        solution = solve(whole, w, options, self.watch, self.solver)
         self.attempts.append(
             Attempt(
-                path.name,
+                path[0].name,
                 problem.equations.formulation,
                 stage.intervals,
                 solution.status,
@@ -126,7 +151,18 @@ class Search:
                 stage.name,
             )
         )
-        return Optimum(problem, transcription, rule, program, solution)
+        if isinstance(whole, PhasedProgram):
+            return phased_optimum(problem, transcription, pieces, whole, solution)
+        return Optimum(problem, transcription, first.rule, whole, solution)
+
+
+def _called(path: Paths, name: str) -> Paths:
+    return tuple(replace(part, name=name) for part in path)
+
+
+def _paths_of(found: Optimum) -> Paths:
+    """Return the motion of a solution as starts of its phases."""
+    return tuple(part.path for part in found.parts)
 
 
 def _cost_scale(problem: OptimalProblem, sizes: np.ndarray) -> float:

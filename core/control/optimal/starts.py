@@ -82,11 +82,19 @@ def linear_rows(problem: OptimalProblem, times: FloatArray, nodal: FloatArray) -
     return np.asarray(rows)
 
 
-def path_from(problem: OptimalProblem, history: History, intervals: int) -> StartPath:
+@dataclass(frozen=True, eq=False)
+class PhasedPath:
+    """A motion to begin with, phase after phase."""
+
+    parts: tuple[StartPath, ...]
+    name: str = "constant"
+
+
+def path_from(problem: OptimalProblem, history: History, intervals: int, window: tuple[float, float] = (0.0, 1.0)) -> StartPath:
     """Return the motion in a history as a start: a servo solution, a run, or the optimum of a similar problem.
 
-    Time is stretched to the horizon of the task. Joint coordinates that the history lacks stay at the start, speeds that it
-    lacks come from differences, and inputs that it lacks are zero.
+    ``window`` is the part of its time that counts. Time is stretched to the horizon of the task. Joint coordinates that the
+    history lacks stay at the start, speeds that it lacks come from differences, and inputs that it lacks are zero.
     """
     task, e = problem.task, problem.equations
     shown = {channel.name for channel in history.channels}
@@ -97,9 +105,10 @@ def path_from(problem: OptimalProblem, history: History, intervals: int) -> Star
             f"{task.title}: the history to start from shows no coordinate of '{problem.posed.mechanism.name}', such as "
             f"{missing[0]}; take one of the same machine"
         )
-    lasted = float(history.time[-1] - history.time[0])
+    whole = float(history.time[-1] - history.time[0])
+    lasted = whole * (window[1] - window[0])
     horizon = min(max(lasted, task.horizon.low), task.horizon.high)
-    old, new = (history.time - history.time[0]) / lasted, np.linspace(0.0, 1.0, intervals + 1)
+    old, new = (history.time - history.time[0]) / whole, np.linspace(*window, intervals + 1)
     joints, states, inputs = first.joints.copy(), first.states.copy(), first.inputs.copy()
     count = len(problem.posed.mechanism.coordinates)
     for i, name in enumerate(problem.joint_names):
@@ -107,7 +116,9 @@ def path_from(problem: OptimalProblem, history: History, intervals: int) -> Star
             rate = lasted / horizon if i >= count else 1.0
             joints[:, i] = rate * np.interp(new, old, history[name])
         elif i >= count and name.endswith(".rate") and name.removesuffix(".rate") in shown:
-            joints[:, i] = np.gradient(np.interp(new, old, history[name.removesuffix(".rate")]), horizon * new)
+            joints[:, i] = np.gradient(
+                np.interp(new, old, history[name.removesuffix(".rate")]), np.linspace(0.0, horizon, intervals + 1)
+            )
     for i, item in enumerate(e.states.quantities):
         if item.name in shown:
             states[:, i] = np.interp(new, old, history[item.name])
@@ -123,13 +134,15 @@ def _resampled(old: FloatArray, rows: FloatArray, new: FloatArray) -> FloatArray
     return np.column_stack(columns) if columns else np.zeros((len(new), 0))
 
 
-def guessed(problem: OptimalProblem, intervals: int, guess: str) -> StartPath:
+def guessed(problem: OptimalProblem, intervals: int, guess: str, first: FloatArray | None = None) -> StartPath:
     """Return a first guess: at rest at the start, or straight to the end values of coordinates that are given.
 
-    ``"random:3"`` is the third of a row of motions that bulge from the line by random amounts, the same in every process.
+    ``first`` are joint coordinates and speeds at the start, where another phase ends there. ``"random:3"`` is the third of a
+    row of motions that bulge from the line by random amounts, the same in every process.
     """
     e, task = problem.equations, problem.task
-    first = np.asarray(problem.joint_state(problem.x0, problem.p)).ravel()
+    if first is None:
+        first = np.asarray(problem.joint_state(problem.x0, problem.p)).ravel()
     last = first.copy()
     for name, limits in task.end.items():
         if name in problem.joint_names:
@@ -156,8 +169,11 @@ def guessed(problem: OptimalProblem, intervals: int, guess: str) -> StartPath:
     return StartPath(joints, states, inputs, horizon, free, guess)
 
 
-def lifted(problem: OptimalProblem, rule: IntervalRule, layout: Layout, path: StartPath) -> FloatArray:
-    """Return the variables of a program for a motion in joint coordinates."""
+def lifted(
+    problem: OptimalProblem, rule: IntervalRule, layout: Layout, path: StartPath, begin: float | None = None
+) -> FloatArray:
+    """Return the variables of a program for a motion in joint coordinates that begins at a time, by default the task's."""
+    begin = problem.posed.t_start if begin is None else begin
     e, posed = problem.equations, problem.posed
     path = path.on(layout.intervals)
     N, h = layout.intervals, path.horizon / layout.intervals
@@ -170,8 +186,9 @@ def lifted(problem: OptimalProblem, rule: IntervalRule, layout: Layout, path: St
         if e.coordinates.initial is not None:
             state = np.asarray(e.coordinates.initial(row[:count], row[count:], p)).ravel()
         nodes[k, : e.nx] = np.concatenate([state, path.states[k]])
-    nodes[0, : e.nx] = problem.x0
-    times = posed.t_start + h * np.arange(N + 1)
+    if not problem.later:
+        nodes[0, : e.nx] = problem.x0
+    times = begin + h * np.arange(N + 1)
     own = path.inputs_as(layout.linear)
     if layout.linear:
         inputs = linear_rows(problem, times, own)
@@ -187,7 +204,8 @@ def lifted(problem: OptimalProblem, rule: IntervalRule, layout: Layout, path: St
         nodes[:, layout.state : layout.state + layout.before] = rows
     at = layout.state + layout.before
     nodes[:, at : at + layout.horizon] = path.horizon
-    nodes[:, at + layout.horizon :] = path.free
+    nodes[:, at + layout.horizon : at + layout.horizon + layout.begin] = begin
+    nodes[:, layout.node - layout.parameters :] = path.free
     inner = np.zeros((N, layout.inner))
     if layout.inner:
         for k in range(N):
@@ -203,7 +221,7 @@ def path_of(problem: OptimalProblem, layout: Layout, w: FloatArray, name: str) -
     nodes = layout.nodes(w)
     at = layout.state + layout.before
     horizon = float(nodes[0, at]) if layout.horizon else problem.task.horizon.low
-    free = nodes[0, at + layout.horizon :].copy()
+    free = nodes[0, layout.node - layout.parameters :].copy()
     p = problem.p.copy()
     p[list(problem.freed)] = free
     joints = np.array([np.asarray(problem.joint_state(node[: e.nx], p)).ravel() for node in nodes])

@@ -45,8 +45,14 @@ class _Parts:
     def node(self, node: Any) -> tuple[Any, Any, Any, Any]:
         """Return state, inputs before, horizon and free parameters of a node."""
         n = self.layout
-        edges = np.cumsum([0, n.state, n.before, n.horizon, n.parameters]).tolist()
-        return tuple(node[a:b, :] for a, b in pairwise(edges))
+        edges = np.cumsum([0, n.state, n.before, n.horizon, n.begin, n.parameters]).tolist()
+        state, before, horizon, _, free = (node[a:b, :] for a, b in pairwise(edges))
+        return state, before, horizon, free
+
+    def begin(self, node: Any, t_start: Any) -> Any:
+        """Return the time of the start: found, or a number."""
+        at = self.layout.timing + self.layout.horizon
+        return node[at : at + 1, :] if self.layout.begin else t_start
 
     def row(self, u: Any, ends: tuple[Any, Any] | None, given: Any, t: Any, h: Any) -> Any:
         """Return the row of all inputs of an interval: constant ones, or linear ones between both ends."""
@@ -68,6 +74,7 @@ def layout_of(problem: OptimalProblem, rule: IntervalRule, grid: Grid) -> Layout
         inner=len(rule.inner),
         inputs=0 if problem.linear else len(task.inputs),
         linear=problem.linear,
+        begin=1 if problem.moves else 0,
     )
 
 
@@ -139,6 +146,9 @@ def _interval(parts: _Parts, bounded: _Bounded) -> tuple[ca.Function, list[str],
     x0, before, horizon, free = parts.node(node0)
     x1, after, horizon1, free1 = parts.node(node1)
     plain = (horizon if layout.horizon else fixed) / count
+    at = layout.timing + layout.horizon
+    begin0, begin1 = (node[at : at + layout.begin, :] for node in (node0, node1))
+    t_start = parts.begin(node0, t_start)
     # Times are those of the grid; only the length of this interval is stretched.
     t, h = t_start + k * plain, plain * stretch
     line = (before + more, after + more) if layout.linear else None
@@ -149,10 +159,11 @@ def _interval(parts: _Parts, bounded: _Bounded) -> tuple[ca.Function, list[str],
     first = layout.state + (layout.before if layout.linear else 0)
     sizes = ca.vertcat(ca.MX(0, 1), scales[first : layout.node, :])
     carried = layout.before and not layout.linear
-    kept = ca.vertcat(after - u if carried else ca.MX(0, 1), horizon1 - horizon, free1 - free)
+    kept = ca.vertcat(after - u if carried else ca.MX(0, 1), horizon1 - horizon, begin1 - begin0, free1 - free)
     rows.append(kept / sizes if kept.numel() else ca.MX(0, 1))
     names += [f"'{name}' as it was before" for name in (task.inputs if carried else ())]
-    names += ["the horizon"] * layout.horizon + [f"parameter '{name}'" for name in task.free]
+    names += ["the horizon"] * layout.horizon + ["the time of the start"] * layout.begin
+    names += [f"parameter '{name}'" for name in task.free]
     limits: list[Limits] = []
     if task.rates:
         for name, limit in task.rates.items():
@@ -202,6 +213,7 @@ def _first(parts: _Parts) -> tuple[ca.Function, list[str]]:
         u = whole[layout.node + layout.inner : layout.stride, :]
         ends = (before, parts.node(whole[layout.stride :, :])[1]) if layout.linear else None
         h = (horizon if layout.horizon else fixed) / count
+        t_start = parts.begin(whole[: layout.node, :], t_start)
         n = problem.equations.nx
         row = parts.row(u, ends, given, t_start, h)
         begun = rule.begin(t_start, h, x0[:n, :], row, problem.parameters(free, p))
@@ -219,7 +231,7 @@ def _last(parts: _Parts, bounded: _Bounded) -> tuple[ca.Function, list[str], lis
     wanted = tuple(name for name in problem.task.end if name not in problem.state_names)
     rows = ca.MX(0, 1)
     if wanted:
-        t = t_start + (horizon if layout.horizon else fixed)
+        t = parts.begin(w * scales[: layout.node, :], t_start) + (horizon if layout.horizon else fixed)
         n = problem.equations.nx
         rows = problem.observer(wanted)(t, x[:n, :], given, problem.parameters(free, p))
     names = [f"the end of '{name}'" for name in wanted]
@@ -249,8 +261,9 @@ def _variable_limits(problem: OptimalProblem, layout: Layout) -> tuple[FloatArra
         if layout.horizon:
             nodes[:, n] = (task.horizon.low, task.horizon.high)[side]
         for i, limits in enumerate(task.free.values()):
-            nodes[:, n + layout.horizon + i] = (limits.low, limits.high)[side]
-        nodes[0, : problem.equations.nx] = problem.x0
+            nodes[:, n + layout.horizon + layout.begin + i] = (limits.low, limits.high)[side]
+        if not problem.later:
+            nodes[0, : problem.equations.nx] = problem.x0
         for name, limits in task.end.items():
             if name in problem.state_names:
                 row = problem.state_names.index(name)
@@ -266,7 +279,7 @@ def variable_scales(problem: OptimalProblem, rule: IntervalRule, layout: Layout)
     state = np.ones(layout.state)
     state[: e.nx] = state_sizes(problem)
     inputs = input_sizes(problem)
-    node = [state, inputs if layout.before else np.zeros(0), np.full(layout.horizon, task.horizon.high)]
+    node = [state, inputs if layout.before else np.zeros(0), np.full(layout.horizon + layout.begin, task.horizon.high)]
     node.append(np.array([limits.size or 1.0 for limits in task.free.values()]))
     one = np.concatenate([*node, rule.inner_sizes, inputs[: layout.inputs]])
     return np.concatenate([np.tile(one, layout.intervals), np.concatenate(node)])
