@@ -149,6 +149,7 @@ room(
     "plugins/optimal_control",
     "transcriptions of optimal control problems, terms of their cost, and solvers",
     "core/control and below",
+    "core/fatigue",
 )
 room(
     "plugins/feedback",

@@ -6,6 +6,7 @@ from kingpost.control.optimal.solver import NlpSolver
 from kingpost.control.optimal.transcription import CostTerm, Transcription
 from kingpost.plugins.optimal_control.collocation import Collocation
 from kingpost.plugins.optimal_control.costs import Effort, EffortRate, Load, Swing, Time, Tracking, Work
+from kingpost.plugins.optimal_control.fatigue import Fatigue
 from kingpost.plugins.optimal_control.gonzalez import Gonzalez, Greenspan
 from kingpost.plugins.optimal_control.hamiltonian import Hamiltonian
 from kingpost.plugins.optimal_control.multiple_shooting import MultipleShooting
@@ -21,7 +22,7 @@ def kingpost_register_optimal_control() -> list[type[Transcription]]:
 
 @hookimpl
 def kingpost_register_cost_terms() -> list[type[CostTerm]]:
-    return [Effort, EffortRate, Time, Work, Swing, Tracking, Load]
+    return [Effort, EffortRate, Time, Work, Swing, Tracking, Load, Fatigue]
 
 
 @hookimpl

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
+from kingpost.control.optimal.counted import CountedTerm
 from kingpost.control.optimal.problem import OptimalProblem
 from kingpost.control.optimal.program import NonlinearProgram
 from kingpost.control.optimal.solver import NlpSolver, SolverOptions, Stated
@@ -45,6 +46,8 @@ class Fatrop(NlpSolver):
                 f"solver 'fatrop' goes through stages of one size, and {problem.task.title} has {len(problem.phases)} phases, "
                 "each with its own; take 'ipopt'"
             )
+        if any(isinstance(term, CountedTerm) for _, term in problem.terms):
+            return "solver 'fatrop' goes through stages one by one, and counted ranges join distant ones; take 'ipopt'"
         return super().refusal(problem, options)
 
     def succeeded(self, record: Mapping[str, Any]) -> bool:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from kingpost.base.arrays import FloatArray
 from kingpost.control.optimal.checks import check_end
 from kingpost.control.optimal.continuation import Excess, Stage, excess_of, problem_at, stages
+from kingpost.control.optimal.counted import AGREE, COUNTS, Count, CountedProgram, CountedTerm, counts_of
 from kingpost.control.optimal.optimum import Attempt, Optimum
 from kingpost.control.optimal.phases import PhasedProgram, Piece, linked, phased_optimum
 from kingpost.control.optimal.problem import DEFAULT_INTEGRATOR, OptimalProblem, seen_otherwise
 from kingpost.control.optimal.solver import NlpSolver, SolverOptions
-from kingpost.control.optimal.solving import FEASIBLE, Watch, solve
+from kingpost.control.optimal.solving import FEASIBLE, Solution, Watch, solve
 from kingpost.control.optimal.starts import PhasedPath, StartPath, guessed, lifted, path_from
 from kingpost.control.optimal.transcribing import input_sizes, transcribe
 from kingpost.control.optimal.transcription import Grid, Transcription
@@ -138,9 +140,44 @@ class Search:
         if ended:
             options = replace(options, time_limit=0.0)
         solution = solve(whole, w, options, self.watch, self.solver)
+        self._noted(problem, stage, path[0].name, solution)
+        if isinstance(whole, PhasedProgram):
+            return phased_optimum(problem, transcription, pieces, whole, solution)
+        found = Optimum(problem, transcription, first.rule, whole, solution)
+        if any(isinstance(term, CountedTerm) for _, term in problem.terms) and solution.violation <= FEASIBLE:
+            return self._counted(found, stage, options)
+        return found
+
+    def _counted(self, found: Optimum, stage: Stage, options: SolverOptions) -> Optimum:
+        """Return the optimum with the cost of counted ranges, which are counted again until they stay the same."""
+        counts, program = counts_of(found), found.program
+        told = held = 0.0
+        for number in range(1, COUNTS + 1):
+            if found.status in ENDED:
+                break
+            whole: Any = CountedProgram(program, found.problem, counts)
+            solution = solve(whole, whole.start(found.solution.w), options, self.watch, self.solver)
+            size, rows = len(program.scales), len(program.row_low)
+            plain = replace(solution, w=solution.w[:size], multipliers=solution.multipliers[:rows])
+            before, counts = counts, counts_of(replace(found, solution=plain))
+            told = sum(count.cost for count in counts)
+            ends = solution.w[size:]
+            held = sum(_reckoned(before, ends))
+            found = replace(found, solution=replace(plain, cost=solution.cost - held + told))
+            self._noted(found.problem, replace(stage, name=f"ranges counted {number} times"), "count before", found.solution)
+            if abs(told - held) <= AGREE * max(abs(found.cost), abs(told)):
+                return found
+        else:
+            self.notes.append(
+                f"ranges that were counted still change after {COUNTS} counts: the motion costs {told:.6g} by them, and "
+                f"{held:.6g} was reckoned with those before"
+            )
+        return found
+
+    def _noted(self, problem: OptimalProblem, stage: Stage, name: str, solution: Solution) -> None:
         self.attempts.append(
             Attempt(
-                path[0].name,
+                name,
                 problem.equations.formulation,
                 stage.intervals,
                 solution.status,
@@ -151,9 +188,17 @@ class Search:
                 stage.name,
             )
         )
-        if isinstance(whole, PhasedProgram):
-            return phased_optimum(problem, transcription, pieces, whole, solution)
-        return Optimum(problem, transcription, first.rule, whole, solution)
+
+
+def _reckoned(counts: tuple[Count, ...], ends: FloatArray) -> Iterator[float]:
+    """Return what ranges cost between ends that were found."""
+    at = 0
+    for count in counts:
+        places = dict(zip(count.ends, ends[at : at + len(count.ends)], strict=True))
+        at += len(count.ends)
+        for item in count.ranges:
+            part = max(places[item.upper, True] - places[item.lower, False], 0.0) / item.size
+            yield count.weight * item.cost * part**item.power
 
 
 def _called(path: Paths, name: str) -> Paths:

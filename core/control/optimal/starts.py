@@ -188,7 +188,7 @@ def lifted(
         nodes[k, : e.nx] = np.concatenate([state, path.states[k]])
     if not problem.later:
         nodes[0, : e.nx] = problem.x0
-    times = begin + h * np.arange(N + 1)
+    times: FloatArray = np.asarray(begin + h * np.arange(N + 1), dtype=np.float64)
     own = path.inputs_as(layout.linear)
     if layout.linear:
         inputs = linear_rows(problem, times, own)
