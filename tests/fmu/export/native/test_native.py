@@ -38,7 +38,7 @@ def agree(ours, theirs, names, relative):
 @pytest.mark.parametrize("fmi", [2, 3])
 @pytest.mark.parametrize("name", CASES)
 def test_what_users_get_is_small(name, fmi, machine, plugins, tmp_path, monkeypatch):
-    """Compiled as users have it. Those of FMI 3 have derivatives backwards, too, which are as much code again as those forwards."""
+    """Compiled as users have it. Those of FMI 3 have derivatives backwards, too, as much code again as those forwards."""
     monkeypatch.delenv("KINGPOST_OPTIMIZE", raising=False)
     path = tmp_path / "machine.fmu"
     model = prepare_export(machine(name), plugins=plugins, step=CASES[name][0], loads="all")
