@@ -45,6 +45,8 @@ class System:
     root: Place
     given: Given
     invariants: tuple[Invariant, ...]
+    #: The rate (1/s) at which errors of invariants decay.
+    pull: float = 0.0
 
     @property
     def q(self) -> tuple[str, ...]:
@@ -109,7 +111,7 @@ def build(subsystem: Subsystem, pull: float = 0.0) -> System:
     given = _given(root, symbols, invariants, pull)
     if not given.q:
         raise MechanismError(f"'{subsystem.name}' has no variables; list some by their order, e.g. variables = {{0: ('x',)}}")
-    return System(subsystem, symbols, root, given, tuple(invariants))
+    return System(subsystem, symbols, root, given, tuple(invariants), pull)
 
 
 def _everyone(subsystem: Subsystem) -> Iterator[Subsystem]:

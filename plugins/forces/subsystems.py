@@ -85,7 +85,13 @@ class Subsystems(Force):
             if invariant.order < system.symbols.top:
                 value = ca.Function("kp_open", system.arguments, [invariant.expression]).call(here)[0]
                 opening = ca.fmax(opening, ca.fabs(value))
+        efforts = self.tree.efforts
+        exerted = efforts.function.call(here)[0]
+        prefix = f"{system.subsystem.name}."
+        signals = {f"{label.removeprefix(prefix)}.effort": (exerted[i], "1") for i, label in enumerate(efforts.labels)}
+        changes = None if self.tree.corrections is None else self.tree.corrections.call(here)[0]
         return Loads(
             rates={label: rates[i] for i, label in enumerate(system.states)},
-            signals={"open": (opening, "1")},
+            signals={"open": (opening, "1"), **signals},
+            corrections={} if changes is None else {label: changes[i] for i, label in enumerate(system.states)},
         )
