@@ -202,7 +202,8 @@ def _refuse_incompatible(start: Node) -> None:
         if not redundant:
             continue
         A, b = node.given.A, node.given.b
-        lengths = np.maximum(np.linalg.norm(A.matrix, axis=1), 1e-300)
+        lengths = np.linalg.norm(A.matrix, axis=1)
+        lengths[lengths == 0.0] = 1.0  # of what variables keep by themselves, whatever moves
         errors = (A @ node.e + b).matrix.ravel() / lengths
         size = COMPATIBLE * (1 + np.abs(b.matrix.ravel() / lengths).max(initial=0.0) + np.abs(node.e.matrix).max(initial=0.0))
         wrong = [(row, error) for row, error in zip(A.rows, errors, strict=True) if row in redundant and not abs(error) <= size]

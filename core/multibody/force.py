@@ -167,6 +167,10 @@ class Force(Plugin):
         """Return the names of parameters and inputs that start values of its states are fitted to."""
         return ()
 
+    def record(self) -> Mapping[str, Any]:
+        """Return what the record of a run should say of this force, as plain data; nothing unless there is something."""
+        return {}
+
     def drawing(self) -> Drawing:
         """Return what pictures show of this force."""
         return Drawing()
