@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 from kingpost import (
-    Body, ForceElement, Joint, Mechanism, PluginSet, RunSettings, SolverError, as_mechanism, pose, sensitivity, simulate,
+    Body,
+    ForceElement,
+    Joint,
+    Mechanism,
+    PluginSet,
+    RunSettings,
+    SolverError,
+    as_mechanism,
+    pose,
+    sensitivity,
+    simulate,
 )  # fmt: skip
 from kingpost.equations.integrator import StepMap
 from kingpost.modular.subsystem import SUBSYSTEMS
