@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
 from pathlib import Path
@@ -36,6 +37,26 @@ TOGETHER = (
     r"(tests/validation/test_optimal_targets)\.py",
     r"(tests/plugins/models/test_(?:delta|spatial_slider_crank|tadpole_tricycle|whitworth))\.py",
 )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a test marked ``quick("this", "*-that")``, mark the variants with other names as slow.
+
+    A test with many variants of one kind keeps some of them in the quick suite; the rest belongs to the long validation.
+    """
+    kept: dict[tuple[str, str], bool] = {}
+    for item in items:
+        if (mark := item.get_closest_marker("quick")) is None:
+            continue
+        test, variant = item.nodeid.split("[", 1)
+        fitting = [name for name in mark.args if fnmatch.fnmatchcase(variant[:-1], name)]
+        kept |= {(test, name): name in fitting or kept.get((test, name), False) for name in mark.args}
+        if not fitting:
+            item.add_marker(pytest.mark.slow)
+    gone = [f"{test} has no variant {name!r}" for (test, name), found in kept.items() if not found]
+    if gone and not any("::" in word for word in config.args):
+        raise pytest.UsageError("; ".join(gone))
 
 
 @pytest.hookimpl(optionalhook=True)
