@@ -137,6 +137,7 @@ def with_everything(mechanism, seed):
     return dataclasses.replace(mechanism, forces=(*mechanism.forces, *frictions, wrench, spring))
 
 
+@pytest.mark.quick("2", "3")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_multipliers_give_the_loads_that_recursion_gives(seed):
     mechanism = with_everything(random_tree(seed, bodies=2 + seed % 6), seed)

@@ -320,6 +320,7 @@ class SaysSo(NoUniversal):
     closure_kinds = ("spherical", "point-on-line")
 
 
+@pytest.mark.quick("OpenLoops-*")
 @pytest.mark.parametrize(
     ("cls", "message"),
     [
