@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 import os
 import re
 from pathlib import Path
@@ -37,6 +38,12 @@ TOGETHER = (
     r"(tests/validation/test_optimal_targets)\.py",
     r"(tests/plugins/models/test_(?:delta|spatial_slider_crank|tadpole_tricycle|whitworth))\.py",
 )
+
+
+@functools.cache
+def _shares(path: str) -> bool:
+    """Whether tests of a file share what is built once for all of them."""
+    return 'scope="module"' in (ROOT / path).read_text(encoding="utf-8")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -75,6 +82,9 @@ def pytest_xdist_make_scheduler(config, log):  # type: ignore[no-untyped-def]
             for pattern in TOGETHER:
                 if found := re.match(pattern, nodeid):
                     return " ".join(found.groups())
+            path = nodeid.partition("::")[0]
+            if _shares(path):
+                return path
             return super()._split_scope(nodeid)
 
     return ByWhatTheyShare(config, log)
