@@ -346,6 +346,7 @@ def spinning():
     return Mechanism("spinning", bodies=tuple(bodies), joints=tuple(joints))
 
 
+@pytest.mark.quick("directors")
 @pytest.mark.parametrize("formulation", ["directors", "nullspace"])
 def test_coordinates_of_joints_have_one_meaning_in_every_formulation(formulation):
     mechanism = spinning()

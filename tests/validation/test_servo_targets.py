@@ -150,6 +150,7 @@ SCHEMES = {
 }
 
 
+@pytest.mark.quick("B1")
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_v40_v41_backward_euler_on_the_overhead_crane(scheme):
     """Positions are exact whatever the step; largest errors of inputs to the digits of the notes' table."""

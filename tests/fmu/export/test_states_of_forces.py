@@ -21,7 +21,7 @@ def test_an_fmu_gives_the_numbers_of_the_run(tmp_path, plugins, exporter, integr
         np.testing.assert_allclose(history[name], reference[name], rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.quick("native-fmu:fmu=me")
+@pytest.mark.slow
 @pytest.mark.parametrize("exporter", ["native-fmu", "native-fmu:fmi=3", "native-fmu:fmu=me"])
 def test_an_fmu_with_such_states_passes_every_check(tmp_path, plugins, exporter):
     done = export(cart(), tmp_path / "cart.fmu", to=exporter, step=0.01, plugins=plugins)
