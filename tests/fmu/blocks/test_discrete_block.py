@@ -224,7 +224,7 @@ def test_in_process_as_in_fmus(made):
     assert inside["root.y"][19] == pytest.approx(np.sqrt((-1 + np.sqrt(1 + 4 * u)) / 2), rel=1e-13)
 
 
-@pytest.mark.quick("native-fmu:fmi=3")
+@pytest.mark.quick("native-fmu")
 @pytest.mark.parametrize("to", [*NATIVE, pytest.param("fmu", marks=pytest.mark.slow)])
 def test_the_checks_find_nothing(made, to):
     report = check_fmu(made(root(), to))

@@ -264,7 +264,7 @@ def test_an_fmu_that_was_exported_here_runs_in_this_process(masses, plugins, tmp
     assert not isolated(ours, isolate=False)
 
 
-@pytest.mark.quick("9")
+@pytest.mark.quick("15")
 @needs_compiler
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

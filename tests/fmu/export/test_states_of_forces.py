@@ -9,7 +9,7 @@ from kingpost.fmu.checks import check_fmu
 from tests.validation.test_states_of_forces import cart
 
 
-@pytest.mark.quick("rk4-native-fmu", "generalized-alpha-native-fmu:fmi=3", "generalized-alpha-fmu:engine=package")
+@pytest.mark.quick("rk4-native-fmu:fmi=3", "generalized-alpha-fmu:engine=package")
 @pytest.mark.parametrize("exporter", ["native-fmu", "native-fmu:fmi=3", "fmu", "fmu:engine=package"])
 @pytest.mark.parametrize("integrator", ["rk4", "generalized-alpha"])
 def test_an_fmu_gives_the_numbers_of_the_run(tmp_path, plugins, exporter, integrator):

@@ -79,9 +79,7 @@ CASES = [(*key, step) for key, errors in TORQUE.items() for step in errors]
 
 @pytest.mark.quick(
     "dependent-projection-dependent-0.1",
-    "dependent-minimal-extension-0.1",
     "minimal-minimal-extension-0.05",
-    "minimal-projection-0.05",
 )
 @pytest.mark.parametrize(
     ("form", "method", "step"),

@@ -369,6 +369,7 @@ def test_what_cannot_be_exported(tmp_path, plugins, monkeypatch):
     assert len(run_script(RUN, path, 3)["rows"]) == 4
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path, root):
     words = [sys.executable, "-m", "kingpost", "export", "double-pendulum", "-o", str(tmp_path / "dp.fmu"), "--to"]
     done = subprocess.run([*words, "fmu:engine=package", "--fmi", "2"], capture_output=True, text=True, cwd=root, check=True)
