@@ -321,7 +321,7 @@ class SaysSo(NoUniversal):
     closure_kinds = ("spherical", "point-on-line")
 
 
-@pytest.mark.quick("OpenLoops-*")
+@pytest.mark.quick("[!H]*")  # all but HalfOpenLoops
 @pytest.mark.parametrize(
     ("cls", "message"),
     [
