@@ -55,6 +55,7 @@ def events(monkeypatch):
     return counted
 
 
+@pytest.mark.quick("1e-08-kane", "1e-08-nullspace")
 @pytest.mark.parametrize("case", [TOP, TOP_NULLSPACE, TOP_QUATERNION], ids=["directors", "nullspace", "kane"])
 @pytest.mark.parametrize("tolerance", [OWN, 1e-6, 1e-4])
 def test_cvode_of_fmpy_cannot_leave_the_constraints(case, tolerance, exchange, events):
