@@ -25,7 +25,8 @@ from kingpost.control.optimal.optimise import optimise as optimise
 from kingpost.control.optimal.optimise import prepare_optimisation as prepare_optimisation
 from kingpost.control.optimal.optimum import Optimum as Optimum
 from kingpost.control.optimal.problem import OptimalProblem as OptimalProblem
-from kingpost.control.optimal.solving import SolverOptions as SolverOptions
+from kingpost.control.optimal.solver import NlpSolver as NlpSolver
+from kingpost.control.optimal.solver import SolverOptions as SolverOptions
 from kingpost.control.optimal.transcription import CostTerm as CostTerm
 from kingpost.control.optimal.transcription import Grid as Grid
 from kingpost.control.optimal.transcription import IntervalRule as IntervalRule
@@ -68,8 +69,9 @@ from kingpost.mechanism.load_request import LoadRequest as LoadRequest
 from kingpost.mechanism.measures import Measure as Measure
 from kingpost.mechanism.mechanism import Mechanism as Mechanism
 from kingpost.mechanism.model import Model as Model
-from kingpost.mechanism.optimal_tasks import CostPart as CostPart
-from kingpost.mechanism.optimal_tasks import Limits as Limits
+from kingpost.mechanism.optimal_parts import CostPart as CostPart
+from kingpost.mechanism.optimal_parts import Limits as Limits
+from kingpost.mechanism.optimal_parts import Phase as Phase
 from kingpost.mechanism.optimal_tasks import OptimalTask as OptimalTask
 from kingpost.mechanism.sections import cut as cut
 from kingpost.mechanism.shapes import Shape as Shape

@@ -145,7 +145,12 @@ room(
 )
 room("plugins/joint_loads", "ways to find the wrench in a joint", "core/loads and below", "plugins/formulations")
 room("plugins/inverse_dynamics", "methods for servo-constraints, and their steppers", "core/control and below")
-room("plugins/optimal_control", "transcriptions of optimal control problems, and terms of their cost", "core/control and below")
+room(
+    "plugins/optimal_control",
+    "transcriptions of optimal control problems, terms of their cost, and solvers",
+    "core/control and below",
+    "core/fatigue",
+)
 room(
     "plugins/feedback",
     "controllers that keep a machine on the path of a servo task",

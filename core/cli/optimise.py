@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kingpost.base.errors import MechanismError
 from kingpost.cli.arguments import add_model_argument
 from kingpost.cli.command import Command
 from kingpost.cli.how import add_how_arguments, settings_from
@@ -38,8 +39,14 @@ class Optimise(Command):
         parser.add_argument("--horizon", type=float, metavar="S", help="how long it takes, in place of what the task says")
         parser.add_argument("--intervals", type=int, metavar="N", help="into how many intervals time is divided")
         parser.add_argument(
+            "--control",
+            choices=("constant", "linear"),
+            help="what inputs are within an interval, in place of what the task says",
+        )
+        parser.add_argument(
             "--transcription", metavar="NAME[:KEY=VALUE,...]", help="how an interval enters the program (default: step)"
         )
+        parser.add_argument("--solver", metavar="NAME", help="what solves the program: ipopt (the default) or fatrop")
         add_how_arguments(parser, "formulation", "integrator", "loads", "load_method", "load_metric", "backend")
         parser.add_argument("--time-limit", type=float, metavar="S", help="end the search after so long, with the best motion")
         parser.add_argument(
@@ -51,12 +58,20 @@ class Optimise(Command):
             metavar="RESULT",
             help="begin with the motion in a result: of kingpost inverse, run, or an optimum with other bounds or intervals",
         )
+        parser.add_argument(
+            "--continue",
+            dest="continuation",
+            action="append",
+            metavar="WHAT=V1,V2,...",
+            help="go through easier problems, each the start of the next: WHAT is intervals, horizon, bounds (the part of what "
+            "they cut off that is let through, from 1 to 0) or a parameter; the task itself comes last; may be repeated",
+        )
         add_result_options(parser)
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         from kingpost.control.optimal.optimise import prepare_optimisation
         from kingpost.control.optimal.record import history_of
-        from kingpost.control.optimal.solving import SolverOptions
+        from kingpost.control.optimal.solver import SolverOptions
         from kingpost.modelfiles.opened import open_model
         from kingpost.results.read_write import read_history
 
@@ -72,6 +87,9 @@ class Optimise(Command):
                 intervals=arguments.intervals,
                 horizon=arguments.horizon,
                 starts=arguments.starts if arguments.start_from is None else [read_history(arguments.start_from)],
+                control=arguments.control,
+                solver=arguments.solver,
+                continuation=_continuation(arguments.continuation),
                 settings=opened.settings,
                 how=how,
                 options=SolverOptions(time_limit=arguments.time_limit),
@@ -90,6 +108,22 @@ class Optimise(Command):
             print()
             print_table(_starts(history))
         return 0
+
+
+def _continuation(given: list[str] | None) -> dict[str, list[float]] | None:
+    """Return lists of values by what they are of."""
+    if given is None:
+        return None
+    found: dict[str, list[float]] = {}
+    for text in given:
+        name, equals, values = text.partition("=")
+        try:
+            found[name.strip()] = [float(value) for value in values.split(",")]
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise MechanismError(f"--continue {text}: expected WHAT=V1,V2,..., e.g. intervals=20,40,80")
+    return found
 
 
 def _progress(bar: ProgressBar, step: Iteration) -> None:
@@ -112,6 +146,10 @@ def _summary(history: History, files: list[Path]) -> list[tuple[str, str]]:
         ("Hamiltonian", f"{H['min']:.6g} to {H['max']:.6g}"),
         ("violation", f"{found['violation']:.2g}"),
     ]
+    rows += [
+        (f"phase {item['name']}", f"{item['horizon']:.9g} s from {item['from_s']:.6g} s, cost {item['cost']:.9g}")
+        for item in found.get("phases", ())
+    ]
     rows += [(f"parameter {name}", f"{value:.9g}") for name, value in found.get("parameters_found", {}).items()]
     rows += [
         (f"{item['limit']} bound", f"{item['name']} = {item['value']:g}, {item['from_s']:.4g} s to {item['until_s']:.4g} s")
@@ -125,5 +163,6 @@ def _starts(history: History) -> list[tuple[str, str]]:
     rows = []
     for item in history.provenance["optimal"]["starts"]:
         words = f"{item['status']}, cost {item['cost']:.9g}, {item['iterations']} iterations with {item['formulation']}"
-        rows.append((f"start {item['start']}", words))
+        stage = f" with {item['stage']}" if item["stage"] else ""
+        rows.append((f"start {item['start']}{stage}", words))
     return rows

@@ -5,82 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, Literal
 
 from kingpost.base.errors import MechanismError, closest, listed
-from kingpost.base.fields import convert, fill
-from kingpost.base.numbers import finite, shown
 from kingpost.mechanism.mechanism import Mechanism
-from kingpost.mechanism.values import resolve_values
+from kingpost.mechanism.optimal_parts import (
+    BOUNDS,
+    HORIZON,
+    INTERVALS,
+    CostPart,
+    Limits,
+    Phase,
+    check_ends,
+    read_continuation,
+    read_horizon,
+    read_limits,
+)
+from kingpost.mechanism.task_parts import check_inputs, check_settings, converted, read_inputs, read_settings
 
+__all__ = ["CostPart", "Limits", "OptimalTask", "Phase", "check_optimal_task"]
 
-@dataclass(frozen=True)
-class Limits:
-    """A lower and an upper limit; infinite where there is none, equal for a value that is prescribed."""
-
-    low: float = -math.inf
-    high: float = math.inf
-
-    @staticmethod
-    def of(given: Any, what: str) -> Limits:
-        """Return limits from a number, which is prescribed, or from two."""
-        if isinstance(given, Limits):
-            return given
-        pair = given if isinstance(given, list | tuple) else (given, given)
-        if len(pair) != 2:
-            raise MechanismError(f"{what}: give a number, or a lower and an upper limit, got {shown(given)}")
-        numbers = []
-        for value in pair:
-            if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-                raise MechanismError(f"{what}: {shown(value)} is not a number (inf and -inf are, for no limit)")
-            numbers.append(float(value))
-        low, high = numbers
-        if low > high:
-            raise MechanismError(f"{what}: no number is both at least {low:g} and at most {high:g}; exchange them")
-        if low == high and math.isinf(low):
-            raise MechanismError(f"{what}: {low:g} is no value that can be reached")
-        return Limits(low, high)
-
-    @property
-    def prescribed(self) -> bool:
-        """Whether there is only one value within them."""
-        return self.low == self.high
-
-    @property
-    def size(self) -> float:
-        """The largest finite limit without its sign; 0 without one."""
-        return max((abs(value) for value in (self.low, self.high) if math.isfinite(value)), default=0.0)
-
-    def data(self) -> Any:
-        """Return them as plain data."""
-        if self.prescribed:
-            return self.low
-        return [value if math.isfinite(value) else None for value in (self.low, self.high)]
-
-
-@dataclass(frozen=True)
-class CostPart:
-    """A term of the cost by name, its weight, and its options."""
-
-    term: str = "effort"
-    weight: float = 1.0
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    @staticmethod
-    def from_data(data: Any) -> CostPart:
-        """Return a part of a cost from plain data: a name, or a table with ``term``, ``weight`` and the options of the term."""
-        if isinstance(data, CostPart):
-            return data
-        if isinstance(data, str):
-            return CostPart(data)
-        if not isinstance(data, Mapping):
-            raise MechanismError(f"expected the name of a cost term or a table, got {shown(data)}")
-        options = {key: value for key, value in data.items() if key not in ("term", "weight")}
-        part = fill(CostPart, {key: data[key] for key in ("term", "weight") if key in data}, "a cost")
-        if finite(part.weight) is None or part.weight < 0.0:
-            raise MechanismError(f"the weight of cost '{part.term}' is {part.weight!r}; give a number that is not negative")
-        return replace(part, options=MappingProxyType(options))
+#: Part of a time by which sums of times may differ.
+ROUNDED = 1e-9
 
 
 @dataclass(frozen=True)
@@ -92,7 +38,8 @@ class OptimalTask:
     inputs
         The inputs that are found. The other inputs of the machine stay what they are.
     horizon
-        How long it takes in s: a number, or the shortest and the longest time where it is free.
+        How long it takes in s: a number, or the shortest and the longest time where it is free. With phases that of all of them
+        together, by default what these say.
     end
         Measures, outputs, joint coordinates and speeds at the end, each a value or a pair of limits.
     bounds
@@ -112,13 +59,22 @@ class OptimalTask:
         Into how many intervals the horizon is divided where nobody says otherwise.
     guess
         The motion from which the search begins: ``"constant"`` stays at the start, ``"line"`` goes straight to the end.
+    control
+        What inputs are within an interval: ``"constant"``, or ``"linear"`` and continuous.
+    phases
+        Parts of the task, one behind the other, each with its own horizon, end, bounds, costs and parameters
+        (:class:`~kingpost.mechanism.optimal_parts.Phase`).
+    continuation
+        Lists of values that lead to the task through easier ones, each solution the start of the next: of ``intervals``, of the
+        ``horizon``, of ``bounds`` (the part of what they cut off that is still let through, 1 without any), or of parameters by
+        name. Several lists go side by side, and what the task itself says comes last.
     name, description
         What it is called, and where it comes from.
 
     """
 
     inputs: tuple[str, ...]
-    horizon: Any
+    horizon: Any = None
     end: Mapping[str, Any] = field(default_factory=dict)
     bounds: Mapping[str, Any] = field(default_factory=dict)
     rates: Mapping[str, Any] = field(default_factory=dict)
@@ -128,72 +84,93 @@ class OptimalTask:
     t_start: float = 0.0
     intervals: int = 40
     guess: Literal["constant", "line"] = "constant"
+    control: Literal["constant", "linear"] = "constant"
+    phases: tuple[Phase, ...] = ()
+    continuation: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     name: str = ""
     description: str = ""
 
     def __post_init__(self) -> None:
         what = self.title
         kinds: dict[str, Any] = {"name": str, "description": str, "t_start": float, "intervals": int}
-        kinds |= {"guess": Literal["constant", "line"], "inputs": tuple[str, ...], "costs": tuple[CostPart, ...]}
+        kinds |= {"guess": Literal["constant", "line"], "control": Literal["constant", "linear"]}
+        kinds |= {"costs": tuple[CostPart, ...], "phases": tuple[Phase, ...]}
+        object.__setattr__(self, "inputs", read_inputs(self.inputs, what))
         for key, kind in kinds.items():
             value = getattr(self, key)
-            if key in ("inputs", "costs") and isinstance(value, str):
+            if key == "costs" and isinstance(value, str):
                 value = (value,)
-            try:
-                object.__setattr__(self, key, convert(kind, value))
-            except MechanismError as error:
-                raise MechanismError(f"{what}: {key}: {error}", path=(key,)) from None
-        if not self.inputs:
-            raise MechanismError(f"{what} names no input that is to be found", path=("inputs",))
-        twice = sorted({name for name in self.inputs if self.inputs.count(name) > 1})
-        if twice:
-            raise MechanismError(f"{what} names the input {listed(twice)} twice", path=("inputs",))
+            object.__setattr__(self, key, converted(kind, value, what, key))
         if not self.costs:
             raise MechanismError(f"{what} has no cost; nothing would be least", path=("costs",))
         if self.intervals < 1:
             raise MechanismError(f"{what}: intervals = {self.intervals}; at least one is needed", path=("intervals",))
         self._read_limits(what)
-        for name, value in self.settings.items():
-            if finite(value) is None:
-                raise MechanismError(
-                    f"{what}: settings: {name} = {shown(value)} is not a finite number", path=("settings", name)
-                )
-        object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
+        object.__setattr__(self, "settings", read_settings(self.settings, what))
 
     def _read_limits(self, what: str) -> None:
         for key in ("end", "bounds", "rates", "free"):
-            given = getattr(self, key)
-            if not isinstance(given, Mapping):
-                raise MechanismError(f"{what}: {key} must be a table, got {shown(given)}", path=(key,))
-            limits = {}
-            for name, value in given.items():
-                try:
-                    limits[name] = Limits.of(value, f"{what}: {key} of '{name}'")
-                except MechanismError as error:
-                    raise MechanismError(str(error), path=(key, name)) from None
-            object.__setattr__(self, key, MappingProxyType(limits))
-        try:
-            horizon = Limits.of(self.horizon, f"{what}: horizon")
-        except MechanismError as error:
-            raise MechanismError(str(error), path=("horizon",)) from None
-        if not horizon.low > 0.0 or not math.isfinite(horizon.high):
-            raise MechanismError(
-                f"{what}: horizon from {horizon.low:g} to {horizon.high:g} s; it must be positive and finite", path=("horizon",)
-            )
-        object.__setattr__(self, "horizon", horizon)
+            object.__setattr__(self, key, read_limits(getattr(self, key), what, key))
+        self._read_horizon(what)
+        object.__setattr__(self, "continuation", read_continuation(self.continuation, what))
         for name, limits in self.free.items():
             if not (math.isfinite(limits.low) and math.isfinite(limits.high)) or limits.prescribed:
                 raise MechanismError(
                     f"{what}: the free parameter '{name}' needs a lower and a larger upper limit", path=("free", name)
                 )
-        for name in sorted(set(self.end) & set(self.bounds)):
-            low, high = max(self.end[name].low, self.bounds[name].low), min(self.end[name].high, self.bounds[name].high)
-            if low > high:
+        check_ends(self.end, self.bounds, what)
+
+    def _read_horizon(self, what: str) -> None:
+        if self.horizon is None and not self.phases:
+            raise MechanismError(f"{what} lacks 'horizon': how long it takes in s, or the shortest and the longest time")
+        if self.phases:
+            low, high = (sum(getattr(phase.horizon, side) for phase in self.phases) for side in ("low", "high"))
+            together = Limits(low, high)
+            given = together if self.horizon is None else read_horizon(self.horizon, what)
+            if given.low > high * (1 + ROUNDED) or given.high < low * (1 - ROUNDED):
                 raise MechanismError(
-                    f"{what}: '{name}' must end within {_words(self.end[name])}, and its bounds on the way are "
-                    f"{_words(self.bounds[name])}; no number is in both",
-                    path=("end", name),
+                    f"{what}: its phases take {together.words} s, and the horizon is {given.words} s; no time is in both",
+                    path=("horizon",),
                 )
+            object.__setattr__(self, "horizon", given)
+            names = [phase.name or str(i + 1) for i, phase in enumerate(self.phases)]
+            if len(set(names)) < len(names):
+                raise MechanismError(f"{what}: two phases have the same name: {listed(names)}", path=("phases",))
+            named = tuple(replace(phase, name=name) for phase, name in zip(self.phases, names, strict=True))
+            object.__setattr__(self, "phases", named)
+            return
+        object.__setattr__(self, "horizon", read_horizon(self.horizon, what))
+
+    @property
+    def total(self) -> Limits | None:
+        """The limits of the time of all phases together, where they say more than the limits of each do."""
+        low, high = (sum(getattr(phase.horizon, side) for phase in self.phases) for side in ("low", "high"))
+        inside = self.horizon.low > low * (1 + ROUNDED) or self.horizon.high < high * (1 - ROUNDED)
+        return self.horizon if self.phases and inside else None
+
+    def phase_tasks(self) -> tuple[OptimalTask, ...]:
+        """Return its phases as tasks of their own."""
+        found = []
+        begin = self.t_start
+        for i, phase in enumerate(self.phases):
+            last = i == len(self.phases) - 1
+            found.append(
+                replace(
+                    self,
+                    horizon=phase.horizon,
+                    end={**phase.end, **(self.end if last else {})},
+                    bounds={**self.bounds, **phase.bounds},
+                    costs=phase.costs or self.costs,
+                    settings={**self.settings, **phase.settings},
+                    intervals=phase.intervals or self.intervals,
+                    t_start=begin,
+                    phases=(),
+                    continuation={},
+                    name=f"{self.name or 'task'}/{phase.name}",
+                )
+            )
+            begin += phase.horizon.low
+        return tuple(found)
 
     @property
     def title(self) -> str:
@@ -221,12 +198,15 @@ class OptimalTask:
             "horizon_s": self.horizon.data(),
             **{key: value for key, value in limits.items() if value},
             "costs": costs,
+            "control": self.control,
+            **({"phases": [phase.data() for phase in self.phases]} if self.phases else {}),
             "settings": dict(self.settings),
+            **(
+                {"continuation": {name: list(values) for name, values in self.continuation.items()}}
+                if self.continuation
+                else {}
+            ),
         }
-
-
-def _words(limits: Limits) -> str:
-    return f"{limits.low:g}" if limits.prescribed else f"{limits.low:g} to {limits.high:g}"
 
 
 def check_optimal_task(task: OptimalTask, mechanism: Mechanism) -> None:
@@ -234,14 +214,8 @@ def check_optimal_task(task: OptimalTask, mechanism: Mechanism) -> None:
 
     What else it names, measures and loads, is known when the equations are.
     """
-    inputs = [signal.name for signal in mechanism.inputs]
     for key, names in (("inputs", task.inputs), ("rates", tuple(task.rates))):
-        for i, name in enumerate(names):
-            if name not in inputs:
-                raise MechanismError(
-                    f"{task.title}: '{mechanism.name}' has no input '{name}'{closest(name, inputs)} Inputs: {listed(inputs)}.",
-                    path=(key, i if key == "inputs" else name),
-                )
+        check_inputs(names, mechanism, task.title, key)
     for name in task.rates:
         if name not in task.inputs:
             raise MechanismError(f"{task.title}: the rate of '{name}' is limited, which is not among the inputs that are found")
@@ -253,8 +227,25 @@ def check_optimal_task(task: OptimalTask, mechanism: Mechanism) -> None:
                 f"Parameters: {listed(parameters)}.",
                 path=("free", name),
             )
-    try:
-        resolve_values(mechanism, task.settings)
-    except MechanismError as error:
-        at = next((name for name in task.settings if f"'{name}'" in str(error)), "")
-        raise MechanismError(f"{task.title}: settings: {error}", path=("settings", at)) from None
+    for name in task.continuation:
+        if name not in (INTERVALS, HORIZON, BOUNDS, *parameters):
+            known = (INTERVALS, HORIZON, BOUNDS, *parameters)
+            raise MechanismError(
+                f"{task.title}: continuation: '{mechanism.name}' has no parameter '{name}'{closest(name, known)} It goes "
+                f"through {INTERVALS}, the {HORIZON}, {BOUNDS}, or a parameter: {listed(parameters)}.",
+                path=("continuation", name),
+            )
+        if name in task.free:
+            raise MechanismError(
+                f"{task.title}: the parameter '{name}' is found, so that no continuation can go through values of it",
+                path=("continuation", name),
+            )
+    for i, phase in enumerate(task.phases):
+        for name in phase.settings:
+            if name not in parameters or name in task.free:
+                raise MechanismError(
+                    f"{task.title}: phase '{phase.name}' sets '{name}', which is no parameter of '{mechanism.name}' that could "
+                    f"have another value in it{closest(name, parameters)} Parameters: {listed(parameters)}.",
+                    path=("phases", i, "settings", name),
+                )
+    check_settings(task.settings, mechanism, task.title)

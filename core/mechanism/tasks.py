@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from kingpost.base.errors import MechanismError, closest, listed
-from kingpost.base.fields import convert
-from kingpost.base.numbers import finite, shown
 from kingpost.mechanism.mechanism import Mechanism, check_formulas
 from kingpost.mechanism.orientations import orientation, rotation_vector
 from kingpost.mechanism.paths import COAXIAL, Chain, Path, Turn, read_path
+from kingpost.mechanism.task_parts import check_inputs, check_settings, converted, read_inputs, read_settings
 from kingpost.mechanism.trajectories import Break, Trajectory, read_trajectory
-from kingpost.mechanism.values import resolve_values
 
 
 @dataclass(frozen=True)
@@ -54,31 +52,14 @@ class ServoTask:
     def __post_init__(self) -> None:
         what = self.title
         for key, kind in (("name", str), ("description", str), ("t_end", float), ("t_start", float)):
-            try:
-                object.__setattr__(self, key, convert(kind, getattr(self, key)))
-            except MechanismError as error:
-                raise MechanismError(f"{what}: {key}: {error}", path=(key,)) from None
+            object.__setattr__(self, key, converted(kind, getattr(self, key), what, key))
         object.__setattr__(self, "path", MappingProxyType(self._expanded(what)))
-        inputs = (self.inputs,) if isinstance(self.inputs, str) else self.inputs
-        try:
-            object.__setattr__(self, "inputs", convert(tuple[str, ...], inputs))
-        except MechanismError as error:
-            raise MechanismError(f"{what}: inputs: {error}", path=("inputs",)) from None
-        if not self.inputs:
-            raise MechanismError(f"{what} names no input that is to be found", path=("inputs",))
-        twice = sorted({name for name in self.inputs if self.inputs.count(name) > 1})
-        if twice:
-            raise MechanismError(f"{what} names the input {listed(twice)} twice", path=("inputs",))
+        object.__setattr__(self, "inputs", read_inputs(self.inputs, what))
         if not self.t_end > self.t_start:
             raise MechanismError(
                 f"{what} goes from {self.t_start} s to {self.t_end} s; the end must come after the start", path=("t_end",)
             )
-        for name, value in self.settings.items():
-            if finite(value) is None:
-                raise MechanismError(
-                    f"{what}: settings: {name} = {shown(value)} is not a finite number", path=("settings", name)
-                )
-        object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
+        object.__setattr__(self, "settings", read_settings(self.settings, what))
 
     def called(self, name: str) -> ServoTask:
         """Return the same task with a name."""
@@ -154,13 +135,8 @@ def measures_of(mechanism: Mechanism) -> tuple[str, ...]:
 
 def check_task(task: ServoTask, mechanism: Mechanism) -> None:
     """Refuse a task that names what a mechanism does not have."""
-    inputs, measures = [signal.name for signal in mechanism.inputs], measures_of(mechanism)
-    for i, name in enumerate(task.inputs):
-        if name not in inputs:
-            raise MechanismError(
-                f"{task.title}: '{mechanism.name}' has no input '{name}'{closest(name, inputs)} Inputs: {listed(inputs)}.",
-                path=("inputs", i),
-            )
+    check_inputs(task.inputs, mechanism, task.title)
+    measures = measures_of(mechanism)
     for name in task.measures:
         if name not in measures:
             raise MechanismError(
@@ -168,11 +144,7 @@ def check_task(task: ServoTask, mechanism: Mechanism) -> None:
                 f"{closest(name, measures)} Measures, positions and coordinates: {listed(measures)}.",
                 path=("path", name),
             )
-    try:
-        resolve_values(mechanism, task.settings)
-    except MechanismError as error:
-        at = next((name for name in task.settings if f"'{name}'" in str(error)), "")
-        raise MechanismError(f"{task.title}: settings: {error}", path=("settings", at)) from None
+    check_settings(task.settings, mechanism, task.title)
     # An input that is found has no number yet, and one that moves would move the path.
     known = [parameter.name for parameter in mechanism.parameters]
     for name, trajectory in task.path.items():

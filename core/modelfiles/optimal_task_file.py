@@ -5,24 +5,15 @@ docs/optimal-control.md has the whole grammar.
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal
 
-from kingpost.base.errors import FileError, MechanismError, Path, closest, listed
 from kingpost.base.fields import Table, fill
-from kingpost.base.numbers import shown
-from kingpost.base.toml import read_toml
-from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.optimal_tasks import OptimalTask, check_optimal_task
-from kingpost.modelfiles.task_file import located, named_file
-
-if TYPE_CHECKING:
-    from kingpost.modelfiles.opened import OpenedModel
+from kingpost.modelfiles.task_tables import Machine, TaskKind
 
 OPTIMAL, OPTIMAL_TASKS = "optimal", "optimal_tasks"
-Machine: TypeAlias = "OpenedModel | Mechanism"
 
 
 @dataclass(frozen=True)
@@ -31,7 +22,7 @@ class OptimalTaskTable:
 
     inputs: tuple[str, ...]
     #: A number of s, or the shortest and the longest one.
-    horizon: Any
+    horizon: Any = None
     end: Table = field(default_factory=dict)
     bounds: Table = field(default_factory=dict)
     rates: Table = field(default_factory=dict)
@@ -41,31 +32,12 @@ class OptimalTaskTable:
     t_start: float = 0.0
     intervals: int = 40
     guess: Literal["constant", "line"] = "constant"
+    control: Literal["constant", "linear"] = "constant"
+    phases: tuple[Table, ...] = ()
+    continuation: Table = field(default_factory=dict)
     model: str = ""
     name: str = ""
     description: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class OptimalEntry:
-    """A task in a file, and where its table is."""
-
-    task: OptimalTask
-    where: Path
-    model: str
-
-    def check(self, mechanism: Mechanism) -> None:
-        """Refuse names that the machine does not have; the error says which entry of the file is meant."""
-        model = self.model.partition(":")[0]
-        if model and not model.endswith((".toml", ".urdf")) and model != mechanism.name:
-            raise MechanismError(
-                f"{self.task.title} is for the model '{model}', and the machine is '{mechanism.name}'",
-                path=(*self.where, "model"),
-            )
-        try:
-            check_optimal_task(self.task, mechanism)
-        except MechanismError as error:
-            raise MechanismError(str(error), path=(*self.where, *error.path)) from None
 
 
 def read_optimal_task(source: Any, machine: Machine | None = None) -> OptimalTask:
@@ -83,75 +55,7 @@ def read_optimal_task(source: Any, machine: Machine | None = None) -> OptimalTas
         When there is no such task, or what it says breaks a rule; the message begins with file and line.
 
     """
-    mechanism = machine if isinstance(machine, Mechanism) or machine is None else machine.mechanism
-    known: Mapping[str, OptimalTask] = {} if isinstance(machine, Mechanism) or machine is None else machine.optimal_tasks
-    where = f"model '{mechanism.name}'" if mechanism else "no machine"
-    if isinstance(source, Mapping):
-        task = optimal_task_from_dict(source)
-    elif isinstance(source, OptimalTask):
-        task = source
-    elif source is None or (isinstance(source, str) and not source):
-        task = _chosen("", known, where)
-    elif not isinstance(source, str | pathlib.Path):
-        raise MechanismError(f"{shown(source)} is no optimal task; give its name, a TOML file, or an OptimalTask")
-    elif str(source) in known:
-        task = known[str(source)]
-    else:
-        file, name = named_file(str(source))
-        if file is not None:
-            return read_optimal_task_file(file, name, mechanism)
-        task = _chosen(str(source), known, where)
-    if mechanism is not None:
-        check_optimal_task(task, mechanism)
-    return task
-
-
-def read_optimal_task_file(path: pathlib.Path, name: str = "", mechanism: Mechanism | None = None) -> OptimalTask:
-    """Return the task, or that of several which has this name, in a TOML file; other tables in it are of its machine."""
-    text, data = read_toml(path, "the optimal task")
-    try:
-        if not any(key in data for key in (OPTIMAL, OPTIMAL_TASKS)):
-            raise MechanismError("the file holds no optimal task; write [optimal], or [optimal_tasks.NAME]")
-        entries = read_optimal_entries(data)
-        from kingpost.modelfiles.toml_model import KNOWN_KEYS
-
-        for key in data:
-            if key not in KNOWN_KEYS:
-                raise MechanismError(f"a task file has no '{key}'{closest(key, KNOWN_KEYS)}", path=(key,))
-        found = _chosen(name, {key: entry.task for key, entry in entries.items()}, "the file")
-        entry = next(entry for entry in entries.values() if entry.task is found)
-        if mechanism is not None:
-            entry.check(mechanism)
-    except MechanismError as error:
-        raise located(path, text, error) from None
-    except RecursionError:
-        raise FileError(f"{path} cannot be read: its tables are nested too deep") from None
-    return entry.task
-
-
-def read_optimal_entries(data: Mapping[str, Any]) -> dict[str, OptimalEntry]:
-    """Return the tasks in the tables ``optimal`` and ``optimal_tasks`` of a file, by name."""
-    entries: dict[str, OptimalEntry] = {}
-    if OPTIMAL in data:
-        entry = _entry(data[OPTIMAL], (OPTIMAL,), "")
-        entries[entry.task.name or OPTIMAL] = entry
-    several = data.get(OPTIMAL_TASKS, {})
-    if not isinstance(several, Mapping):
-        raise MechanismError(f"[{OPTIMAL_TASKS}] must be a table, got {shown(several)}", path=(OPTIMAL_TASKS,))
-    for name, given in several.items():
-        if name in entries:
-            raise MechanismError(f"two optimal tasks are called '{name}'", path=(OPTIMAL_TASKS, name))
-        entries[name] = _entry(given, (OPTIMAL_TASKS, name), name)
-    return entries
-
-
-def _entry(table: Any, where: Path, name: str) -> OptimalEntry:
-    if not isinstance(table, Mapping):
-        raise MechanismError(f"[{'.'.join(map(str, where))}] must be a table, got {shown(table)}", path=where)
-    try:
-        return OptimalEntry(optimal_task_from_dict(table, name), where, str(table.get("model", "")))
-    except MechanismError as error:
-        raise error.within(*where) from None
+    return OPTIMAL_KIND.find(source, machine)
 
 
 def optimal_task_from_dict(data: Mapping[str, Any], name: str = "") -> OptimalTask:
@@ -163,17 +67,13 @@ def optimal_task_from_dict(data: Mapping[str, Any], name: str = "") -> OptimalTa
     return OptimalTask(**given, name=table.name or name)
 
 
-def _chosen(name: str, known: Mapping[str, OptimalTask], where: str) -> OptimalTask:
-    if name in known:
-        return known[name]
-    if name:
-        raise MechanismError(f"{where} has no optimal task '{name}'{closest(name, known)} Optimal tasks: {listed(known)}.")
-    if OPTIMAL in known:
-        return known[OPTIMAL]
-    if len(known) == 1:
-        return next(iter(known.values()))
-    raise MechanismError(
-        f"{where} has {len(known)} optimal tasks; say which: {listed(known)}"
-        if known
-        else f"{where} brings no optimal task; give a file"
-    )
+OPTIMAL_KIND = TaskKind(
+    OptimalTask,
+    OPTIMAL,
+    OPTIMAL_TASKS,
+    "optimal task",
+    "optimal task",
+    lambda table, base, name: optimal_task_from_dict(table, name),
+    check_optimal_task,
+    lambda opened: opened.optimal_tasks,
+)

@@ -11,6 +11,7 @@ from kingpost.base.formulas import Scalar, Scalars, Vector3
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, Input, Joint, Output, Parameter, Port
 from kingpost.mechanism.measures import MEASURE_DEFAULTS, MEASURE_KINDS, Measure
+from kingpost.mechanism.optimal_parts import Phase
 from kingpost.mechanism.orientations import FORMS
 from kingpost.mechanism.paths import Line, Turn
 from kingpost.mechanism.shapes import Shape
@@ -224,9 +225,14 @@ def _optimal_task() -> dict[str, Any]:
     for key in ("end", "bounds", "rates", "free"):
         task["properties"][key] = {"type": "object", "additionalProperties": limits}
     task["properties"]["horizon"] = limits
+    values = {"type": "array", "items": {"type": "number"}, "minItems": 1}
+    task["properties"]["continuation"] = {"type": "object", "additionalProperties": values}
     task["properties"]["settings"] = {"type": "object", "additionalProperties": {"type": "number"}}
     cost = {"term": {"type": "string"}, "weight": {"type": "number", "minimum": 0}}
     task["properties"]["costs"] = {"type": "array", "items": {"type": "object", "properties": cost, "required": ["term"]}}
+    phase = _table(Phase)
+    phase["properties"] |= {key: task["properties"][key] for key in ("end", "bounds", "costs", "settings", "horizon")}
+    task["properties"]["phases"] = {"type": "array", "items": phase}
     return task
 
 

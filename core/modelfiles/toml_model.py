@@ -20,12 +20,15 @@ from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter, Port
 from kingpost.mechanism.measures import Measure
 from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.optimal_tasks import OptimalTask
 from kingpost.mechanism.shapes import read_shapes
+from kingpost.mechanism.tasks import ServoTask
 from kingpost.mechanism.trajectories import Sampled, read_trajectory
 from kingpost.mechanism.values import check_values
-from kingpost.modelfiles.optimal_task_file import OPTIMAL, OPTIMAL_TASKS, OptimalEntry, read_optimal_entries
+from kingpost.modelfiles.optimal_task_file import OPTIMAL, OPTIMAL_KIND, OPTIMAL_TASKS
 from kingpost.modelfiles.subsystem_tables import has_systems, read_subsystems
-from kingpost.modelfiles.task_file import SERVO, TASKS, TaskEntry, located, read_entries
+from kingpost.modelfiles.task_file import SERVO, SERVO_TASKS, TASKS
+from kingpost.modelfiles.task_tables import TaskEntry, located
 from kingpost.multibody.assembly import make_forces
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.settings import RunSettings
@@ -54,12 +57,12 @@ class ModelFile:
     run: RunSettings = field(default_factory=RunSettings)
     #: Inputs that move, by name.
     inputs: Mapping[str, Signal] = field(default_factory=dict)
-    tasks: Mapping[str, TaskEntry] = field(default_factory=dict)
-    optimal_tasks: Mapping[str, OptimalEntry] = field(default_factory=dict)
+    tasks: Mapping[str, TaskEntry[ServoTask]] = field(default_factory=dict)
+    optimal_tasks: Mapping[str, TaskEntry[OptimalTask]] = field(default_factory=dict)
 
     def check_tasks(self, mechanism: Mechanism) -> None:
         """Refuse tasks that name what the machine of this file does not have, with file and line."""
-        entries: list[TaskEntry | OptimalEntry] = [*self.tasks.values(), *self.optimal_tasks.values()]
+        entries: list[TaskEntry[ServoTask] | TaskEntry[OptimalTask]] = [*self.tasks.values(), *self.optimal_tasks.values()]
         for entry in entries:
             try:
                 entry.check(mechanism)
@@ -147,7 +150,7 @@ def _interpret(path: Path, data: dict[str, Any], plugins: PluginSet | None) -> M
     for name, value in settings.items():
         if finite(value) is None:
             raise MechanismError(f"set: {name} = {shown(value)} is not a finite number", path=("set", name))
-    tasks, optimal = read_entries(data, path.parent), read_optimal_entries(data)
+    tasks, optimal = SERVO_TASKS.entries(data, path.parent), OPTIMAL_KIND.entries(data, path.parent)
     if "model" in data:
         for key in MECHANISM_KEYS:
             if key in data and key not in ("name", "description", "inputs"):
@@ -162,7 +165,7 @@ def _interpret(path: Path, data: dict[str, Any], plugins: PluginSet | None) -> M
     mechanism = mechanism_from_dict({key: value for key, value in data.items() if key in MECHANISM_KEYS}, path.parent)
     make_forces(mechanism, plugins)
     check_values(mechanism, {parameter.name: parameter.default for parameter in mechanism.parameters})
-    entries: list[TaskEntry | OptimalEntry] = [*tasks.values(), *optimal.values()]
+    entries: list[TaskEntry[ServoTask] | TaskEntry[OptimalTask]] = [*tasks.values(), *optimal.values()]
     for entry in entries:
         entry.check(mechanism)
     return ModelFile(path, mechanism, None, files, settings, run, moving, tasks, optimal)

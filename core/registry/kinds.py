@@ -110,6 +110,12 @@ CORE_KINDS = (
         "terms of the cost of optimal control",
         "plugins.optimal_control.hooks",
     ),
+    _core(
+        "nlp_solvers",
+        "control.optimal.solver:NlpSolver",
+        "solvers of the nonlinear programs of optimal control",
+        "plugins.optimal_control.hooks",
+    ),
     _core("writers", "results.writer:Writer", "file formats for results", "plugins.writers.hooks"),
     _core("commands", "cli.command:Command", "verbs of the command line", "cli.hooks", "fmu.commands.hooks"),
 )

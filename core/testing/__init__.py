@@ -28,6 +28,7 @@ __all__ = [
     "INTEGRATOR_CHECKS",
     "INVERSE_DYNAMICS_CHECKS",
     "JOINT_LOAD_CHECKS",
+    "NLP_SOLVER_CHECKS",
     "TRANSCRIPTION_CHECKS",
     "check_feedback",
     "check_formalism",
@@ -35,6 +36,7 @@ __all__ = [
     "check_integrator",
     "check_inverse_dynamics",
     "check_joint_loads",
+    "check_nlp_solver",
     "check_transcription",
     "random_tree",
 ]
@@ -42,6 +44,7 @@ __all__ = [
 if TYPE_CHECKING:
     from kingpost.testing.feedback import FEEDBACK_CHECKS, check_feedback
     from kingpost.testing.inverse_dynamics import INVERSE_DYNAMICS_CHECKS, check_inverse_dynamics
+    from kingpost.testing.nlp_solvers import NLP_SOLVER_CHECKS, check_nlp_solver
     from kingpost.testing.optimal_control import TRANSCRIPTION_CHECKS, check_transcription
 else:
     # Controllers need SciPy, which the rest does without.
@@ -50,6 +53,7 @@ else:
         {
             "feedback": ("FEEDBACK_CHECKS", "check_feedback"),
             "inverse_dynamics": ("INVERSE_DYNAMICS_CHECKS", "check_inverse_dynamics"),
+            "nlp_solvers": ("NLP_SOLVER_CHECKS", "check_nlp_solver"),
             "optimal_control": ("TRANSCRIPTION_CHECKS", "check_transcription"),
         },
     )

@@ -24,7 +24,11 @@ class Effort(CostTerm):
     name = "effort"
 
     def cost(self, moments: Moments) -> Any:
-        return moments.h / 2 * ca.dot(moments.u, moments.u)
+        if moments.ends is None:
+            return moments.h / 2 * ca.dot(moments.u, moments.u)
+        # The integral of the square of a straight line.
+        u0, u1 = moments.ends
+        return moments.h / 6 * (ca.dot(u0, u0) + ca.dot(u0, u1) + ca.dot(u1, u1))
 
 
 class EffortRate(CostTerm):
@@ -34,7 +38,7 @@ class EffortRate(CostTerm):
     needs_before = True
 
     def cost(self, moments: Moments) -> Any:
-        change = moments.u - moments.before
+        change = moments.u - moments.before if moments.ends is None else moments.ends[1] - moments.ends[0]
         return ca.dot(change, change) / (2 * moments.h)
 
 
@@ -44,7 +48,7 @@ class Time(CostTerm):
     name = "time"
 
     def refusal(self, problem: OptimalProblem) -> str:
-        if problem.task.horizon.prescribed and len(problem.terms) == 1:
+        if problem.phase is None and problem.task.horizon.prescribed and len(problem.terms) == 1:
             return "the horizon is prescribed, so that the time cannot become less; give horizon = [shortest, longest]"
         return ""
 

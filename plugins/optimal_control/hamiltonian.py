@@ -96,6 +96,10 @@ def _task_refusal(problem: OptimalProblem) -> str:
     what = f"transcription 'hamiltonian' of {task.title}"
     if not task.horizon.prescribed or task.bounds or task.rates or task.free:
         return f"{what} takes a prescribed horizon and no bounds, rates or free parameters"
+    if problem.phase is not None:
+        return f"{what} takes no phases"
+    if problem.linear:
+        return f"{what} takes inputs that are constant over intervals"
     if [term.name for _, term in problem.terms] != ["effort"]:
         return f"{what} takes the effort as the only cost"
     missing = [name for name in problem.state_names if name not in task.end or not task.end[name].prescribed]

@@ -2,7 +2,7 @@
 
 A node holds the state, and behind it what would otherwise couple all intervals with each other: inputs of the interval before,
 the horizon where it is free, and free parameters. Rows keep these equal from node to node, so that every interval sees nothing
-but its own two nodes, and all matrices are banded.
+but its own two nodes, and all matrices are banded. Inputs that are linear within intervals stand in the nodes, too.
 """
 
 from __future__ import annotations
@@ -21,18 +21,27 @@ class Layout:
     intervals: int
     #: The state, with what the rule remembers.
     state: int
-    #: Inputs of the interval before, where somebody asks for them.
+    #: Inputs of the interval before, where somebody asks for them; or inputs at the node, where they are linear.
     before: int
     #: 1 where the horizon is free.
     horizon: int
     parameters: int
     inner: int
     inputs: int
+    #: Whether inputs are linear within intervals: their values stand in the nodes, and none in the intervals.
+    linear: bool = False
+    #: 1 where the time of the start is found, as of a phase behind one of free length; behind the horizon in a node.
+    begin: int = 0
 
     @property
     def node(self) -> int:
         """The size of a node."""
-        return self.state + self.before + self.horizon + self.parameters
+        return self.state + self.before + self.horizon + self.begin + self.parameters
+
+    @property
+    def timing(self) -> int:
+        """Where the horizon and the time of the start stand in a node."""
+        return self.state + self.before
 
     @property
     def stride(self) -> int:
@@ -64,7 +73,9 @@ class Layout:
         return rows[:, self.node : self.node + self.inner]
 
     def inputs_of(self, w: FloatArray) -> FloatArray:
-        """Return the inputs of all intervals."""
+        """Return the inputs of all intervals; those at all nodes where they are linear."""
+        if self.linear:
+            return self.nodes(w)[:, self.state : self.state + self.before]
         return w[: self.intervals * self.stride].reshape(self.intervals, self.stride)[:, self.node + self.inner :]
 
     def locals(self) -> np.ndarray:

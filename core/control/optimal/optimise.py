@@ -1,34 +1,32 @@
-"""Optimal control from a machine and a task to an optimum: starts, joint coordinates first, and then what was asked for."""
+"""Optimal control from a machine and a task to an optimum: what can be chosen, what is checked, and which starts are tried."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, TypedDict
 
-import numpy as np
-
-from kingpost.base.errors import MechanismError, listed
-from kingpost.control.optimal.checks import check_end, check_intervals, failure
-from kingpost.control.optimal.optimum import Attempt, Optimum
-from kingpost.control.optimal.problem import DEFAULT_INTEGRATOR, OptimalProblem, pose_optimal, seen_otherwise
-from kingpost.control.optimal.solving import FEASIBLE, SolverOptions, Watch, solve
-from kingpost.control.optimal.starts import StartPath, guessed, lifted, path_from
-from kingpost.control.optimal.transcribing import input_sizes, transcribe
+from kingpost.base.errors import MechanismError, closest, listed
+from kingpost.control.optimal.checks import check_intervals, failure
+from kingpost.control.optimal.continuation import automatic, stages
+from kingpost.control.optimal.optimum import Optimum
+from kingpost.control.optimal.problem import OptimalProblem, pose_optimal
+from kingpost.control.optimal.search import DEFAULT_TRANSCRIPTION, ENDED, Search, Start, better
+from kingpost.control.optimal.solver import NlpSolver, SolverOptions
+from kingpost.control.optimal.solving import FEASIBLE, Watch
 from kingpost.control.optimal.transcription import Grid, Transcription
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.optimal_tasks import OptimalTask
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection, select
-from kingpost.results.history import History
 from kingpost.simulation.settings import RunSettings
 
-DEFAULT_TRANSCRIPTION = "step"
-#: The name of a guess, the motion of a solution, or a history of the machine: a servo solution, a run, an optimum.
-Start: TypeAlias = str | StartPath | History
-#: Starts that are tried one after the other where nobody says and the task's own fails.
-FALLBACKS = ("line", "constant", "random:1", "random:2")
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+DEFAULT_SOLVER = "ipopt"
+#: Starts that are tried one after the other where nobody says and the task's own fails; random ones after continuations.
+GUESSES, RANDOM = ("line", "constant"), ("random:1", "random:2")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,140 +39,111 @@ class PreparedOptimisation:
     options: SolverOptions
     #: The starts that are tried; of several the best optimum counts. Without any, the task's own, and others if it fails.
     starts: tuple[Start, ...] = ()
+    #: Lists of values that lead to the problem; see :class:`~kingpost.mechanism.optimal_tasks.OptimalTask`.
+    continuation: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    solver: NlpSolver | None = None
 
     def run(self, watch: Watch = lambda step: None) -> Optimum:
         """Carry it out; see :func:`optimise`."""
-        began = time.perf_counter()
-        task = self.problem.task
-        attempts: list[Attempt] = []
-        several = bool(self.starts)
-        starts = self.starts or (task.guess, *(name for name in FALLBACKS if name != task.guess))
+        search = Search(self.problem, self.transcription, self.grid, self.options, watch, self.solver)
         best: Optimum | None = None
-        for start in starts:
-            found = self._from(start, watch, attempts, began)
-            if best is None or _better(found, best):
+        for start, continuation in self._tries():
+            found = search.tried(start, continuation, patient=continuation is self.continuation)
+            if found is None:
+                continue
+            if best is None or better(found, best):
                 best = found
-            ended = found.status in ("interrupted", "time limit")
-            if ended or (not several and found.solution.optimal):
+            if found.status in ENDED or (not self.starts and found.solution.optimal):
                 break
         assert best is not None
-        best = replace(best, attempts=tuple(attempts))
+        best = replace(best, attempts=tuple(search.attempts), notes=tuple(dict.fromkeys(search.notes)))
         if best.solution.violation > FEASIBLE:
             raise failure(best)
         if best.solution.optimal:
             best = self.transcription.finished(self.problem, self.grid, best)
         return best
 
-    def _from(self, start: Start, watch: Watch, attempts: list[Attempt], began: float) -> Optimum:
-        problem = self.problem
-        path = self._path(start)
-        if not problem.equations.joint_coordinates and not isinstance(start, StartPath):
-            # Joint coordinates first: in redundant ones the search mostly fails from a guess (document 001, p. 80).
-            first = seen_otherwise(problem, _in_joints(problem))
-            easy = self._solved(first, _plain(first), path, watch, attempts, began)
-            if easy.solution.violation > FEASIBLE or easy.status in ("interrupted", "time limit"):
-                return easy
-            path = replace(easy.path, name=f"{path.name}, lifted from joint coordinates")
-        return self._solved(problem, self.transcription, path, watch, attempts, began)
-
-    def _path(self, start: Start) -> StartPath:
-        if isinstance(start, StartPath):
-            return start
-        if isinstance(start, History):
-            return path_from(self.problem, start, self.grid.intervals)
-        return guessed(self.problem, self.grid.intervals, start)
-
-    def _solved(
-        self,
-        problem: OptimalProblem,
-        transcription: Transcription,
-        path: StartPath,
-        watch: Watch,
-        attempts: list[Attempt],
-        began: float,
-    ) -> Optimum:
-        rule = transcription.rule(problem, self.grid)
-        program = transcribe(problem, rule, self.grid)
-        sizes = input_sizes(problem)
-        program = replace(program, cost_scale=_cost_scale(problem, sizes))
-        w = np.clip(lifted(problem, rule, program.layout, path), program.low, program.high)
-        if problem.equations.formulation not in {attempt.formulation for attempt in attempts}:
-            check_end(problem, program, w)
-        options = self.options
-        if options.time_limit is not None:
-            options = replace(options, time_limit=max(0.0, options.time_limit - (time.perf_counter() - began)))
-        solution = solve(program, w, options, watch)
-        attempts.append(
-            Attempt(
-                path.name,
-                problem.equations.formulation,
-                self.grid.intervals,
-                solution.status,
-                solution.cost,
-                solution.violation,
-                solution.iterations,
-                round(solution.seconds, 6),
-            )
-        )
-        return Optimum(problem, transcription, rule, program, solution)
+    def _tries(self) -> Iterator[tuple[Start, Mapping[str, tuple[float, ...]]]]:
+        """Return starts and continuations, of which the later ones are for when the earlier ones fail."""
+        if self.starts:
+            yield from ((start, self.continuation) for start in self.starts)
+            return
+        own = self.problem.task.guess
+        guesses = (own, *(name for name in GUESSES if name != own))
+        yield from ((name, self.continuation) for name in guesses)
+        if not self.continuation:
+            yield from ((own, lists) for lists in automatic(self.problem, self.grid))
+        yield from ((name, self.continuation) for name in RANDOM)
 
 
-def _plain(problem: OptimalProblem) -> Transcription:
-    return select(problem.posed.plugins.of("optimal_control"), DEFAULT_TRANSCRIPTION)
+class OptimisationChoices(TypedDict, total=False):
+    """What may be chosen about optimal control; everything may be left out."""
 
-
-def _in_joints(problem: OptimalProblem) -> RunSettings:
-    how = problem.posed.how
-    return replace(how, formulation="kane", integrator=DEFAULT_INTEGRATOR)
-
-
-def _cost_scale(problem: OptimalProblem, sizes: np.ndarray) -> float:
-    """Return about how large the cost is: that of the sizes of the inputs all the time, or the horizon."""
-    terms = {term.name for _, term in problem.terms}
-    horizon = problem.task.horizon.high
-    if terms <= {"time"}:
-        return float(horizon)
-    weight = next((weight for weight, term in problem.terms if term.name == "effort"), 0.0)
-    scale = weight * horizon * float(np.sum(sizes**2)) / 2
-    return scale if scale > 0 else 1.0
-
-
-def _better(found: Optimum, best: Optimum) -> bool:
-    def rank(item: Optimum) -> tuple[bool, bool, float]:
-        feasible = item.solution.violation <= FEASIBLE
-        return not feasible, not item.solution.optimal, item.cost if feasible else item.solution.violation
-
-    return rank(found) < rank(best)
+    #: How the motion in an interval enters the program, e.g. ``"step"`` (the default) or ``"collocation:degree=3"``.
+    transcription: Selection[Transcription] | None
+    #: In place of what the task says.
+    intervals: int | None
+    horizon: float | None
+    #: From which motions the search begins: names of guesses, motions, histories of the machine, or how many; the best optimum
+    #: counts, and all are listed in ``attempts``. By default the task's own guess, and others only if the search from it fails.
+    starts: Sequence[Start] | int | None
+    #: What inputs are within an interval, in place of what the task says: ``"constant"`` or ``"linear"``.
+    control: Literal["constant", "linear"] | None
+    #: Lists of values that lead to the problem through easier ones, in place of those of the task.
+    continuation: Mapping[str, Sequence[float]] | None
+    #: Parameters, inputs that stay what they are, and start values by name; before those of the task.
+    settings: Mapping[str, float] | None
+    #: Formulation, integrator, joint loads and backend, as for :func:`kingpost.simulate`; by default ``kane`` with
+    #: ``midpoint``. Other coordinates are solved in joint coordinates first, and lifted.
+    how: RunSettings | None
+    #: Tolerance, iterations, time limit.
+    options: SolverOptions | None
+    #: What solves the program: ``"ipopt"`` (the default) or ``"fatrop"``.
+    solver: Selection[NlpSolver] | None
+    #: The plugins to choose from; by default all built-in and installed ones.
+    plugins: PluginSet | None
 
 
 def prepare_optimisation(
-    mechanism: Mechanism,
-    task: OptimalTask,
-    *,
-    transcription: Selection[Transcription] | None = None,
-    intervals: int | None = None,
-    horizon: float | None = None,
-    starts: Sequence[Start] | int | None = None,
-    settings: Mapping[str, float] | None = None,
-    how: RunSettings | None = None,
-    options: SolverOptions | None = None,
-    plugins: PluginSet | None = None,
+    mechanism: Mechanism, task: OptimalTask, **choices: Unpack[OptimisationChoices]
 ) -> PreparedOptimisation:
-    """Derive and check everything that optimal control needs; the arguments are those of :func:`optimise`."""
-    plugins = plugins or PluginSet()
+    """Derive and check everything that optimal control needs; what can be chosen is in :class:`OptimisationChoices`."""
+    for name in choices:
+        if name not in OptimisationChoices.__annotations__:
+            raise TypeError(f"optimal control has no choice '{name}'{closest(name, OptimisationChoices.__annotations__)}")
+    plugins = choices.get("plugins") or PluginSet()
+    intervals, horizon, transcription = choices.get("intervals"), choices.get("horizon"), choices.get("transcription")
+    continuation = choices.get("continuation")
     if horizon is not None:
         task = task.lasting(horizon)
-    grid = Grid(task.intervals if intervals is None else intervals)
-    if grid.intervals < 1:
-        raise MechanismError(f"{grid.intervals} intervals: at least one is needed")
+    if choices.get("control") is not None:
+        task = replace(task, control=choices["control"])
+    if continuation is not None:
+        task = replace(task, continuation={name: tuple(values) for name, values in continuation.items()})
+    if intervals is not None and intervals < 1:
+        raise MechanismError(f"{intervals} intervals: at least one is needed")
+    counts = tuple(each.intervals for each in task.phase_tasks())
+    grid = Grid(sum(counts) or task.intervals, counts)
+    if intervals is not None:
+        grid = grid.with_intervals(intervals)
     registry = plugins.of("optimal_control")
     way = select(registry, DEFAULT_TRANSCRIPTION if transcription is None else transcription)
-    problem = pose_optimal(mechanism, task, how, values=settings, plugins=plugins)
-    refusal = way.refusal(problem)
+    solver = select(plugins.of("nlp_solvers"), choices.get("solver") or DEFAULT_SOLVER)
+    how = choices.get("how") or RunSettings()
+    if solver.differentiates:
+        how = replace(how, backend="vm")
+    problem = pose_optimal(mechanism, task, how, values=choices.get("settings"), plugins=plugins)
+    refusal = next(filter(None, map(way.refusal, problem.parts)), "")
     if refusal:
         raise MechanismError(f"{refusal}. Transcriptions: {listed(cls.name for cls, _ in registry.entries())}")
+    options = choices.get("options") or SolverOptions()
+    refusal = solver.refusal(problem, options)
+    if refusal:
+        raise MechanismError(f"{task.title}: {refusal}")
     check_intervals(problem, grid)
-    return PreparedOptimisation(problem, way, grid, options or SolverOptions(), _starts(task, starts))
+    stages(problem, grid, task.continuation)
+    starts = _starts(task, choices.get("starts"))
+    return PreparedOptimisation(problem, way, grid, options, starts, task.continuation, solver)
 
 
 def _starts(task: OptimalTask, given: Sequence[Start] | int | None) -> tuple[Start, ...]:
@@ -196,15 +165,8 @@ def optimise(
     mechanism: Mechanism,
     task: OptimalTask,
     *,
-    transcription: Selection[Transcription] | None = None,
-    intervals: int | None = None,
-    horizon: float | None = None,
-    starts: Sequence[Start] | int | None = None,
-    settings: Mapping[str, float] | None = None,
-    how: RunSettings | None = None,
-    options: SolverOptions | None = None,
-    plugins: PluginSet | None = None,
     watch: Watch = lambda step: None,
+    **choices: Unpack[OptimisationChoices],
 ) -> Optimum:
     """Find the inputs that bring a machine to the end of a task within its bounds at the least cost.
 
@@ -212,25 +174,11 @@ def optimise(
     ----------
     mechanism, task
         The machine and what it is to do.
-    transcription
-        How the motion in an interval enters the program, e.g. ``"step"`` (the default) or ``"collocation:degree=3"``.
-    intervals, horizon
-        In place of what the task says.
-    starts
-        From which motions the search begins: names of guesses, motions, histories of the machine, or how many; the best optimum
-        counts, and all are listed in ``attempts``. By default the task's own guess, and others only if the search from it
-        fails.
-    settings
-        Parameters, inputs that stay what they are, and start values by name; before those of the task.
-    how
-        Formulation, integrator, joint loads and backend, as for :func:`kingpost.simulate`; by default ``kane`` with
-        ``midpoint``. Other coordinates are solved in joint coordinates first, and lifted.
-    options
-        Tolerance, iterations, time limit.
-    plugins
-        The plugins to choose from; by default all built-in and installed ones.
     watch
         Called after every iteration with its number, cost and violation.
+    choices
+        ``transcription``, ``intervals``, ``horizon``, ``control``, ``starts``, ``continuation``, ``settings``, ``how``,
+        ``options``, ``solver`` and ``plugins``: see :class:`OptimisationChoices`.
 
     Raises
     ------
@@ -240,16 +188,4 @@ def optimise(
         When no motion was found that keeps all constraints; the message says which one is worst, and when.
 
     """
-    prepared = prepare_optimisation(
-        mechanism,
-        task,
-        transcription=transcription,
-        intervals=intervals,
-        horizon=horizon,
-        starts=starts,
-        settings=settings,
-        how=how,
-        options=options,
-        plugins=plugins,
-    )
-    return prepared.run(watch)
+    return prepare_optimisation(mechanism, task, **choices).run(watch)

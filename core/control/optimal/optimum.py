@@ -12,7 +12,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.control.optimal.problem import OptimalProblem
 from kingpost.control.optimal.program import NonlinearProgram
 from kingpost.control.optimal.solving import Solution
-from kingpost.control.optimal.starts import StartPath, path_of
+from kingpost.control.optimal.starts import StartPath, linear_rows, path_of
 from kingpost.control.optimal.transcription import IntervalRule, Transcription
 
 #: Distance from a limit, as a part of the size of what is limited, within which it counts as reached.
@@ -31,6 +31,8 @@ class Attempt:
     violation: float
     iterations: int
     seconds: float
+    #: What a continuation changed; empty for the problem itself.
+    stage: str = ""
 
     def data(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -47,6 +49,8 @@ class Optimum:
     program: NonlinearProgram
     solution: Solution
     attempts: tuple[Attempt, ...] = ()
+    #: What is to be told about the problem.
+    notes: tuple[str, ...] = ()
     #: What a method that goes beyond the program puts in the place of its Hamiltonian and costates.
     found: dict[str, FloatArray] = field(default_factory=dict)
 
@@ -81,7 +85,16 @@ class Optimum:
     @cached_property
     def times(self) -> FloatArray:
         """The times of the nodes in s."""
-        return np.asarray(self.problem.posed.t_start + self.h * np.arange(self.intervals + 1))
+        layout = self.program.layout
+        begin = self.problem.posed.t_start
+        if layout.begin:
+            begin = float(layout.nodes(self.solution.w)[0, layout.timing + layout.horizon])
+        return np.asarray(begin + self.h * np.arange(self.intervals + 1))
+
+    @property
+    def parts(self) -> tuple[Optimum, ...]:
+        """Its phases, each an optimum of its own, or itself."""
+        return (self,)
 
     @cached_property
     def states(self) -> FloatArray:
@@ -90,15 +103,24 @@ class Optimum:
 
     @cached_property
     def inputs(self) -> FloatArray:
-        """The inputs that were found, of every interval."""
+        """The inputs that were found, of every interval; at every node where they are linear."""
         return self.program.layout.inputs_of(self.solution.w).copy()
 
     @cached_property
     def all_inputs(self) -> FloatArray:
-        """All inputs of the machine, of every interval."""
-        rows = np.repeat(self.problem.posed.u0[None, :], self.intervals, axis=0)
+        """All inputs of the machine, of every interval, or at every node."""
+        count = len(self.problem.posed.mechanism.inputs)
+        rows = np.repeat(self.problem.posed.u0[None, :count], len(self.inputs), axis=0)
         rows[:, list(self.problem.driven)] = self.inputs
         return rows
+
+    @property
+    def input_rows(self) -> FloatArray:
+        """What equations take for inputs at the nodes: those of the interval that begins there, at the end of the last one."""
+        if not self.problem.linear:
+            return np.vstack([self.all_inputs, self.all_inputs[-1:]])
+        rows = linear_rows(self.problem, self.times, self.inputs)
+        return np.vstack([rows, rows[-1:]])
 
     @cached_property
     def free(self) -> dict[str, float]:
@@ -165,10 +187,10 @@ class Optimum:
         task, layout = self.problem.task, self.program.layout
         found: list[dict[str, Any]] = []
         middles = list(zip(self.times[:-1], self.times[1:], strict=True))
+        nodes = list(zip(self.times, self.times, strict=True))
         for i, name in enumerate(task.inputs):
             if name in task.bounds:
-                found += _touched(name, task.bounds[name], self.inputs[:, i], middles)
-        nodes = list(zip(self.times, self.times, strict=True))
+                found += _touched(name, task.bounds[name], self.inputs[:, i], nodes if layout.linear else middles)
         for name, limits in task.bounds.items():
             if name in self.problem.state_names:
                 found += _touched(name, limits, self.states[:, self.problem.state_names.index(name)], nodes)

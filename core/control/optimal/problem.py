@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,10 +16,12 @@ from kingpost.control.optimal.transcription import CostTerm
 from kingpost.equations.equations import Equations
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.optimal_tasks import OptimalTask, check_optimal_task
-from kingpost.mechanism.values import resolve_values
+from kingpost.mechanism.values import Values, resolve_values
+from kingpost.multibody.assembly import Assembly
+from kingpost.multibody.input_layout import InputForm, InputLayout
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import select
-from kingpost.simulation.problem import Problem, parameter_row, pose, start_state
+from kingpost.simulation.problem import Drive, Problem, input_row, parameter_row, pose, start_state
 from kingpost.simulation.settings import RunSettings
 
 #: The integrator of which steps are made where nobody says: with kane, the GC scheme of document 001.
@@ -33,6 +35,22 @@ class OptimalProblem:
     posed: Problem
     task: OptimalTask
     terms: tuple[tuple[float, CostTerm], ...]
+    #: Its phases as problems of their own.
+    phases: tuple[OptimalProblem, ...] = ()
+    #: Which phase it is, from 0; None for a whole.
+    phase: int | None = None
+    #: Whether the time of its start is found, since a phase before is of free length.
+    moves: bool = False
+
+    @property
+    def parts(self) -> tuple[OptimalProblem, ...]:
+        """Its phases, or itself."""
+        return self.phases or (self,)
+
+    @property
+    def later(self) -> bool:
+        """Whether it begins where another phase ends."""
+        return bool(self.phase)
 
     @property
     def equations(self) -> Equations:
@@ -61,11 +79,27 @@ class OptimalProblem:
         names = [parameter.name for parameter in self.posed.mechanism.parameters]
         return tuple(names.index(name) for name in self.task.free)
 
-    def inputs(self, u: Any, given: Any) -> Any:
-        """Return all inputs: those that are found put among ``given`` ones."""
+    @property
+    def linear(self) -> bool:
+        """Whether inputs are linear within an interval, and continuous."""
+        return self.task.control == "linear"
+
+    def inputs(self, u: Any, given: Any, ahead: Any = None, t: Any = None, h: Any = None) -> Any:
+        """Return the row of all inputs of an interval: those that are found put among ``given`` ones.
+
+        Linear inputs are ``u`` at its start, the time ``t``, and ``ahead`` after ``h``; the row has their rates, too.
+        """
         rows = [given[i] for i in range(self.equations.nu)]
         for k, i in enumerate(self.driven):
             rows[i] = u[k]
+        if ahead is not None:
+            layout = self.posed.assembly.layout
+            assert layout is not None
+            rows[len(layout.names)] = t
+            for k, name in enumerate(self.task.inputs):
+                place = layout.rate_place(name)
+                assert place is not None
+                rows[place] = (ahead[k] - u[k]) / h
         return ca.vertcat(type(u)(0, 1), *rows)
 
     def parameters(self, free: Any, p: Any) -> Any:
@@ -147,18 +181,54 @@ def pose_optimal(
     if how.integrator is None:
         how = replace(how, integrator=DEFAULT_INTEGRATOR)
     registry = plugins.of("cost_terms")
-    terms = tuple((part.weight, select(registry, part.term, dict(part.options))) for part in task.costs)
-    how = _with_loads(mechanism, task, terms, how)
-    posed = pose(mechanism, how, values={**task.settings, **(values or {})}, plugins=plugins)
-    problem = OptimalProblem(posed, task, terms)
-    _check_names(problem)
+    tasks = task.phase_tasks() or (task,)
+    all_terms = [tuple((part.weight, select(registry, part.term, dict(part.options))) for part in each.costs) for each in tasks]
+    for each, terms in zip(tasks, all_terms, strict=True):
+        how = _with_loads(mechanism, each, terms, how)
+    drive = _ramps(task) if task.control == "linear" else None
+    posed = pose(mechanism, how, values={**task.settings, **(values or {})}, plugins=plugins, drive=drive)
+    problem = OptimalProblem(posed, task, () if task.phases else all_terms[0])
+    if task.phases:
+        problem = replace(problem, phases=tuple(_phases(problem, tasks, all_terms, values or {})))
     _check_symbolic(problem)
-    _check_start(problem, {**task.settings, **(values or {})})
-    for _, term in terms:
-        refusal = term.refusal(problem)
-        if refusal:
-            raise MechanismError(f"{task.title}: cost '{term.name}': {refusal}", path=("costs",))
+    for part in problem.parts:
+        _check_names(part)
+        if not part.later:
+            _check_start(part, {**part.task.settings, **(values or {})})
+        for _, term in part.terms:
+            refusal = term.refusal(part)
+            if refusal:
+                raise MechanismError(f"{part.task.title}: cost '{term.name}': {refusal}", path=("costs",))
     return problem
+
+
+def _phases(
+    problem: OptimalProblem,
+    tasks: tuple[OptimalTask, ...],
+    terms: list[tuple[tuple[float, CostTerm], ...]],
+    values: Mapping[str, float],
+) -> Iterator[OptimalProblem]:
+    """Return the phases of a problem, each with its own parameters."""
+    posed, moves = problem.posed, False
+    names = [state.name for state in posed.assembly.states]
+    for i, (task, phase) in enumerate(zip(tasks, problem.task.phases, strict=True)):
+        given = {**problem.task.settings, **values, **phase.settings}
+        p = parameter_row(posed.mechanism, resolve_values(posed.mechanism, given, names))
+        own = replace(posed, p=p, t_start=task.t_start)
+        yield OptimalProblem(own, task, terms[i], phase=i, moves=moves)
+        moves = moves or not task.horizon.prescribed
+
+
+def _ramps(task: OptimalTask) -> Drive:
+    """Return of what a row of inputs consists where those that are found have rates in it."""
+
+    def drive(assembly: Assembly, values: Values) -> tuple[InputLayout, FloatArray]:
+        names = tuple(signal.name for signal in assembly.mechanism.inputs)
+        layout = InputLayout(names, {name: InputForm(1, 1) for name in task.inputs})
+        row = input_row(assembly.mechanism, values)
+        return layout, np.concatenate([row, np.zeros(layout.size - len(row))])
+
+    return drive
 
 
 def seen_otherwise(problem: OptimalProblem, how: RunSettings) -> OptimalProblem:

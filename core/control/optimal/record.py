@@ -25,14 +25,20 @@ def history_of(optimum: Optimum, seconds: float) -> History:
     """Return an optimum as a history, one sample at every node.
 
     Inputs, costates and the Hamiltonian belong to intervals: each stands at the start of its interval, the last one at the end,
-    too. Inputs are to be held from sample to sample.
+    too. Inputs are to be held from sample to sample; linear ones are what they are at the nodes.
     """
     problem, equations = optimum.problem, optimum.problem.equations
     posed = problem.posed
     kernel = Kernel([equations.observe], posed.how.backend or "auto", equations.python_forces)
-    inputs = _at_nodes(optimum.all_inputs)
-    states = np.ascontiguousarray(optimum.states)
-    values = [kernel.sample(optimum.times, states, np.ascontiguousarray(inputs), optimum.p)]
+    inputs = optimum.all_inputs if problem.linear else _at_nodes(optimum.all_inputs)
+    states = optimum.states
+    seen = []
+    for part in optimum.parts:
+        # Where phases meet, what the later one begins with.
+        count = len(part.times) - (part is not optimum.parts[-1])
+        rows = (np.ascontiguousarray(item[:count]) for item in (part.states, part.input_rows))
+        seen.append(kernel.sample(part.times[:count], *rows, part.p))
+    values = [np.vstack(seen)]
     channels = list(equations.channels)
     units = {signal.name: signal.unit for signal in posed.mechanism.inputs}
     channels += [Channel(name, units[name]) for name in units]
@@ -75,19 +81,31 @@ def result(optimum: Optimum) -> dict[str, Any]:
         "violation": solution.violation,
         "transcription": {"name": optimum.transcription.name, "options": plain_options(optimum.transcription)},
         **({"parameters_found": optimum.free} if optimum.free else {}),
+        **({"phases": [_phase(part) for part in optimum.parts]} if optimum.problem.phases else {}),
         "active_bounds": optimum.active,
         "starts": [attempt.data() for attempt in optimum.attempts],
         "course": [vars(step) for step in solution.course[-KEPT:]],
         "seconds": {"setup": round(solution.setup_seconds, 6), "solve": round(solution.seconds, 6)},
-        "solver": {"name": "ipopt", "words": solution.words},
+        "solver": {"name": solution.solver, "words": solution.words},
         "task": optimum.problem.task.data(),
+    }
+
+
+def _phase(part: Optimum) -> dict[str, Any]:
+    """Return what was found about a phase as plain data."""
+    return {
+        "name": part.problem.task.name.rpartition("/")[2],
+        "from_s": float(part.times[0]),
+        "horizon": part.horizon,
+        "intervals": part.intervals,
+        "cost": part.cost,
     }
 
 
 def _provenance(optimum: Optimum, channels: list[Channel], kernel: Kernel, seconds: float) -> dict[str, Any]:
     posed, found = optimum.problem.posed, result(optimum)
     blocks = optimum.program.blocks
-    warnings = []
+    warnings = list(optimum.notes)
     if not optimum.solution.optimal:
         warnings.append(
             f"the search ended before an optimum was found ({optimum.status}); what is written is the best motion met, "

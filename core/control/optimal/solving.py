@@ -1,4 +1,4 @@
-"""Programs solved by IPOPT, watched: progress as iterations go, a time limit, and the best iterate where it is stopped."""
+"""Programs solved, and watched: progress as iterations go, a time limit, and the best iterate where it is stopped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -15,13 +15,12 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.control.optimal.program import NonlinearProgram
+from kingpost.control.optimal.solver import NlpSolver, SolverOptions, plainly_stated
 
 #: IPOPT's own words for an optimum.
 OPTIMAL = ("Solve_Succeeded",)
 #: Violations of rows, in their own units, below which an iterate is a motion that can be carried out.
 FEASIBLE = 1e-6
-#: Of the conditions of an optimum, scaled, and of the rows.
-TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -35,18 +34,6 @@ class Iteration:
 
 
 Watch = Callable[[Iteration], None]
-
-
-@dataclass(frozen=True)
-class SolverOptions:
-    """How a program is solved."""
-
-    iterations: int = 1000
-    tolerance: float = TOLERANCE
-    #: Seconds after which the best iterate is returned.
-    time_limit: float | None = None
-    #: Options of IPOPT itself, by name.
-    ipopt: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +51,7 @@ class Solution:
     seconds: float
     setup_seconds: float
     course: tuple[Iteration, ...] = ()
+    solver: str = "ipopt"
 
     @property
     def optimal(self) -> bool:
@@ -101,7 +89,7 @@ class _Watcher(ca.Callback):
         if name == "f":
             return ca.Sparsity.scalar()
         if name in ("x", "lam_x"):
-            return ca.Sparsity.dense(self.program.layout.size)
+            return ca.Sparsity.dense(len(self.program.scales))
         if name in ("g", "lam_g"):
             return ca.Sparsity.dense(self.program.rows)
         return ca.Sparsity(0, 0)
@@ -135,15 +123,9 @@ def largest_violation(program: NonlinearProgram, w: FloatArray, g: FloatArray) -
     return float(max(violations(program, g).max(initial=0.0), outside.max(initial=0.0)))
 
 
-def solve(program: NonlinearProgram, w: FloatArray, options: SolverOptions, watch: Watch = lambda step: None) -> Solution:
-    """Solve a program from a start; ``w`` is unscaled.
-
-    The first interrupt from the keyboard ends the search with the best iterate, a second one ends it at once.
-    """
-    began = time.perf_counter()
-    functions = program.functions
-    watcher = _Watcher(program, watch, options.time_limit)
-    settings: dict[str, Any] = {
+def ipopt_settings(options: SolverOptions) -> dict[str, Any]:
+    """Return the settings of IPOPT."""
+    return {
         "ipopt.print_level": 0,
         "print_time": False,
         "ipopt.sb": "yes",
@@ -154,34 +136,46 @@ def solve(program: NonlinearProgram, w: FloatArray, options: SolverOptions, watc
         "ipopt.bound_relax_factor": 0.0,
         # MUMPS spends two thirds of its time on this, and gains nothing for banded matrices.
         "ipopt.mumps_permuting_scaling": 0,
-        "iteration_callback": watcher,
         "calc_lam_p": False,
         "calc_lam_x": False,
         "calc_f": False,
         "calc_g": False,
         "no_nlp_grad": True,
         "error_on_fail": False,
-        **functions.options(),
         **{f"ipopt.{name}": value for name, value in options.ipopt.items()},
     }
-    solver = ca.nlpsol("kp_solver", "ipopt", functions.nlp(), settings)
-    start = {
-        "x0": w / program.scales,
-        "p": program.theta,
-        "lbx": program.low / program.scales,
-        "ubx": program.high / program.scales,
-        "lbg": program.row_low,
-        "ubg": program.row_high,
-    }
+
+
+def solve(
+    program: NonlinearProgram,
+    w: FloatArray,
+    options: SolverOptions,
+    watch: Watch = lambda step: None,
+    solver: NlpSolver | None = None,
+) -> Solution:
+    """Solve a program from a start by a solver, by default IPOPT; ``w`` is unscaled.
+
+    The first interrupt from the keyboard ends the search with the best iterate, a second one ends it at once.
+    """
+    began = time.perf_counter()
+    watcher = _Watcher(program, watch, options.time_limit)
+    stated = plainly_stated(program, w) if solver is None else solver.stated(program, w)
+    settings = {**(ipopt_settings(options) if solver is None else solver.settings(options)), **stated.options}
+    if solver is None or solver.tells:
+        settings["iteration_callback"] = watcher
+    machine = ca.nlpsol("kp_solver", "ipopt" if solver is None else solver.casadi, dict(stated.nlp), settings)
     prepared = time.perf_counter()
     watcher.began = prepared
     with _listening(watcher):
-        found = solver(**start)
+        found = machine(**stated.start)
     ended = time.perf_counter()
-    record = solver.stats()
+    record = machine.stats()
     words = str(record["return_status"])
-    x, lam = np.asarray(found["x"]).ravel(), np.asarray(found["lam_g"]).ravel()
+    x = stated.variables(np.asarray(found["x"]).ravel())
+    lam = stated.multipliers(np.asarray(found["lam_g"]).ravel())
     status = _status(words, watcher)
+    if solver is not None and not watcher.stopped and solver.succeeded(record):
+        status = "optimal"
     if status != "optimal" and watcher.best is not None:
         x = watcher.best[2]
     f, g = (np.asarray(item).ravel() for item in _values(program)(x, program.theta))
@@ -196,6 +190,7 @@ def solve(program: NonlinearProgram, w: FloatArray, options: SolverOptions, watc
         seconds=ended - prepared,
         setup_seconds=prepared - began,
         course=tuple(watcher.course),
+        solver="ipopt" if solver is None else solver.name,
     )
     if status == "infeasible" and solution.violation <= FEASIBLE:
         solution = replace(solution, status="not converged")

@@ -20,7 +20,10 @@ SPREAD = 0.5
 
 @dataclass(frozen=True, eq=False)
 class StartPath:
-    """A motion to begin with: joint coordinates and speeds, states of forces, inputs per interval, horizon and parameters."""
+    """A motion to begin with: joint coordinates and speeds, states of forces, inputs, horizon and parameters.
+
+    Inputs are those of intervals, or those at nodes where they are linear.
+    """
 
     #: At the nodes, one in each row.
     joints: FloatArray
@@ -33,7 +36,7 @@ class StartPath:
     @property
     def intervals(self) -> int:
         """The number of intervals."""
-        return len(self.inputs)
+        return len(self.joints) - 1
 
     def on(self, intervals: int) -> StartPath:
         """Return the same motion on another grid: linear between nodes, inputs as they are in the middle of intervals."""
@@ -42,16 +45,56 @@ class StartPath:
         old, new = np.linspace(0, 1, self.intervals + 1), np.linspace(0, 1, intervals + 1)
         joints = _resampled(old, self.joints, new)
         states = _resampled(old, self.states, new)
-        middles = (old[1:] + old[:-1]) / 2, (new[1:] + new[:-1]) / 2
-        inputs = _resampled(middles[0], self.inputs, middles[1])
+        middle = (new[1:] + new[:-1]) / 2
+        inputs = _resampled(_places(self.inputs, self.intervals), self.inputs, new if self._linear else middle)
         return StartPath(joints, states, inputs, self.horizon, self.free, self.name)
 
+    @property
+    def _linear(self) -> bool:
+        return len(self.inputs) == len(self.joints)
 
-def path_from(problem: OptimalProblem, history: History, intervals: int) -> StartPath:
+    def inputs_as(self, linear: bool) -> FloatArray:
+        """Return its inputs at nodes, or as they are in the middle of intervals."""
+        if linear == self._linear:
+            return self.inputs
+        nodes = np.linspace(0, 1, self.intervals + 1)
+        middle = (nodes[1:] + nodes[:-1]) / 2
+        return _resampled(_places(self.inputs, self.intervals), self.inputs, nodes if linear else middle)
+
+
+def _places(inputs: FloatArray, intervals: int) -> FloatArray:
+    """Return where inputs count, from 0 to 1: at nodes, or in the middle of intervals."""
+    nodes = np.linspace(0, 1, intervals + 1)
+    return nodes if len(inputs) == intervals + 1 else np.asarray((nodes[1:] + nodes[:-1]) / 2)
+
+
+def linear_rows(problem: OptimalProblem, times: FloatArray, nodal: FloatArray) -> FloatArray:
+    """Return the rows of numbers that equations take for inputs which are linear between nodes, one for each interval."""
+    posed, task = problem.posed, problem.task
+    layout = posed.assembly.layout
+    assert layout is not None
+    rows = np.repeat(posed.u0[None, :], len(times) - 1, axis=0)
+    rows[:, list(problem.driven)] = nodal[:-1]
+    rows[:, len(layout.names)] = times[:-1]
+    rates = np.diff(nodal, axis=0) / np.diff(times)[:, None]
+    for i, name in enumerate(task.inputs):
+        rows[:, layout.rate_place(name)] = rates[:, i]
+    return np.asarray(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class PhasedPath:
+    """A motion to begin with, phase after phase."""
+
+    parts: tuple[StartPath, ...]
+    name: str = "constant"
+
+
+def path_from(problem: OptimalProblem, history: History, intervals: int, window: tuple[float, float] = (0.0, 1.0)) -> StartPath:
     """Return the motion in a history as a start: a servo solution, a run, or the optimum of a similar problem.
 
-    Time is stretched to the horizon of the task. Joint coordinates that the history lacks stay at the start, speeds that it
-    lacks come from differences, and inputs that it lacks are zero.
+    ``window`` is the part of its time that counts. Time is stretched to the horizon of the task. Joint coordinates that the
+    history lacks stay at the start, speeds that it lacks come from differences, and inputs that it lacks are zero.
     """
     task, e = problem.task, problem.equations
     shown = {channel.name for channel in history.channels}
@@ -62,9 +105,10 @@ def path_from(problem: OptimalProblem, history: History, intervals: int) -> Star
             f"{task.title}: the history to start from shows no coordinate of '{problem.posed.mechanism.name}', such as "
             f"{missing[0]}; take one of the same machine"
         )
-    lasted = float(history.time[-1] - history.time[0])
+    whole = float(history.time[-1] - history.time[0])
+    lasted = whole * (window[1] - window[0])
     horizon = min(max(lasted, task.horizon.low), task.horizon.high)
-    old, new = (history.time - history.time[0]) / lasted, np.linspace(0.0, 1.0, intervals + 1)
+    old, new = (history.time - history.time[0]) / whole, np.linspace(*window, intervals + 1)
     joints, states, inputs = first.joints.copy(), first.states.copy(), first.inputs.copy()
     count = len(problem.posed.mechanism.coordinates)
     for i, name in enumerate(problem.joint_names):
@@ -72,7 +116,9 @@ def path_from(problem: OptimalProblem, history: History, intervals: int) -> Star
             rate = lasted / horizon if i >= count else 1.0
             joints[:, i] = rate * np.interp(new, old, history[name])
         elif i >= count and name.endswith(".rate") and name.removesuffix(".rate") in shown:
-            joints[:, i] = np.gradient(np.interp(new, old, history[name.removesuffix(".rate")]), horizon * new)
+            joints[:, i] = np.gradient(
+                np.interp(new, old, history[name.removesuffix(".rate")]), np.linspace(0.0, horizon, intervals + 1)
+            )
     for i, item in enumerate(e.states.quantities):
         if item.name in shown:
             states[:, i] = np.interp(new, old, history[item.name])
@@ -88,13 +134,15 @@ def _resampled(old: FloatArray, rows: FloatArray, new: FloatArray) -> FloatArray
     return np.column_stack(columns) if columns else np.zeros((len(new), 0))
 
 
-def guessed(problem: OptimalProblem, intervals: int, guess: str) -> StartPath:
+def guessed(problem: OptimalProblem, intervals: int, guess: str, first: FloatArray | None = None) -> StartPath:
     """Return a first guess: at rest at the start, or straight to the end values of coordinates that are given.
 
-    ``"random:3"`` is the third of a row of motions that bulge from the line by random amounts, the same in every process.
+    ``first`` are joint coordinates and speeds at the start, where another phase ends there. ``"random:3"`` is the third of a
+    row of motions that bulge from the line by random amounts, the same in every process.
     """
     e, task = problem.equations, problem.task
-    first = np.asarray(problem.joint_state(problem.x0, problem.p)).ravel()
+    if first is None:
+        first = np.asarray(problem.joint_state(problem.x0, problem.p)).ravel()
     last = first.copy()
     for name, limits in task.end.items():
         if name in problem.joint_names:
@@ -121,8 +169,11 @@ def guessed(problem: OptimalProblem, intervals: int, guess: str) -> StartPath:
     return StartPath(joints, states, inputs, horizon, free, guess)
 
 
-def lifted(problem: OptimalProblem, rule: IntervalRule, layout: Layout, path: StartPath) -> FloatArray:
-    """Return the variables of a program for a motion in joint coordinates."""
+def lifted(
+    problem: OptimalProblem, rule: IntervalRule, layout: Layout, path: StartPath, begin: float | None = None
+) -> FloatArray:
+    """Return the variables of a program for a motion in joint coordinates that begins at a time, by default the task's."""
+    begin = problem.posed.t_start if begin is None else begin
     e, posed = problem.equations, problem.posed
     path = path.on(layout.intervals)
     N, h = layout.intervals, path.horizon / layout.intervals
@@ -135,27 +186,33 @@ def lifted(problem: OptimalProblem, rule: IntervalRule, layout: Layout, path: St
         if e.coordinates.initial is not None:
             state = np.asarray(e.coordinates.initial(row[:count], row[count:], p)).ravel()
         nodes[k, : e.nx] = np.concatenate([state, path.states[k]])
-    nodes[0, : e.nx] = problem.x0
-    inputs = np.repeat(posed.u0[None, :], N, axis=0)
-    inputs[:, list(problem.driven)] = path.inputs
-    times = posed.t_start + h * np.arange(N + 1)
+    if not problem.later:
+        nodes[0, : e.nx] = problem.x0
+    times: FloatArray = np.asarray(begin + h * np.arange(N + 1), dtype=np.float64)
+    own = path.inputs_as(layout.linear)
+    if layout.linear:
+        inputs = linear_rows(problem, times, own)
+    else:
+        inputs = np.repeat(posed.u0[None, :], N, axis=0)
+        inputs[:, list(problem.driven)] = own
     if rule.begin is not None:
         for k in range(N + 1):
             u = inputs[min(k, N - 1)]
             nodes[k, e.nx : layout.state] = np.asarray(rule.begin(times[k], h, nodes[k, : e.nx], u, p)).ravel()
     if layout.before:
-        rows = np.vstack([path.inputs[:1], path.inputs])
+        rows = own if layout.linear else np.vstack([own[:1], own])
         nodes[:, layout.state : layout.state + layout.before] = rows
     at = layout.state + layout.before
     nodes[:, at : at + layout.horizon] = path.horizon
-    nodes[:, at + layout.horizon :] = path.free
+    nodes[:, at + layout.horizon : at + layout.horizon + layout.begin] = begin
+    nodes[:, layout.node - layout.parameters :] = path.free
     inner = np.zeros((N, layout.inner))
     if layout.inner:
         for k in range(N):
             x0, x1 = nodes[k, : layout.state], nodes[k + 1, : layout.state]
             inner[k] = np.asarray(rule.guess(times[k], h, x0, inputs[k], x1, p)).ravel()
         inner[~np.isfinite(inner)] = 0.0
-    return layout.joined(nodes, inner, path.inputs)
+    return layout.joined(nodes, inner, own[:, : layout.inputs] if not layout.linear else np.zeros((N, 0)))
 
 
 def path_of(problem: OptimalProblem, layout: Layout, w: FloatArray, name: str) -> StartPath:
@@ -164,7 +221,7 @@ def path_of(problem: OptimalProblem, layout: Layout, w: FloatArray, name: str) -
     nodes = layout.nodes(w)
     at = layout.state + layout.before
     horizon = float(nodes[0, at]) if layout.horizon else problem.task.horizon.low
-    free = nodes[0, at + layout.horizon :].copy()
+    free = nodes[0, layout.node - layout.parameters :].copy()
     p = problem.p.copy()
     p[list(problem.freed)] = free
     joints = np.array([np.asarray(problem.joint_state(node[: e.nx], p)).ravel() for node in nodes])

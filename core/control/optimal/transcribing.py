@@ -45,8 +45,20 @@ class _Parts:
     def node(self, node: Any) -> tuple[Any, Any, Any, Any]:
         """Return state, inputs before, horizon and free parameters of a node."""
         n = self.layout
-        edges = np.cumsum([0, n.state, n.before, n.horizon, n.parameters]).tolist()
-        return tuple(node[a:b, :] for a, b in pairwise(edges))
+        edges = np.cumsum([0, n.state, n.before, n.horizon, n.begin, n.parameters]).tolist()
+        state, before, horizon, _, free = (node[a:b, :] for a, b in pairwise(edges))
+        return state, before, horizon, free
+
+    def begin(self, node: Any, t_start: Any) -> Any:
+        """Return the time of the start: found, or a number."""
+        at = self.layout.timing + self.layout.horizon
+        return node[at : at + 1, :] if self.layout.begin else t_start
+
+    def row(self, u: Any, ends: tuple[Any, Any] | None, given: Any, t: Any, h: Any) -> Any:
+        """Return the row of all inputs of an interval: constant ones, or linear ones between both ends."""
+        if ends is None:
+            return self.problem.inputs(u, given)
+        return self.problem.inputs(ends[0], given, ends[1], t, h)
 
 
 def layout_of(problem: OptimalProblem, rule: IntervalRule, grid: Grid) -> Layout:
@@ -56,11 +68,13 @@ def layout_of(problem: OptimalProblem, rule: IntervalRule, grid: Grid) -> Layout
     return Layout(
         intervals=grid.intervals,
         state=problem.equations.nx + rule.remembered,
-        before=len(task.inputs) if remembers else 0,
+        before=len(task.inputs) if remembers or problem.linear else 0,
         horizon=0 if task.horizon.prescribed else 1,
         parameters=len(task.free),
         inner=len(rule.inner),
-        inputs=len(task.inputs),
+        inputs=0 if problem.linear else len(task.inputs),
+        linear=problem.linear,
+        begin=1 if problem.moves else 0,
     )
 
 
@@ -124,7 +138,7 @@ def _interval(parts: _Parts, bounded: _Bounded) -> tuple[ca.Function, list[str],
     problem, rule, layout = parts.problem, parts.rule, parts.layout
     task, e = problem.task, problem.equations
     w, k, theta = ca.MX.sym("w", layout.local), ca.MX.sym("k"), ca.MX.sym("theta", parts.numbers + layout.local + 1)
-    stretch, more = ca.MX.sym("stretch"), ca.MX.sym("more", layout.inputs)
+    stretch, more = ca.MX.sym("stretch"), ca.MX.sym("more", len(task.inputs))
     t_start, fixed, count, p, given, scales, cost_scale = parts.split(theta)
     whole = w * scales
     edges = np.cumsum([0, layout.node, layout.inner, layout.inputs, layout.node]).tolist()
@@ -132,21 +146,29 @@ def _interval(parts: _Parts, bounded: _Bounded) -> tuple[ca.Function, list[str],
     x0, before, horizon, free = parts.node(node0)
     x1, after, horizon1, free1 = parts.node(node1)
     plain = (horizon if layout.horizon else fixed) / count
+    at = layout.timing + layout.horizon
+    begin0, begin1 = (node[at : at + layout.begin, :] for node in (node0, node1))
+    t_start = parts.begin(node0, t_start)
     # Times are those of the grid; only the length of this interval is stretched.
-    t, h, u = t_start + k * plain, plain * stretch, u + more
-    inputs, p = problem.inputs(u, given), problem.parameters(free, p)
+    t, h = t_start + k * plain, plain * stretch
+    line = (before + more, after + more) if layout.linear else None
+    u = (line[0] + line[1]) / 2 if line else u + more
+    inputs, p = parts.row(u, line, given, t, h), problem.parameters(free, p)
     rows = [rule.rows(t, h, x0, y, inputs, x1, p)]
     names = list(rule.names)
-    sizes = ca.vertcat(ca.MX(0, 1), *(scales[layout.state : layout.node, :],))
-    kept = ca.vertcat(after - u if layout.before else ca.MX(0, 1), horizon1 - horizon, free1 - free)
+    first = layout.state + (layout.before if layout.linear else 0)
+    sizes = ca.vertcat(ca.MX(0, 1), scales[first : layout.node, :])
+    carried = layout.before and not layout.linear
+    kept = ca.vertcat(after - u if carried else ca.MX(0, 1), horizon1 - horizon, begin1 - begin0, free1 - free)
     rows.append(kept / sizes if kept.numel() else ca.MX(0, 1))
-    names += [f"'{name}' as it was before" for name in (task.inputs if layout.before else ())]
-    names += ["the horizon"] * layout.horizon + [f"parameter '{name}'" for name in task.free]
+    names += [f"'{name}' as it was before" for name in (task.inputs if carried else ())]
+    names += ["the horizon"] * layout.horizon + ["the time of the start"] * layout.begin
+    names += [f"parameter '{name}'" for name in task.free]
     limits: list[Limits] = []
     if task.rates:
         for name, limit in task.rates.items():
             i = task.inputs.index(name)
-            rows.append((u[i] - before[i]) / h)
+            rows.append(((line[1][i] if line else u[i]) - before[i]) / h)
             names.append(f"the rate of '{name}'")
             limits.append(limit)
     if bounded.seen:
@@ -163,7 +185,7 @@ def _interval(parts: _Parts, bounded: _Bounded) -> tuple[ca.Function, list[str],
                 rows.append(starts[j])
                 names.append(f"the bounds of '{name}' at the start of the interval")
                 limits.append(bounded.seen[name])
-    moments = Moments(problem, t, h, x0[: e.nx, :], x1[: e.nx, :], u, before, inputs, p)
+    moments = Moments(problem, t, h, x0[: e.nx, :], x1[: e.nx, :], u, before, inputs, p, line)
     cost = sum((weight * term.cost(moments) for weight, term in problem.terms), ca.MX(0)) / cost_scale
     results = [ca.densify(ca.vertcat(*rows)), ca.densify(cost)]
     function = ca.Function(
@@ -187,11 +209,14 @@ def _first(parts: _Parts) -> tuple[ca.Function, list[str]]:
     if rule.begin is not None:
         t_start, fixed, count, p, given, scales, _ = parts.split(theta)
         whole = w * scales
-        x0, _, horizon, free = parts.node(whole[: layout.node, :])
+        x0, before, horizon, free = parts.node(whole[: layout.node, :])
         u = whole[layout.node + layout.inner : layout.stride, :]
+        ends = (before, parts.node(whole[layout.stride :, :])[1]) if layout.linear else None
         h = (horizon if layout.horizon else fixed) / count
+        t_start = parts.begin(whole[: layout.node, :], t_start)
         n = problem.equations.nx
-        begun = rule.begin(t_start, h, x0[:n, :], problem.inputs(u, given), problem.parameters(free, p))
+        row = parts.row(u, ends, given, t_start, h)
+        begun = rule.begin(t_start, h, x0[:n, :], row, problem.parameters(free, p))
         rows = x0[n:, :] - begun
         names = [f"what is remembered at the start, number {i + 1}" for i in range(rule.remembered)]
     return ca.Function("kp_first", [w, theta], [ca.densify(rows)], ["w", "theta"], ["r"]), names
@@ -206,7 +231,7 @@ def _last(parts: _Parts, bounded: _Bounded) -> tuple[ca.Function, list[str], lis
     wanted = tuple(name for name in problem.task.end if name not in problem.state_names)
     rows = ca.MX(0, 1)
     if wanted:
-        t = t_start + (horizon if layout.horizon else fixed)
+        t = parts.begin(w * scales[: layout.node, :], t_start) + (horizon if layout.horizon else fixed)
         n = problem.equations.nx
         rows = problem.observer(wanted)(t, x[:n, :], given, problem.parameters(free, p))
     names = [f"the end of '{name}'" for name in wanted]
@@ -227,15 +252,18 @@ def _variable_limits(problem: OptimalProblem, layout: Layout) -> tuple[FloatArra
             nodes[:, row] = (limits.low, limits.high)[side]
         for i, name in enumerate(task.inputs):
             if name in task.bounds:
-                inputs[:, i] = (task.bounds[name].low, task.bounds[name].high)[side]
+                value = (task.bounds[name].low, task.bounds[name].high)[side]
+                if layout.inputs:
+                    inputs[:, i] = value
                 if layout.before:
-                    nodes[:, layout.state + i] = inputs[0, i]
+                    nodes[:, layout.state + i] = value
         n = layout.state + layout.before
         if layout.horizon:
             nodes[:, n] = (task.horizon.low, task.horizon.high)[side]
         for i, limits in enumerate(task.free.values()):
-            nodes[:, n + layout.horizon + i] = (limits.low, limits.high)[side]
-        nodes[0, : problem.equations.nx] = problem.x0
+            nodes[:, n + layout.horizon + layout.begin + i] = (limits.low, limits.high)[side]
+        if not problem.later:
+            nodes[0, : problem.equations.nx] = problem.x0
         for name, limits in task.end.items():
             if name in problem.state_names:
                 row = problem.state_names.index(name)
@@ -251,9 +279,9 @@ def variable_scales(problem: OptimalProblem, rule: IntervalRule, layout: Layout)
     state = np.ones(layout.state)
     state[: e.nx] = state_sizes(problem)
     inputs = input_sizes(problem)
-    node = [state, inputs if layout.before else np.zeros(0), np.full(layout.horizon, task.horizon.high)]
+    node = [state, inputs if layout.before else np.zeros(0), np.full(layout.horizon + layout.begin, task.horizon.high)]
     node.append(np.array([limits.size or 1.0 for limits in task.free.values()]))
-    one = np.concatenate([*node, rule.inner_sizes, inputs])
+    one = np.concatenate([*node, rule.inner_sizes, inputs[: layout.inputs]])
     return np.concatenate([np.tile(one, layout.intervals), np.concatenate(node)])
 
 

@@ -19,9 +19,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Grid:
-    """How time is divided: into equal intervals, over each of which the inputs are constant."""
+    """How time is divided: into equal intervals, over each of which the inputs are constant or linear."""
 
     intervals: int
+    #: How many of them each phase has.
+    phases: tuple[int, ...] = ()
+
+    def with_intervals(self, intervals: int) -> Grid:
+        """Return a grid with so many intervals; phases keep their shares, and each has one at least."""
+        if not self.phases:
+            return Grid(intervals)
+        counts = tuple(max(1, round(count * intervals / self.intervals)) for count in self.phases)
+        return Grid(sum(counts), counts)
+
+    @property
+    def parts(self) -> tuple[Grid, ...]:
+        """The grids of all phases."""
+        return tuple(Grid(count) for count in self.phases) or (self,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +98,14 @@ class Moments:
     h: Any
     x0: Any
     x1: Any
-    #: The inputs that are found, constant over the interval, and what they were in the one before, if a term asks for that.
+    #: The inputs that are found, and what they were in the interval before, if a term asks for that.
     u: Any
     before: Any
     #: All inputs of the machine, and its parameters.
     inputs: Any
     p: Any
+    #: Where inputs are linear, those at both ends; ``u`` is their mean then.
+    ends: tuple[Any, Any] | None = None
 
     def channels(self, names: tuple[str, ...], at: str = "mean") -> Any:
         """Return channels at the ``"start"``, the ``"end"``, or at the mean state of the interval."""

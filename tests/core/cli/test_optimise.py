@@ -37,6 +37,33 @@ def test_a_run_follows_the_inputs_that_were_found(kingpost_cli, tmp_path):
     assert np.abs(first - second).max() < 1e-7
 
 
+def test_continuation_linear_inputs_and_another_solver(kingpost_cli, tmp_path):
+    words = ("--continue", "intervals=10", "--control", "linear", "--solver", "fatrop")
+    common = ("--backend", "vm", "--write", "csv", "--out", tmp_path)
+    done = kingpost_cli("optimise", "mathematical-pendulum", *words, *common, "--json")
+    assert done.status == 0, done.err
+    found = json.loads(done.out)["optimal"]
+    assert [item["stage"] for item in found["starts"]] == ["intervals = 10", ""]
+    assert (found["solver"]["name"], found["task"]["control"], found["intervals"]) == ("fatrop", "linear", 20)
+    wrong = kingpost_cli("optimise", "mathematical-pendulum", "--continue", "intervals")
+    assert wrong.status != 0
+    assert "--continue intervals: expected WHAT=V1,V2,..., e.g. intervals=20,40,80" in wrong.err
+
+
+def test_phases_are_told(kingpost_cli, tmp_path):
+    task = tmp_path / "task.toml"
+    task.write_text(
+        '[optimal]\ninputs = ["torque"]\nintervals = 8\n[optimal.end]\n"pivot.angle" = 1.5\n"pivot.angle.rate" = 0.0\n'
+        '[[optimal.phases]]\nname = "up"\nhorizon = [0.5, 2.0]\nend = { "pivot.angle" = 1.0 }\n'
+        '[[optimal.phases]]\nname = "over"\nhorizon = 1.0\n'
+    )
+    common = ("--backend", "vm", "--write", "csv", "--out", tmp_path / "found")
+    done = kingpost_cli("optimise", "mathematical-pendulum", "--task", task, *common)
+    assert done.status == 0, done.err
+    assert "phase up" in done.out
+    assert "phase over" in done.out
+
+
 def test_what_cannot_work_is_said_in_a_sentence(kingpost_cli):
     done = kingpost_cli("optimise", "mathematical-pendulum", "--intervals", "1")
     assert done.status != 0

@@ -200,6 +200,17 @@ def test_hook_kingpost_register_cost_terms(plugin_file):
     assert found.cost == pytest.approx((np.diff(found.inputs[:, 0]) ** 2).sum(), rel=1e-9)
 
 
+def test_hook_kingpost_register_nlp_solvers(plugin_file):
+    (code,) = re.findall(r"```python\n(class Sqp.*?)```", PLUGINS_PAGE.read_text(), flags=re.S)
+    hook = "@kingpost.hookimpl\ndef kingpost_register_nlp_solvers():\n    return Sqp\n"
+    path = plugin_file(f"from dataclasses import replace\n{IMPORTS}{code}\n{hook}")
+    from kingpost.testing.nlp_solvers import NlpSolverSubject, check_least_cost, check_multipliers
+
+    subject = NlpSolverSubject("sqp", PluginSet([path], entry_points=False))
+    check_least_cost(subject)
+    check_multipliers(subject)
+
+
 def test_hook_kingpost_register_servo_steppers(plugin_file):
     (_, code) = re.findall(r"```python\n(class (?:AtSpeedLevel|BackwardEuler).*?)```", PLUGINS_PAGE.read_text(), flags=re.S)
     path = plugin_file(

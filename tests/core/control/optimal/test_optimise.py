@@ -1,5 +1,6 @@
 """Optimal control from a task to an optimum: starts, limits, refusals, interrupts, and the record of what was found."""
 
+import re
 import signal
 from dataclasses import replace
 from math import inf, pi
@@ -22,6 +23,7 @@ from kingpost import (
     optimise,
     simulate,
 )
+from kingpost.control.optimal import checks
 from kingpost.control.optimal.optimise import prepare_optimisation
 from kingpost.control.optimal.record import history_of
 from kingpost.mechanism.optimal_tasks import CostPart
@@ -208,6 +210,57 @@ def test_redundant_end_conditions_are_named(swung):
         swung(end={**END, "bob.x": 0.0})
 
 
+def spring_machine(stiffness):
+    """Two masses with a spring between them, of which one is pushed."""
+    force = Input("force", "N")
+    slides = (
+        Joint("pushed", "prismatic", "world", "pushed", axis=(1, 0, 0), coordinates=("x",)),
+        Joint("pulled", "prismatic", "pushed", "pulled", axis=(1, 0, 0), coordinates=("x",)),
+    )
+    return Mechanism(
+        name="two-masses",
+        inputs=(force,),
+        bodies=(Body("pushed", mass=1.0), Body("pulled", mass=1.0)),
+        joints=slides,
+        forces=(
+            ForceElement("joint-effort", name="drive", coordinate="pushed.x", effort=force),
+            ForceElement("joint-spring", name="spring", coordinate="pulled.x", stiffness=stiffness),
+        ),
+    )
+
+
+def test_ends_that_hardly_move_are_told_with_the_margin(plugins):
+    """All four values of a stiff pair of masses can be prescribed, but its strain and the rate of it only just."""
+    end = {"pushed.x": 1.0, "pulled.x": 0.0, "pushed.x.rate": 0.0, "pulled.x.rate": 0.0}
+    task = OptimalTask(("force",), 1.0, end=end, intervals=8)
+    found = optimise(spring_machine(100.0), task, how=VM, plugins=plugins)
+    assert found.notes == ()
+    problem, program = found.problem, found.program
+    slopes = np.diag([1.0, 1.0, 1.0, 1.0])
+    slopes[3] = slopes[2] + 1e-7 * slopes[3]
+    names = list(end)
+    margin = checks._dependence(slopes)
+    assert margin.missing == 0
+    told = checks._told_margin(names, margin)
+    assert re.search(r"can hardly change 'pushed.x.rate' and 'pulled.x.rate'|can hardly change 'pushed.x.rate', 'pulled", told)
+    assert "5.0e-08" in told or "e-08" in told
+    slopes[3] = slopes[2] + 1e-12 * np.eye(4)[3]
+    gap = checks._dependence(slopes)
+    assert gap.missing == 1
+    with pytest.raises(
+        MechanismError, match=r"1 of the 4 end conditions follow.*smallest singular value .*e-1.* of the largest"
+    ):
+        checks._refuse(problem, names, gap)
+    assert checks.check_end(problem, program, found.solution.w) == ""
+
+
+def test_it_is_told_where_the_end_could_not_be_looked_at(swung, monkeypatch):
+    monkeypatch.setattr(checks, "_nearby", lambda program, w, count: None)
+    found = swung()
+    assert "could not be looked at: no motion near the start was found" in found.notes[0]
+    assert found.notes[0] in history_of(found, 0.0).provenance["warnings"]
+
+
 def test_ends_that_no_input_changes_are_named(plugins):
     force = Input("force", "N")
     slides = [Joint(name, "prismatic", "world", name, axis=(1, 0, 0), coordinates=("x",)) for name in ("pushed", "left")]
@@ -249,6 +302,11 @@ def test_starts_that_there_are_not_are_refused(swung):
         swung(starts=["spiral"])
     with pytest.raises(MechanismError, match="0 starts: at least one"):
         swung(starts=0)
+
+
+def test_choices_that_there_are_not_are_refused(pendulum):
+    with pytest.raises(TypeError, match="optimal control has no choice 'intervalls'; did you mean 'intervals'"):
+        prepare_optimisation(pendulum.mechanism, pendulum.optimal_task("001"), intervalls=3)
 
 
 def test_solvers_with_steps_of_their_own_are_refused(swung):
