@@ -9,6 +9,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError, listed
 from kingpost.control.optimal.checks import check_intervals
+from kingpost.control.optimal.counted import CountedTerm
 from kingpost.control.optimal.problem import OptimalProblem
 from kingpost.control.optimal.transcription import Grid
 from kingpost.control.receding.horizon import Horizon
@@ -75,6 +76,18 @@ def _check_machine(problem: OptimalProblem) -> None:
 
 def _check_task(problem: OptimalProblem) -> None:
     task = problem.task
+    if task.phases:
+        raise MechanismError(
+            f"{task.title} has phases ({listed(phase.name for phase in task.phases)}), and a receding-horizon controller has one "
+            "target; make a task of each",
+            path=("phases",),
+        )
+    if task.control != "constant":
+        raise MechanismError(
+            f"{task.title}: its inputs are {task.control} over an interval, and a controller holds them from sample to sample; "
+            "take control = 'constant'",
+            path=("control",),
+        )
     if not task.end:
         raise MechanismError(f"{task.title} names nothing at its end; a controller needs a target", path=("end",))
     speeds = {item.name for item in problem.posed.mechanism.speeds}
@@ -105,6 +118,12 @@ def _check_task(problem: OptimalProblem) -> None:
                 "stay what it is",
                 path=("rates", name),
             )
+    counted = [term.name for _, term in problem.terms if isinstance(term, CountedTerm)]
+    if counted:
+        raise MechanismError(
+            f"{task.title}: the cost '{counted[0]}' counts ranges over a whole motion, which no sample sees; leave it out",
+            path=("costs",),
+        )
     if any(term.name == "time" for _, term in problem.terms):
         raise MechanismError(
             f"{task.title}: the cost 'time' asks for a free horizon, and that of a controller always is as long",

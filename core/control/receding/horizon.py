@@ -217,7 +217,7 @@ class Horizon:
         The Hessian is that of the cost in the motion as far as it is linear; what the motion bends adds :attr:`bend`.
         """
         step, apart = self.step, self._apart
-        kind = ca.SX if step.is_a("SXFunction") and apart.is_a("SXFunction") else ca.MX
+        kind: Any = ca.SX if step.is_a("SXFunction") and apart.is_a("SXFunction") else ca.MX
         s, u, k, theta = (kind.sym(f"i{i}", item.numel()) for i, item in enumerate(self._symbols()))
         s1 = kind.sym("s1", self.ns)
         z, every = ca.vertcat(s, u), ca.vertcat(s, u, s1)
@@ -239,7 +239,7 @@ class Horizon:
     def bend(self) -> ca.Function:
         """(s, u, k, theta, mu) -> Hessian of mu . s after."""
         step = self.step
-        kind = ca.SX if step.is_a("SXFunction") else ca.MX
+        kind: Any = ca.SX if step.is_a("SXFunction") else ca.MX
         s, u, k, theta = (kind.sym(f"i{i}", item.numel()) for i, item in enumerate(self._symbols()))
         mu = kind.sym("mu", self.ns)
         z = ca.vertcat(s, u)

@@ -96,12 +96,9 @@ class RealTimeIteration:
         measured, plan, theta = self._symbols()
         states, data = ca.MX.sym("states", horizon.ns, N + 1), ca.MX.sym("data", horizon.program.size, N)
         du, ds, _, _, gains, good, iterations = horizon.program.solution(data, horizon.softness(theta), measured - states[:, 0])
-        best, kept, least = None, None, None
-        for part in PARTS:
+        best, kept, least = self.tried(measured, states, plan, ds, du, gains, PARTS[0], theta)
+        for part in PARTS[1:]:
             found = self.tried(measured, states, plan, ds, du, gains, part, theta)
-            if least is None:
-                best, kept, least = found
-                continue
             better = found[2] < least
             best, kept = ca.if_else(better, found[0], best), ca.if_else(better, found[1], kept)
             least = ca.if_else(better, found[2], least)

@@ -43,7 +43,7 @@ class Rest:
     def nearer(self) -> ca.Function:
         """([x; u], theta) -> [x; u] after an iteration."""
         residual = self.residual
-        kind = ca.SX if residual.is_a("SXFunction") else ca.MX
+        kind: Any = ca.SX if residual.is_a("SXFunction") else ca.MX
         held, theta = (kind.sym(f"i{i}", residual.numel_in(i)) for i in range(2))
         r = residual(held, theta)
         J = ca.densify(ca.jacobian(r, held))

@@ -8,7 +8,7 @@ import pytest
 from kingpost import KingpostError
 from kingpost.control.receding import RecedingHorizon, RecedingOptions, receding_horizon
 from kingpost.control.receding.controller import receding
-from kingpost.mechanism.optimal_tasks import CostPart, OptimalTask
+from kingpost.mechanism.optimal_tasks import CostPart, OptimalTask, Phase
 from kingpost.registry.selection import select
 from kingpost.simulation.settings import RunSettings
 from tests.core.control.receding.machines import crane
@@ -121,7 +121,16 @@ def test_options_that_make_no_sense(options, words):
         ({"free": {"load_mass": (50.0, 150.0)}}, "load_mass is free; a controller finds inputs alone"),
         ({"costs": (CostPart(), CostPart("time"))}, "the cost 'time' asks for a free horizon"),
         ({"bounds": {"winch_torque": (10.0, -10.0)}}, "no number is both at least 10 and at most -10; exchange them"),
+        (
+            {"costs": (CostPart(), CostPart("fatigue", 1.0, {"stress": {"travel.Fz": 1.0}, "curve": "D-air"}))},
+            "the cost 'fatigue' counts ranges over a whole motion, which no sample sees",
+        ),
         ({"inputs": ()}, "names no input that is to be found"),
+        ({"control": "linear"}, "its inputs are linear over an interval, and a controller holds them from sample to sample"),
+        (
+            {"phases": (Phase(1.0, end={"reel.length": 3.0}), Phase(2.0)), "horizon": None},
+            r"has phases \(1, 2\), and a receding-horizon controller has one target",
+        ),
     ],
 )
 def test_tasks_that_no_controller_can_do(changes, words, plugins):
