@@ -78,8 +78,8 @@ def _check_task(problem: OptimalProblem) -> None:
     task = problem.task
     if task.phases:
         raise MechanismError(
-            f"{task.title} has phases ({listed(phase.name for phase in task.phases)}), and a receding-horizon controller has one "
-            "target; make a task of each",
+            f"{task.title} has phases ({listed(phase.name for phase in task.phases)}), and a receding-horizon controller has "
+            "one target; make a task of each",
             path=("phases",),
         )
     if task.control != "constant":

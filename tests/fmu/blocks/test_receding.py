@@ -96,7 +96,7 @@ def test_bad_samples_are_told_and_the_plan_is_followed(made):
         fmu.set({"swing.angle": float("nan")})
         assert fmu.raw.fmi2DoStep(fmu.raw.component, 0.05, 0.05, 0) == 1
         second = fmu.get(list(INPUTS))
-        # Not held: these are the inputs that were planned for now. The sample of now, not taken yet, will be the second bad one.
+        # Not held: these are the inputs that were planned for now. The sample of now, not taken yet, will be the second.
         assert np.abs(np.array(second) - first).max() > 1.0
         assert fmu.get("refused_samples") == 1
         assert fmu.get("plan.age") == 2
