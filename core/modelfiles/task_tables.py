@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kingpost.modelfiles.opened import OpenedModel
 
 Machine: TypeAlias = "OpenedModel | Mechanism"
-Task = TypeVar("Task", ServoTask, OptimalTask)
+Task = TypeVar("Task", bound=ServoTask | OptimalTask)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,11 +156,10 @@ class TaskEntry(Generic[Task]):
                 f"{self.task.title} is for the model '{model}', and the machine is '{mechanism.name}'",
                 path=(*self.where, "model"),
             )
-        place, table = self.kind.place, self.table
         try:
             self.kind.check(self.task, mechanism)
         except MechanismError as error:
-            raise MechanismError(str(error), path=(*self.where, *place(table, error.path))) from None
+            raise MechanismError(str(error), path=(*self.where, *self.kind.place(self.table, error.path))) from None
 
 
 def table_at(value: Any, what: str, path: Path) -> Mapping[str, Any]:
