@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kingpost.modelfiles.opened import OpenedModel
 
 Machine: TypeAlias = "OpenedModel | Mechanism"
-Task = TypeVar("Task", ServoTask, OptimalTask)
+Task = TypeVar("Task", bound=ServoTask | OptimalTask)
 
 
 @dataclass(frozen=True, eq=False)

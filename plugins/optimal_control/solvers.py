@@ -78,7 +78,7 @@ class _Stages:
         self.places = np.arange(self.count)[:, None] * layout.local + np.arange(layout.local)[None, :]
         self.size = self.count * layout.local + layout.node
         low, high = program.low / program.scales, program.high / program.scales
-        self.fixed = np.flatnonzero(low == high)
+        self.fixed = [int(i) for i in np.flatnonzero(low == high)]
         self.values, self.low, self.high = low, low.copy(), high.copy()
         self.low[self.fixed], self.high[self.fixed] = -np.inf, np.inf
 

@@ -62,7 +62,7 @@ def check_end(problem: OptimalProblem, program: NonlinearProgram, w: FloatArray)
                 + "; if the search does not converge, leave one of them out"
             )
         found = _dependence(slopes)
-        if not found.missing and found.still.size == 0:
+        if not found.missing and not found.still:
             return _told_margin(names, found)
     _refuse(problem, names, found)
     return ""
@@ -72,7 +72,7 @@ def check_end(problem: OptimalProblem, program: NonlinearProgram, w: FloatArray)
 class _Dependence:
     """How end values depend on each other: rows that nothing moves, and singular values as parts of the largest."""
 
-    still: FloatArray
+    still: list[int]
     values: FloatArray
     #: How many directions cannot be reached, and how much each row has to do with the one that is reached least.
     missing: int
@@ -81,8 +81,8 @@ class _Dependence:
 
 def _dependence(slopes: FloatArray) -> _Dependence:
     sizes = np.abs(slopes).max(axis=1)
-    still = np.flatnonzero(~(sizes > RANK * sizes.max(initial=0.0)))
-    if still.size:
+    still = [int(i) for i in np.flatnonzero(~(sizes > RANK * sizes.max(initial=0.0)))]
+    if still:
         return _Dependence(still, np.ones(0), 0, np.zeros(len(slopes)))
     left, values, _ = np.linalg.svd(slopes / sizes[:, None], full_matrices=False)
     parts = values / values[0]
@@ -112,7 +112,7 @@ def _told_margin(names: list[str], found: _Dependence) -> str:
 def _refuse(problem: OptimalProblem, names: list[str], found: _Dependence) -> None:
     """Refuse end conditions that depend on each other, or on nothing."""
     title, machine = problem.task.title, problem.posed.mechanism.name
-    if found.still.size:
+    if found.still:
         still = [names[i] for i in found.still]
         raise MechanismError(
             f"{title}: no input changes {listed(repr(name) for name in still)} at the end of '{machine}', so that it cannot be "

@@ -101,10 +101,8 @@ def _loosened(task: OptimalTask, share: float, excess: Excess) -> OptimalTask:
         below, above = excess.get((key, name), (0.0, 0.0))
         return Limits(limits.low - share * below, limits.high + share * above)
 
-    tables = {"bounds": task.bounds, "rates": task.rates}
-    return replace(
-        task, **{key: {name: moved(key, name, limits) for name, limits in table.items()} for key, table in tables.items()}
-    )
+    bounds = {name: moved("bounds", name, limits) for name, limits in task.bounds.items()}
+    return replace(task, bounds=bounds, rates={name: moved("rates", name, limits) for name, limits in task.rates.items()})
 
 
 def excess_of(optimum: Optimum, task: OptimalTask) -> Excess:

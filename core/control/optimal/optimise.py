@@ -116,8 +116,9 @@ def prepare_optimisation(
     continuation = choices.get("continuation")
     if horizon is not None:
         task = task.lasting(horizon)
-    if choices.get("control") is not None:
-        task = replace(task, control=choices["control"])
+    control = choices.get("control")
+    if control is not None:
+        task = replace(task, control=control)
     if continuation is not None:
         task = replace(task, continuation={name: tuple(values) for name, values in continuation.items()})
     if intervals is not None and intervals < 1:

@@ -296,7 +296,7 @@ class PhasedOptimum(Optimum):
         return sum(part.intervals for part in self.pieces)
 
     @property
-    def horizon(self) -> float:  # type: ignore[override]  # the same without a cache
+    def horizon(self) -> float:
         return sum(part.horizon for part in self.pieces)
 
     @cached_property

@@ -36,8 +36,8 @@ def history_of(optimum: Optimum, seconds: float) -> History:
     for part in optimum.parts:
         # Where phases meet, what the later one begins with.
         count = len(part.times) - (part is not optimum.parts[-1])
-        rows = (np.ascontiguousarray(item[:count]) for item in (part.states, part.input_rows))
-        seen.append(kernel.sample(part.times[:count], *rows, part.p))
+        nodes, rows = (np.ascontiguousarray(item[:count]) for item in (part.states, part.input_rows))
+        seen.append(kernel.sample(part.times[:count], nodes, rows, part.p))
     values = [np.vstack(seen)]
     channels = list(equations.channels)
     units = {signal.name: signal.unit for signal in posed.mechanism.inputs}

@@ -133,7 +133,7 @@ class Search:
             note = check_end(first.problem, first.program, first.start)
             self.notes += [note] if note else []
         w = np.concatenate([piece.start for piece in pieces])
-        whole = linked(problem, pieces) if problem.phases else first.program
+        whole: Any = linked(problem, pieces) if problem.phases else first.program
         options = self.options
         if options.time_limit is not None:
             options = replace(options, time_limit=max(0.0, options.time_limit - (time.perf_counter() - self.began)))
@@ -155,8 +155,8 @@ class Search:
         for number in range(1, COUNTS + 1):
             if found.status in ENDED:
                 break
-            whole: Any = CountedProgram(program, found.problem, counts)
-            solution = solve(whole, whole.start(found.solution.w), options, self.watch, self.solver)
+            counted: Any = CountedProgram(program, found.problem, counts)
+            solution = solve(counted, counted.start(found.solution.w), options, self.watch, self.solver)
             size, rows = len(program.scales), len(program.row_low)
             plain = replace(solution, w=solution.w[:size], multipliers=solution.multipliers[:rows])
             before, counts = counts, counts_of(replace(found, solution=plain))
