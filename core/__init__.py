@@ -29,7 +29,7 @@ PLACES = {
     "equations.formalism": ("Formalism", "Road"),
     "equations.formulation": ("Formulation",),
     "equations.integrator": ("InitialValueProblem", "Integrator", "Solver", "StepMap"),
-    "gradients.sensitivity": ("Sensitivity", "sensitivity"),
+    "gradients.sensitivity": ("Sensitivity", "prepare_sensitivity", "sensitivity"),
     "loads.method": ("JointLoads",),
     "mechanism.closures": ("Closure",),
     "mechanism.drawings": ("Drawing", "Line"),

@@ -53,6 +53,7 @@ from kingpost.equations.integrator import Integrator as Integrator
 from kingpost.equations.integrator import Solver as Solver
 from kingpost.equations.integrator import StepMap as StepMap
 from kingpost.gradients.sensitivity import Sensitivity as Sensitivity
+from kingpost.gradients.sensitivity import prepare_sensitivity as prepare_sensitivity
 from kingpost.gradients.sensitivity import sensitivity as sensitivity
 from kingpost.loads.method import JointLoads as JointLoads
 from kingpost.mechanism.closures import Closure as Closure

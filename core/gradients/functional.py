@@ -16,6 +16,7 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError, closest, listed
+from kingpost.gradients.settling import settling_time
 from kingpost.results.choosing import MOST_NAMED
 
 #: Derivatives of a number with respect to the samples of channels, by their names.
@@ -25,7 +26,9 @@ ON_SAMPLE = 1e-6
 #: Two extremes that are not neighbours and are closer than this part of their size compete: which of them counts may change.
 RIVALS = 1e-6
 #: Words that a channel can be asked for with; without one of them it is the value at the end.
-READINGS = ("max", "min", "range", "mean", "rms", "std", "integral", "equivalent", "end", "start", "damage")
+READINGS = ("max", "min", "range", "mean", "rms", "std", "integral", "equivalent", "settling", "end", "start", "damage")
+#: Words behind a channel, each with a number; the first three of them with a time.
+NUMBERED = ("at", "from", "to", "slope", "near", "within")
 _WORD = re.compile(r"\s*([(),]|[^\s(),]+)")
 HOW = (
     "write e.g. 'hull.roll at 0.3', 'max abs slew.My', 'rms hull.roll from 5 to 20', 'max norm(slew.Mx, slew.My)' or "
@@ -161,12 +164,16 @@ class Measured(Functional):
     end: float | None = None
     #: Inverse slope of a damage-equivalent range.
     slope: float | None = None
+    #: Value and half width of the band of a settling time.
+    near: float | None = None
+    within: float | None = None
 
     @property
     def text(self) -> str:
         words = [*([] if self.at is not None else [self.reading]), self.signal.text]
-        for word, time in (("slope", self.slope), ("at", self.at), ("from", self.begin), ("to", self.end)):
-            words += [] if time is None else [word, f"{time:g}"]
+        numbers = {"near": self.near, "within": self.within, "slope": self.slope, "at": self.at}
+        for word, number in (*numbers.items(), ("from", self.begin), ("to", self.end)):
+            words += [] if number is None else [word, f"{number:g}"]
         return " ".join(words)
 
     @property
@@ -193,6 +200,10 @@ class Measured(Functional):
 
             value, weights[rows], warnings = equivalent_range(self.text, time, inside, self.slope or 0.0)
             return Reading(value, self.signal.slopes(record, weights), warnings=warnings)
+        if self.reading == "settling":
+            found = settling_time(self.text, time, inside, self.near or 0.0, self.within or 0.0)
+            value, weights[rows], warnings = found
+            return Reading(value, self.signal.slopes(record, weights), {self.text: value}, warnings)
         value, weights[rows] = _AVERAGES[self.reading](inside, _trapezia(time))
         return Reading(value, self.signal.slopes(record, weights))
 
@@ -349,7 +360,7 @@ class _Parser:
         absolute = self._take("abs") is not None
         signal = self._signal(absolute)
         times: dict[str, float] = {}
-        while word := self._take("at", "from", "to", "slope"):
+        while word := self._take(*NUMBERED):
             if word in times:
                 self._refuse(f"'{word}' stands twice")
             times[word] = self._time(word)
@@ -357,7 +368,9 @@ class _Parser:
             self._refuse("'at' is for the value at one time, and stands without max, mean, 'from' and the like")
         if (reading == "equivalent") != ("slope" in times):
             self._refuse("'equivalent' and the inverse slope m of an S-N curve go together, as in 'equivalent slew.My slope 4'")
-        return Measured(reading or "end", signal, *(times.get(word) for word in ("at", "from", "to", "slope")))
+        if (reading == "settling") != ("near" in times) or (reading == "settling") != (times.get("within", 0.0) > 0.0):
+            self._refuse("'settling' goes with a value and a distance, as in 'settling slew.angle near 1.57 within 0.03'")
+        return Measured(reading or "end", signal, *(times.get(word) for word in NUMBERED))
 
     def _signal(self, absolute: bool) -> Watched:
         name = self._name("a channel")
@@ -373,7 +386,7 @@ class _Parser:
 
     def _name(self, what: str) -> str:
         word = self._next()
-        if word is None or word in ("(", ")", ",", "+", "-", "*", "/", "at", "from", "to", "slope"):
+        if word is None or word in ("(", ")", ",", "+", "-", "*", "/", *NUMBERED):
             self._refuse(f"{what} is missing" + (f" before '{word}'" if word is not None else " at the end"))
         self.at += 1
         return str(word)
@@ -383,7 +396,7 @@ class _Parser:
         number = None if given is None else _number(given)
         if number is None:
             found = f", not '{given}'" if given is not None else ""
-            self._refuse(f"after '{word}' comes {'a number' if word == 'slope' else 'a time in s'}{found}")
+            self._refuse(f"after '{word}' comes {'a time in s' if word in NUMBERED[:3] else 'a number'}{found}")
         self.at += 1
         return float(number or 0.0)
 

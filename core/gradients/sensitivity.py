@@ -19,8 +19,10 @@ from kingpost.gradients.functions import refuse_python
 from kingpost.gradients.start import start_slopes
 from kingpost.gradients.targets import Directions, directions, value_of
 from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.values import resolve_values
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
+from kingpost.simulation.problem import parameter_row, start_state, started
 from kingpost.simulation.run import Progress, Simulation
 from kingpost.simulation.settings import RunChoices, RunSettings, fixed_step
 from kingpost.simulation.signals import Signal, Signals, signals_by_name
@@ -118,13 +120,48 @@ def sensitivity(
         If the integrator chooses its own steps, or if the run fails.
 
     """
+    question = prepare_sensitivity(
+        mechanism,
+        of,
+        to,
+        t_end,
+        settings=settings,
+        inputs=inputs,
+        hot_spots=hot_spots,
+        curves=curves,
+        counting=counting,
+        how=how,
+        plugins=plugins,
+        **choices,
+    )
+    return question.answer(progress)
+
+
+def prepare_sensitivity(
+    mechanism: Mechanism,
+    of: str,
+    to: str | Sequence[str],
+    t_end: float | None = None,
+    *,
+    settings: Mapping[str, float] | None = None,
+    inputs: Signals | None = None,
+    hot_spots: Sequence[HotSpot] | str | Path = (),
+    curves: CurveSet | str | Path | None = None,
+    counting: CountingOptions | None = None,
+    how: RunSettings | None = None,
+    plugins: PluginSet | None = None,
+    **choices: Unpack[RunChoices],
+) -> Question:
+    """Derive and compile all that :func:`sensitivity` needs, whose arguments these are, to ask at many numbers.
+
+    ``question.at({"kP": 3e4}).answer()`` gives the number and its gradient there.
+    """
+    from kingpost.gradients.damage import DamageWords  # brings all of fatigue
+
     plugins = plugins or PluginSet()
     how = RunSettings.of(choices).over(how or RunSettings()).selected(plugins)
     how = how if t_end is None else replace(how, t_end=t_end)
-    from kingpost.gradients.damage import DamageWords  # brings all of fatigue
-
-    question = ask(mechanism, of, to, settings, inputs, how, plugins, DamageWords.read(hot_spots, curves, counting))
-    return question.answer(progress)
+    return ask(mechanism, of, to, settings, inputs, how, plugins, DamageWords.read(hot_spots, curves, counting))
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +179,27 @@ class Question:
         """The adjoints of a step and of the channels that are looked at."""
         names = [channel.name for channel in self.simulation.equations.channels]
         return adjoint_kernel(self.simulation, [names.index(name) for name in self.channels])
+
+    def at(self, settings: Mapping[str, float]) -> Question:
+        """Return the same question with other parameters or start values; nothing is derived or compiled once more.
+
+        This is for those who walk by gradients. Machines with closed loops, and inputs, are asked anew by :func:`ask`.
+        """
+        problem = self.simulation.problem
+        inputs = [signal.name for signal in problem.mechanism.inputs if signal.name in settings]
+        if problem.equations.constraints.count or self.simulation.rows.sources or inputs:
+            why = f"{listed(inputs)} is an input" if inputs else "its loops, or inputs that move, were made for the old ones"
+            raise KingpostError(f"'{problem.mechanism.name}' cannot be asked at other numbers as it is: {why}; ask anew")
+        given = {**problem.given, **settings}
+        values = resolve_values(problem.mechanism, given, [state.name for state in problem.assembly.states])
+        p, x = parameter_row(problem.mechanism, values), start_state(problem.assembly, problem.equations, values)
+        moved = replace(problem, values=values, given=given, p=p, x0=x)
+        moved = replace(moved, x0=started(moved).x0)
+        # What was derived and compiled depends on no number.
+        moved.__dict__["stepper"] = problem.stepper
+        other = replace(self, simulation=replace(self.simulation, problem=moved))
+        other.__dict__["adjoint"] = self.adjoint
+        return other
 
     def read(self, history: History) -> Reading:
         """Return the number in a history, and how it depends on its samples."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -16,6 +17,10 @@ from kingpost.mechanism.task_parts import converted, read_settings
 #: What a continuation may lead through beside parameters: the number of intervals, the horizon, and the part of what limits
 #: would cut off that is still let through.
 INTERVALS, HORIZON, BOUNDS = "intervals", "horizon", "bounds"
+
+
+#: The length of a vector of channels, as bounds name it.
+VECTOR = re.compile(r"\s*norm\((.*)\)\s*")
 
 
 @dataclass(frozen=True)
@@ -171,7 +176,18 @@ def read_limits(given: Any, what: str, key: str) -> Mapping[str, Limits]:
             limits[name] = Limits.of(value, f"{what}: {key} of '{name}'")
         except MechanismError as error:
             raise MechanismError(str(error), path=(key, name)) from None
+        if channels_of(name) != (name,) and (limits[name].low > 0.0 or not 0.0 < limits[name].high < math.inf):
+            raise MechanismError(
+                f"{what}: {key} of '{name}': a length has an upper limit alone: give 0 and a positive number",
+                path=(key, name),
+            )
     return MappingProxyType(limits)
+
+
+def channels_of(name: str) -> tuple[str, ...]:
+    """Return the channels that a bound looks at: itself, or those in ``norm(A, B, ...)``, the length of a vector."""
+    vector = VECTOR.fullmatch(name)
+    return tuple(part.strip() for part in vector[1].split(",")) if vector else (name,)
 
 
 def read_horizon(given: Any, what: str) -> Limits:

@@ -43,7 +43,8 @@ class OptimalTask:
     end
         Measures, outputs, joint coordinates and speeds at the end, each a value or a pair of limits.
     bounds
-        Limits on the way: of inputs, coordinates, speeds, measures, outputs, joint loads such as ``slew.My`` and tensions.
+        Limits on the way: of inputs, coordinates, speeds, measures, outputs, joint loads such as ``slew.My`` and tensions, and
+        of lengths of vectors such as ``norm(slew.Mx, slew.My)``.
     rates
         Limits of how fast inputs change, per s.
     costs

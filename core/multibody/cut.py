@@ -50,7 +50,7 @@ class CutKinematics(TreePlaces):
 
     def _give_motions(self) -> None:
         """Make the given motions of joints further parameters, known once for all links."""
-        values = []
+        values, plain = [], dict(self.sx)
         for joint in self.mechanism.joints:
             if joint.pose is not None:
                 motion = super().given_motion(joint)
@@ -61,8 +61,8 @@ class CutKinematics(TreePlaces):
         if values:
             every = ca.vertcat(*values)
             # What moves by the clock does not depend on inputs.
-            known = [name for name in "tup" if self.sx[name].numel() and ca.depends_on(every, self.sx[name])]
-            motions = ca.Function("given", [self.sx[name] for name in known], ca.cse([every]))
+            known = [name for name in "tup" if plain[name].numel() and ca.depends_on(every, plain[name])]
+            motions = ca.Function("given", [plain[name] for name in known], ca.cse([every]))
             self.mx["p"] = ca.vertcat(self.symbols["p"], *motions.call([self.symbols[name] for name in known]))
 
     def disturb(self) -> dict[str, ca.MX]:

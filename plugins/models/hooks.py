@@ -29,6 +29,7 @@ from kingpost.plugins.models.offshore_vessel import OffshoreVessel, OffshoreVess
 from kingpost.plugins.models.overhead_crane import OverheadCrane
 from kingpost.plugins.models.passive_joint_arm import PassiveJointArm
 from kingpost.plugins.models.ring_and_disc import RingAndDisc
+from kingpost.plugins.models.rolling_crane import RollingCrane
 from kingpost.plugins.models.rolling_sphere import RollingSphere
 from kingpost.plugins.models.rotary_crane import RotaryCrane
 from kingpost.plugins.models.rotary_crane_two_winches import RotaryCraneTwoWinches
@@ -96,6 +97,7 @@ def kingpost_register_models() -> list[type[Model]]:
         SmallCraneParkedOnBase,
         SmallVessel,
         SmallVesselPlain,
+        RollingCrane,
         RollingSphere,
         WhippleBicycle,
         SpatialSliderCrank,

@@ -38,6 +38,7 @@ def test_every_example_is_tested_here():
         "D1_servo_003.py",
         "D2_cranes_000.py",
         "D3_modular_002.py",
+        "E1_gains_and_damage.py",
         "C2_plugin_package",  # tests/packaging/test_wheel.py installs and runs it
     }
 
@@ -282,3 +283,30 @@ def test_an_example_refuses_a_figure_that_is_not_there(tmp_path):
     )  # fmt: skip
     assert done.returncode == 1
     assert "no figure is called fig6; there are fig5, fig8, fig10" in done.stderr
+
+
+def _gains_and_damage(folder, *options):
+    """Return what the example found along its front: columns time, settled, damage and both gains; and what it says last."""
+    command = [sys.executable, EXAMPLES / "E1_gains_and_damage.py", *options]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=os.environ, check=True)
+    lines = done.stdout.splitlines()
+    assert (folder / "gains_and_damage.png").read_bytes().startswith(b"\x89PNG")
+    return np.array([[float(word) for word in line.split()] for line in lines[1:] if re.fullmatch(r"[\d.e+\- ]+", line)]), lines
+
+
+def test_e1_gains_and_damage_in_short(tmp_path):
+    """Its two ends: the fastest cycle and the gentlest one, without the grid that the whole is compared with."""
+    front, _ = _gains_and_damage(tmp_path, "--points", "2", "--grid", "0", "--t-end", "6")
+    assert front[0, 0] < front[-1, 0]
+    assert front[0, 2] > 2 * front[-1, 2]
+
+
+@pytest.mark.slow
+def test_e1_gains_and_damage(tmp_path):
+    """A longer cycle does less damage all along the front, and no gains of a grid of 36 do 10 % less than it (its status)."""
+    front, lines = _gains_and_damage(tmp_path)
+    assert len(front) == 6
+    assert (np.diff(front[:, 0]) > 0).all()
+    assert (np.diff(front[:, 2]) < 0).all()
+    gradients = next(int(line.split()[0]) for line in lines if "gradients for" in line)
+    assert gradients < 200

@@ -100,7 +100,8 @@ def _shared(function: ca.Function) -> ca.Function:
 
 
 def _nonzeros(matrix: Any) -> Any:
-    return matrix.nz[:] if matrix.nnz() else type(matrix)(0, 1)
+    # Those of a matrix with one row are a row, too.
+    return ca.vec(matrix.nz[:]) if matrix.nnz() else type(matrix)(0, 1)
 
 
 def _interval_functions(interval: ca.Function) -> dict[str, Any]:

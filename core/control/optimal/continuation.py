@@ -13,7 +13,7 @@ from kingpost.base.errors import MechanismError
 from kingpost.control.optimal.optimum import Optimum
 from kingpost.control.optimal.problem import OptimalProblem, pose_optimal
 from kingpost.control.optimal.transcription import Grid
-from kingpost.mechanism.optimal_parts import BOUNDS, HORIZON, INTERVALS, Limits
+from kingpost.mechanism.optimal_parts import BOUNDS, HORIZON, INTERVALS, Limits, channels_of
 from kingpost.mechanism.optimal_tasks import OptimalTask
 
 #: Fewer intervals than this are not made fewer by themselves.
@@ -119,9 +119,11 @@ def _course(optimum: Optimum, name: str) -> FloatArray:
     problem = optimum.problem
     if name in problem.task.inputs:
         return np.asarray(optimum.inputs[:, problem.task.inputs.index(name)])
-    observer = problem.observer((name,))
+    names = channels_of(name)
+    observer = problem.observer(names)
     rows = zip(optimum.times, optimum.states, optimum.input_rows, strict=True)
-    return np.array([float(observer(t, x, u, optimum.p)) for t, x, u in rows])
+    seen = np.array([np.asarray(observer(t, x, u, optimum.p)).ravel() for t, x, u in rows])
+    return seen[:, 0] if names == (name,) else np.linalg.norm(seen, axis=1)
 
 
 def _beyond(values: FloatArray, limits: Limits) -> tuple[float, float]:

@@ -198,8 +198,9 @@ class Optimum:
         for j, name in enumerate(self.program.names["interval"][len(self.rule.names) :]):
             if name.startswith(("the bounds of", "the rate of")):
                 row = len(self.rule.names) + j
-                low, high = self.program.row_low[row], self.program.row_high[row]
-                found += _touched(name.split("'")[1], (low, high), rows[:, row], middles)
+                size = self.program.row_sizes[row]
+                low, high = size * self.program.row_low[row], size * self.program.row_high[row]
+                found += _touched(name.split("'")[1], (low, high), size * rows[:, row], middles)
         if layout.horizon and not task.horizon.prescribed:
             found += _touched("horizon", task.horizon, np.array([self.horizon]), [(self.times[0], self.times[-1])])
         return found
@@ -219,7 +220,7 @@ class Optimum:
         i = int(np.argmax(away)) if away.size else 0
         name, interval = program.row_name(i)
         t = float(self.times[-1] if interval is None else self.times[interval])
-        return name, t, float(away[i]) if away.size else 0.0
+        return name, t, float(away[i] * program.row_sizes[i]) if away.size else 0.0
 
 
 def _touched(name: str, limits: Any, values: FloatArray, times: list[tuple[float, float]]) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.control.optimal.transcription import CostTerm
 from kingpost.equations.equations import Equations
 from kingpost.mechanism.mechanism import Mechanism
+from kingpost.mechanism.optimal_parts import channels_of
 from kingpost.mechanism.optimal_tasks import OptimalTask, check_optimal_task
 from kingpost.mechanism.values import Values, resolve_values
 from kingpost.multibody.assembly import Assembly
@@ -240,7 +241,7 @@ def _with_loads(
     mechanism: Mechanism, task: OptimalTask, terms: tuple[tuple[float, CostTerm], ...], how: RunSettings
 ) -> RunSettings:
     """Return the settings with the loads of all joints that a task names among those wanted."""
-    named = [*task.bounds, *task.end]
+    named = [channel for name in (*task.bounds, *task.end) for channel in channels_of(name)]
     for _, term in terms:
         named += term.names(mechanism, task.inputs)
     known = {item.name for item in (*mechanism.coordinates, *mechanism.speeds)}
@@ -258,7 +259,8 @@ def _with_loads(
 def _check_names(problem: OptimalProblem) -> None:
     task, known = problem.task, problem.known
     where = f"'{problem.posed.mechanism.name}' with formulation '{problem.equations.formulation}'"
-    for key, names, extra in (("end", task.end, ()), ("bounds", task.bounds, task.inputs)):
+    bounds = [channel for name in task.bounds for channel in channels_of(name)]
+    for key, names, extra in (("end", task.end, ()), ("bounds", bounds, task.inputs)):
         for name in names:
             if name not in known and name not in extra:
                 every = (*extra, *known)
@@ -300,14 +302,14 @@ def _check_start(problem: OptimalProblem, values: Mapping[str, float]) -> None:
                 "free; give its start values as numbers, or keep the parameter",
                 path=("free", name),
             )
-    names = tuple(name for name in task.bounds if name not in task.inputs)
+    names = tuple(name for name in task.bounds if name in problem.state_names)
     if not names:
         return
     seen = np.asarray(problem.observer(names)(posed.t_start, problem.x0, posed.u0, problem.p)).ravel()
     for name, value in zip(names, seen, strict=True):
         limits = task.bounds[name]
         slack = 1e-6 * (1 + limits.size)
-        if name in problem.state_names and not limits.low - slack <= value <= limits.high + slack:
+        if not limits.low - slack <= value <= limits.high + slack:
             raise MechanismError(
                 f"{task.title}: '{name}' starts at {value:g}, outside of its bounds from {limits.low:g} to {limits.high:g}",
                 path=("bounds", name),

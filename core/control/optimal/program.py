@@ -35,6 +35,8 @@ class NonlinearProgram:
     row_high: FloatArray
     #: Numbers that the blocks take: time of the start, horizon, number of intervals, parameters, given inputs.
     numbers: FloatArray
+    #: By what the last rows of an interval, which are bounds, are divided.
+    bound_sizes: FloatArray
     names: Mapping[str, tuple[str, ...]]
 
     @cached_property
@@ -65,6 +67,14 @@ class NonlinearProgram:
         if i < self.blocks.first_rows:
             return self.names["first"][i], 0
         return self.names["last"][i - self.blocks.first_rows], None
+
+    @property
+    def row_sizes(self) -> FloatArray:
+        """By what every row is divided, bounds of channels by the size of their limits."""
+        own = np.ones(self.blocks.rows)
+        own[len(own) - len(self.bound_sizes) :] = self.bound_sizes
+        edges = np.ones(self.blocks.first_rows + self.blocks.last_rows)
+        return np.concatenate([np.tile(own, self.layout.intervals), edges])
 
     def interval_rows(self, values: FloatArray) -> FloatArray:
         """Return the part of something with one entry for each row that belongs to intervals, one of them in each row."""

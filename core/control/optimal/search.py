@@ -56,19 +56,19 @@ class Search:
         """
         problem = self.problem
         way = stages(problem, self.grid, lists)
-        path = self._paths(start, way[0].intervals)
         if problem.equations.joint_coordinates or isinstance(start, StartPath | PhasedPath):
-            return self._through(problem, self.transcription, way, path, patient)
+            return self._through(problem, self.transcription, way, self._paths(start, way[0].intervals, problem), patient)
         # Joint coordinates first: in redundant ones the search mostly fails from a guess (document 001, p. 80).
         first = seen_otherwise(problem, replace(problem.posed.how, formulation="kane", integrator=DEFAULT_INTEGRATOR))
         plain = select(problem.posed.plugins.of("optimal_control"), DEFAULT_TRANSCRIPTION)
+        path = self._paths(start, way[0].intervals, first)
         easy = self._through(first, plain, way, path, patient)
         if easy is None or easy.solution.violation > FEASIBLE or easy.status in ENDED:
             return easy
         path = _called(_paths_of(easy), f"{path[0].name}, lifted from joint coordinates")
         return self._solved(problem, self.transcription, way[-1], path)
 
-    def _paths(self, start: Start, intervals: int) -> Paths:
+    def _paths(self, start: Start, intervals: int, problem: OptimalProblem) -> Paths:
         if isinstance(start, StartPath):
             return (start,)
         if isinstance(start, PhasedPath):
@@ -76,13 +76,13 @@ class Search:
         grids, found = self.grid.with_intervals(intervals).parts, []
         if isinstance(start, History):
             # Phases share the time of a history as the middles of their limits do.
-            shares = np.array([part.task.horizon.low + part.task.horizon.high for part in self.problem.parts])
+            shares = np.array([part.task.horizon.low + part.task.horizon.high for part in problem.parts])
             edges = np.concatenate([[0.0], np.cumsum(shares) / shares.sum()])
-            for part, grid, window in zip(self.problem.parts, grids, pairwise(edges.tolist()), strict=True):
+            for part, grid, window in zip(problem.parts, grids, pairwise(edges.tolist()), strict=True):
                 found.append(path_from(part, start, grid.intervals, window))
             return tuple(found)
         first = None
-        for part, grid in zip(self.problem.parts, grids, strict=True):
+        for part, grid in zip(problem.parts, grids, strict=True):
             found.append(guessed(part, grid.intervals, start, first))
             first = found[-1].joints[-1]
         return tuple(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
@@ -16,6 +17,8 @@ from kingpost.results.history import History
 
 #: How far from a guess a random start is, as a part of one radian, metre, or the size of an input.
 SPREAD = 0.5
+#: By how little, beside the others, coordinates with an end value move where loops are closed; steps for that, and the last.
+HELD, CLOSING, CLOSED = 1e-3, 30, 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,10 +166,38 @@ def guessed(problem: OptimalProblem, intervals: int, guess: str, first: FloatArr
         joints[:, :count] += bulge
     for row in quaternion_rows(problem.posed.mechanism):
         joints[:, row : row + 4] /= np.linalg.norm(joints[:, row : row + 4], axis=1, keepdims=True)
+    if guess != "constant" and e.joint_coordinates and e.constraints.phi.numel():
+        joints = _with_closed_loops(problem, joints)
     limited = zip(problem.freed, task.free.values(), strict=True)
     free = np.array([min(max(problem.p[row], limits.low), limits.high) for row, limits in limited])
     horizon = (task.horizon.low + task.horizon.high) / 2
     return StartPath(joints, states, inputs, horizon, free, guess)
+
+
+def _with_closed_loops(problem: OptimalProblem, joints: FloatArray) -> FloatArray:
+    """Return a path on which loops are closed, node after node: coordinates without an end value give way, if they can.
+
+    Each node begins with the coordinates that gave way at the one before. Where loops cannot be closed, the path stays.
+    """
+    e, task = problem.equations, problem.task
+    phi = e.function("kp_phi", [ca.densify(e.constraints.phi), ca.densify(ca.jacobian(e.constraints.phi, e.q))])
+    held = [i for i, item in enumerate(problem.posed.mechanism.coordinates) if item.name in task.end]
+    weights = np.ones(e.nq)
+    weights[held] = HELD
+    fixed = (np.zeros(e.nv), e.acting(problem.posed.u0, problem.x0), problem.p)
+    found, given = joints.copy(), joints[:, : e.nq]
+    for k in range(1, len(found)):
+        q = given[k] + (found[k - 1, : e.nq] - given[k - 1]) * (weights == 1.0)
+        for _ in range(CLOSING):
+            rows, slopes = (np.asarray(item) for item in phi(problem.posed.t_start, q, *fixed))
+            change = weights * np.linalg.lstsq(slopes * weights, -rows.ravel(), rcond=None)[0]
+            q = q + change
+            if np.abs(change).max() < CLOSED:
+                break
+        else:
+            return joints
+        found[k, : e.nq] = q
+    return found
 
 
 def lifted(

@@ -13,6 +13,7 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.control.optimal.blocks import build_blocks
+from kingpost.control.optimal.bounds import Bounded, bound_rows, bounded
 from kingpost.control.optimal.layout import Layout
 from kingpost.control.optimal.problem import OptimalProblem
 from kingpost.control.optimal.program import NonlinearProgram
@@ -30,16 +31,17 @@ class _Parts:
     problem: OptimalProblem
     rule: IntervalRule
     layout: Layout
+    limited: Bounded
 
     @property
     def numbers(self) -> int:
         e = self.problem.equations
-        return FRONT + e.np + e.nu
+        return FRONT + e.np + e.nu + len(self.limited.seen)
 
-    def split(self, theta: Any) -> tuple[Any, Any, Any, Any, Any, Any, Any]:
-        """Return t_start, horizon, N, p, given inputs, scales and the scale of the cost."""
+    def split(self, theta: Any) -> tuple[Any, Any, Any, Any, Any, Any, Any, Any]:
+        """Return t_start, horizon, N, p, given inputs, sizes of bounds, scales and the scale of the cost."""
         e = self.problem.equations
-        edges = np.cumsum([0, 1, 1, 1, e.np, e.nu, self.layout.local, 1]).tolist()
+        edges = np.cumsum([0, 1, 1, 1, e.np, e.nu, len(self.limited.seen), self.layout.local, 1]).tolist()
         return tuple(theta[a:b] for a, b in pairwise(edges))
 
     def node(self, node: Any) -> tuple[Any, Any, Any, Any]:
@@ -81,11 +83,11 @@ def layout_of(problem: OptimalProblem, rule: IntervalRule, grid: Grid) -> Layout
 def transcribe(problem: OptimalProblem, rule: IntervalRule, grid: Grid) -> NonlinearProgram:
     """Return the program of a problem with the rule of a transcription."""
     layout = layout_of(problem, rule, grid)
-    parts = _Parts(problem, rule, layout)
-    bounded = _bounded(problem)
-    interval, names, limits = _interval(parts, bounded)
+    limited = bounded(problem)
+    parts = _Parts(problem, rule, layout, limited)
+    interval, names, limits, sizes = _interval(parts)
     first, first_names = _first(parts)
-    last, last_names, last_limits = _last(parts, bounded)
+    last, last_names, last_limits = _last(parts)
     blocks = build_blocks(interval, first, last, parts.numbers, problem.posed.how.backend)
     N, posed = grid.intervals, problem.posed
     lows, highs = _pairs(limits)
@@ -94,7 +96,7 @@ def transcribe(problem: OptimalProblem, rule: IntervalRule, grid: Grid) -> Nonli
     zeros = np.zeros(len(first_names))
     low, high = _variable_limits(problem, layout)
     scales = variable_scales(problem, rule, layout)
-    numbers = np.concatenate([[posed.t_start, problem.task.horizon.low, N], posed.p, posed.u0])
+    numbers = np.concatenate([[posed.t_start, problem.task.horizon.low, N], posed.p, posed.u0, limited.sizes])
     return NonlinearProgram(
         layout=layout,
         blocks=blocks,
@@ -105,6 +107,7 @@ def transcribe(problem: OptimalProblem, rule: IntervalRule, grid: Grid) -> Nonli
         row_low=np.concatenate([np.tile(np.concatenate([dynamics, lows]), N), zeros, end_lows]),
         row_high=np.concatenate([np.tile(np.concatenate([dynamics, highs]), N), zeros, end_highs]),
         numbers=numbers,
+        bound_sizes=np.array(sizes),
         names={"interval": tuple(names), "first": tuple(first_names), "last": tuple(last_names)},
     )
 
@@ -113,33 +116,13 @@ def _pairs(limits: Sequence[Limits]) -> tuple[FloatArray, FloatArray]:
     return np.array([item.low for item in limits]), np.array([item.high for item in limits])
 
 
-@dataclass(frozen=True)
-class _Bounded:
-    """Bounds on the way: of states, which are limits of variables, and of what is seen, which are rows."""
-
-    states: dict[int, Limits]
-    seen: dict[str, Limits]
-
-
-def _bounded(problem: OptimalProblem) -> _Bounded:
-    states, seen = {}, {}
-    for name, limits in problem.task.bounds.items():
-        if name in problem.task.inputs:
-            continue
-        if name in problem.state_names:
-            states[problem.state_names.index(name)] = limits
-        else:
-            seen[name] = limits
-    return _Bounded(states, seen)
-
-
-def _interval(parts: _Parts, bounded: _Bounded) -> tuple[ca.Function, list[str], list[Limits]]:
-    """Return the function of an interval, the names of its rows, and the limits of the last of them, which may be bounds."""
+def _interval(parts: _Parts) -> tuple[ca.Function, list[str], list[Limits], list[float]]:
+    """Return the function of an interval, the names of its rows, and limits and sizes of the last of them, which are bounds."""
     problem, rule, layout = parts.problem, parts.rule, parts.layout
     task, e = problem.task, problem.equations
     w, k, theta = ca.MX.sym("w", layout.local), ca.MX.sym("k"), ca.MX.sym("theta", parts.numbers + layout.local + 1)
     stretch, more = ca.MX.sym("stretch"), ca.MX.sym("more", len(task.inputs))
-    t_start, fixed, count, p, given, scales, cost_scale = parts.split(theta)
+    t_start, fixed, count, p, given, bound_sizes, scales, cost_scale = parts.split(theta)
     whole = w * scales
     edges = np.cumsum([0, layout.node, layout.inner, layout.inputs, layout.node]).tolist()
     node0, y, u, node1 = (whole[a:b, :] for a, b in pairwise(edges))
@@ -171,34 +154,19 @@ def _interval(parts: _Parts, bounded: _Bounded) -> tuple[ca.Function, list[str],
             rows.append(((line[1][i] if line else u[i]) - before[i]) / h)
             names.append(f"the rate of '{name}'")
             limits.append(limit)
-    if bounded.seen:
-        wanted = tuple(bounded.seen)
-        observer = problem.observer(wanted)
-        jumps = _depends_on_inputs(problem, wanted)
-        ends = observer(t + h, x1[: e.nx, :], inputs, p)
-        starts = observer(t, x0[: e.nx, :], inputs, p)
-        for j, name in enumerate(wanted):
-            rows.append(ends[j])
-            names.append(f"the bounds of '{name}'")
-            limits.append(bounded.seen[name])
-            if jumps[j]:
-                rows.append(starts[j])
-                names.append(f"the bounds of '{name}' at the start of the interval")
-                limits.append(bounded.seen[name])
+    sizes_of = [1.0] * len(limits)
     moments = Moments(problem, t, h, x0[: e.nx, :], x1[: e.nx, :], u, before, inputs, p, line)
+    for row in bound_rows(parts.limited, bound_sizes, moments):
+        rows.append(row.value)
+        names.append(row.words)
+        limits.append(row.limits)
+        sizes_of.append(row.size)
     cost = sum((weight * term.cost(moments) for weight, term in problem.terms), ca.MX(0)) / cost_scale
     results = [ca.densify(ca.vertcat(*rows)), ca.densify(cost)]
     function = ca.Function(
         "kp_block", [w, k, theta, stretch, more], results, ["w", "k", "theta", "stretch", "more"], ["r", "c"]
     )
-    return function, names, limits
-
-
-def _depends_on_inputs(problem: OptimalProblem, names: tuple[str, ...]) -> list[bool]:
-    """Say of channels whether they depend on inputs, so that they jump between intervals."""
-    pattern = problem.observer(names).jac_sparsity(0, 2)
-    rows = set(pattern.row())
-    return [i in rows for i in range(len(names))]
+    return function, names, limits, sizes_of
 
 
 def _first(parts: _Parts) -> tuple[ca.Function, list[str]]:
@@ -207,7 +175,7 @@ def _first(parts: _Parts) -> tuple[ca.Function, list[str]]:
     w, theta = ca.MX.sym("w", layout.local), ca.MX.sym("theta", parts.numbers + layout.local + 1)
     rows, names = ca.MX(0, 1), []
     if rule.begin is not None:
-        t_start, fixed, count, p, given, scales, _ = parts.split(theta)
+        t_start, fixed, count, p, given, _, scales, _ = parts.split(theta)
         whole = w * scales
         x0, before, horizon, free = parts.node(whole[: layout.node, :])
         u = whole[layout.node + layout.inner : layout.stride, :]
@@ -222,11 +190,11 @@ def _first(parts: _Parts) -> tuple[ca.Function, list[str]]:
     return ca.Function("kp_first", [w, theta], [ca.densify(rows)], ["w", "theta"], ["r"]), names
 
 
-def _last(parts: _Parts, bounded: _Bounded) -> tuple[ca.Function, list[str], list[Limits]]:
+def _last(parts: _Parts) -> tuple[ca.Function, list[str], list[Limits]]:
     """Return the rows of the end: conditions on what is no state of the equations themselves."""
     problem, layout = parts.problem, parts.layout
     w, theta = ca.MX.sym("w", layout.node), ca.MX.sym("theta", parts.numbers + layout.local + 1)
-    t_start, fixed, _, p, given, scales, _ = parts.split(theta)
+    t_start, fixed, _, p, given, _, scales, _ = parts.split(theta)
     x, _, horizon, free = parts.node(w * scales[: layout.node, :])
     wanted = tuple(name for name in problem.task.end if name not in problem.state_names)
     rows = ca.MX(0, 1)
@@ -248,7 +216,7 @@ def _variable_limits(problem: OptimalProblem, layout: Layout) -> tuple[FloatArra
         nodes = np.full((N + 1, layout.node), limit)
         inputs = np.full((N, layout.inputs), limit)
         inner = np.full((N, layout.inner), limit)
-        for row, limits in _bounded(problem).states.items():
+        for row, limits in bounded(problem).states.items():
             nodes[:, row] = (limits.low, limits.high)[side]
         for i, name in enumerate(task.inputs):
             if name in task.bounds:

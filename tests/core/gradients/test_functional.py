@@ -41,6 +41,8 @@ def read(text, columns=COLUMNS):
         ("- max inner-boom.Mx", -COLUMNS["inner-boom.Mx"].max()),
         ("max a.x * min a.y / rms inner-boom.Mx", None),
         ("equivalent inner-boom.Mx slope 4", None),
+        ("settling inner-boom.Mx near -2 within 0.3", None),
+        ("settling inner-boom.Mx near -2 within 0.3 to 1.5", None),
         ("4", 4.0),
     ],
 )
@@ -89,6 +91,10 @@ def test_lengths_and_roots_at_zero_have_no_slope():
         ("a.x a.y", "'a.y' is not understood"),
         ("equivalent a.x", "go together"),
         ("max a.x slope 4", "go together"),
+        ("settling a.x near 1", "'settling' goes with a value and a distance"),
+        ("settling a.x near 1 within 0", "'settling' goes with a value and a distance"),
+        ("max a.x within 1", "'settling' goes with a value and a distance"),
+        ("settling a.x near here", "after 'near' comes a number, not 'here'"),
         ("equivalent a.x slope steep", "after 'slope' comes a number, not 'steep'"),
     ],
 )
@@ -125,3 +131,20 @@ def test_unknown_channels_are_answered_with_known_ones():
 def test_a_number_that_is_zero_divides_nothing():
     with pytest.raises(KingpostError, match="divides by a number that is 0"):
         read("1 / start a.x", {"a.x": np.zeros(21)})
+
+
+def test_a_settling_time_is_that_of_the_last_crossing():
+    """exp(-t) is within w of zero from log(1 / w) on; straight lines between samples err by h^2 / 8 = 1.25e-3 of its slope."""
+    columns = {"a.x": np.exp(-TIME)}
+    assert read("settling a.x near 0 within 0.4", columns).value == pytest.approx(np.log(2.5), abs=1.3e-3)
+    assert read("settling a.x near 1 within 2", columns).value == 0.0
+    assert "settled from the start" in read("settling a.x near 1 within 2", columns).warnings[0]
+    with pytest.raises(KingpostError, match=r"at the end, 2 s, it is 0\.1353 away from 0, so that it has not settled"):
+        read("settling a.x near 0 within 0.1", columns)
+
+
+def test_a_peak_that_nearly_leaves_the_band_again_is_told():
+    """The second peak stays within the band by half a thousandth of its width."""
+    columns = {"a.x": np.where(TIME < 0.5, 2.0, np.where(np.abs(TIME - 1.5) < 0.01, 0.9995, 0.0))}
+    (warning,) = read("settling a.x near 0 within 1", columns).warnings
+    assert "nearly leaves again at 1.5 s" in warning

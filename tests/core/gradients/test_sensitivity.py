@@ -231,3 +231,30 @@ def test_a_run_that_fails_says_so_as_a_run_does(crane, plugins):
     with pytest.raises(SolverError) as plain:
         simulate(crane, 0.05, loads="all", **choices)
     assert str(failed.value) == str(plain.value)
+
+
+def test_a_question_is_asked_at_other_numbers_without_deriving_anything(machine, plugins):
+    """The same number and gradient, to round-off, as of a question that is made for these numbers."""
+    given = {"settings": {"elbow.angle": 0.4}, "step": 0.01, "backend": "vm", "plugins": plugins}
+    pendulum = machine("double-pendulum")
+    first = kingpost.prepare_sensitivity(pendulum, "max abs elbow.Fx", "mass2,length1", 0.2, loads=["elbow"], **given)
+    moved = {"mass2": 2.5, "length1": 0.8, "elbow.angle": 0.6}
+    there = first.at(moved).answer()
+    anew = sensitivity(pendulum, "max abs elbow.Fx", "mass2,length1", 0.2, loads=["elbow"], **{**given, "settings": moved})
+    assert there.value == pytest.approx(anew.value, rel=1e-13)
+    assert there.gradient == pytest.approx(dict(anew.gradient), rel=1e-11)
+    assert there.at == anew.at
+    assert first.answer().value != there.value
+
+
+def test_loops_and_inputs_are_asked_anew(machine, plugins):
+    bar = kingpost.prepare_sensitivity(
+        machine("four-bar"), "end energy.kinetic", "crank_mass", 0.02, backend="vm", plugins=plugins
+    )
+    with pytest.raises(KingpostError, match="its loops, or inputs that move, were made for the old ones; ask anew"):
+        bar.at({"crank_mass": 2.0})
+    arm = kingpost.prepare_sensitivity(
+        machine("mathematical-pendulum"), "end pivot.angle", "mass", 0.02, backend="vm", plugins=plugins
+    )
+    with pytest.raises(KingpostError, match="torque is an input; ask anew"):
+        arm.at({"torque": 2.0})

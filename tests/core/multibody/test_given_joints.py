@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kingpost import Body, Closure, ForceElement, Input, Joint, Mechanism, MechanismError, Port
+from kingpost import Body, Closure, ForceElement, Input, Joint, Mechanism, MechanismError, Parameter, Port, simulate
 from kingpost.mechanism.port_names import MOTION, TRIANGLE
 from kingpost.multibody.assembly import assemble
 from kingpost.multibody.tree import TreeKinematics
@@ -182,3 +182,20 @@ def test_inputs_have_no_rates_of_their_own(plugins):
 def test_natural_coordinates_know_no_given_motion(plugins):
     with pytest.raises(MechanismError, match="'pivot' is given.*use formulation 'kane' or 'recursive'"):
         derived(shaken_pendulum(pose=(0, 0, 0, 0, 0, 0)), "directors", plugins)
+
+
+def test_a_given_motion_may_use_parameters_where_loads_are_derived(plugins):
+    """A mass on a spring-less base that shakes as its parameters say: the joint carries m a, by hand."""
+    numbers = (("size", 0.3, "m"), ("rate", 2.0, "1/s"), ("mass", 5.0, "kg"))
+    size, rate, mass = (Parameter(name, value, unit, "") for name, value, unit in numbers)
+    shaken = Mechanism(
+        name="shaken",
+        parameters=(size, rate, mass),
+        bodies=(Body("base", mass=0), Body("block", mass=mass)),
+        joints=(
+            Joint("shaker", "given", "world", "base", pose=("size * sin(rate * t)", 0, 0, 0, 0, 0)),
+            Joint("slide", "prismatic", "base", "block", axis=(0, 1, 0)),
+        ),
+    )
+    run = simulate(shaken, 1.0, loads=["slide"], backend="vm", plugins=plugins)
+    assert run["slide.Fx"] == pytest.approx(-5.0 * 0.3 * 4.0 * np.sin(2.0 * run.time), abs=1e-12)

@@ -82,6 +82,30 @@ def test_bounds_on_speeds_measures_and_joint_loads_are_kept(swung, plain):
     assert "pivot.Fz" in {item["name"] for item in limited.active}
 
 
+def test_lengths_of_vectors_are_kept(swung, plain):
+    """A limit of |F| is tighter than one of a component, and is kept at both ends of intervals."""
+    history = history_of(swung(how=replace(VM, loads=("pivot",))), 0.0)
+    largest = np.hypot(history["pivot.Fx"], history["pivot.Fz"]).max()
+    name = "norm(pivot.Fx, pivot.Fz)"
+    limited = swung(bounds={name: (0.0, 0.95 * largest)})
+    seen = history_of(limited, 0.0)
+    # Of the square of a number near one the tolerance of the solver, 1e-9, is twice that of the number.
+    assert np.hypot(seen["pivot.Fx"], seen["pivot.Fz"]).max() <= 0.95 * largest * (1 + 1e-8)
+    assert limited.cost > plain.cost
+    assert (name, "upper") in {(item["name"], item["limit"]) for item in limited.active}
+
+
+@pytest.mark.parametrize("limits", [(1.0, 2.0), (0.0, float("inf")), (-1.0, 0.0)])
+def test_lengths_have_upper_limits_alone(swung, limits):
+    with pytest.raises(MechanismError, match=r"a length has an upper limit alone: give 0 and a positive number"):
+        swung(bounds={"norm(pivot.Fx, pivot.Fz)": limits})
+
+
+def test_channels_in_a_length_must_be_shown(swung):
+    with pytest.raises(MechanismError, match="shows nothing called 'pivot.Fq'"):
+        swung(bounds={"norm(pivot.Fx, pivot.Fq)": (0.0, 1.0)})
+
+
 def test_rates_of_inputs_are_limited(swung, plain):
     steepest = np.abs(np.diff(plain.inputs[:, 0])).max() / plain.h
     found = swung(rates={"torque": (-0.8 * steepest, 0.8 * steepest)})
