@@ -15,7 +15,7 @@ from kingpost.control.optimal.optimum import Attempt, Optimum
 from kingpost.control.optimal.problem import DEFAULT_INTEGRATOR, OptimalProblem, pose_optimal, seen_otherwise
 from kingpost.control.optimal.solving import FEASIBLE, SolverOptions, Watch, solve
 from kingpost.control.optimal.starts import StartPath, guessed, lifted, path_from
-from kingpost.control.optimal.transcribing import input_sizes, transcribe
+from kingpost.control.optimal.transcribing import input_sizes, rule_of, transcribe
 from kingpost.control.optimal.transcription import Grid, Transcription
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.optimal_tasks import OptimalTask
@@ -70,7 +70,7 @@ class PreparedOptimisation:
         path = self._path(start)
         if not problem.equations.joint_coordinates and not isinstance(start, StartPath):
             # Joint coordinates first: in redundant ones the search mostly fails from a guess (document 001, p. 80).
-            first = seen_otherwise(problem, _in_joints(problem))
+            first = _in_joints(problem)
             easy = self._solved(first, _plain(first), path, watch, attempts, began)
             if easy.solution.violation > FEASIBLE or easy.status in ("interrupted", "time limit"):
                 return easy
@@ -93,7 +93,7 @@ class PreparedOptimisation:
         attempts: list[Attempt],
         began: float,
     ) -> Optimum:
-        rule = transcription.rule(problem, self.grid)
+        rule = rule_of(problem, transcription, self.grid)
         program = transcribe(problem, rule, self.grid)
         sizes = input_sizes(problem)
         program = replace(program, cost_scale=_cost_scale(problem, sizes))
@@ -123,9 +123,14 @@ def _plain(problem: OptimalProblem) -> Transcription:
     return select(problem.posed.plugins.of("optimal_control"), DEFAULT_TRANSCRIPTION)
 
 
-def _in_joints(problem: OptimalProblem) -> RunSettings:
-    how = problem.posed.how
-    return replace(how, formulation="kane", integrator=DEFAULT_INTEGRATOR)
+def _in_joints(problem: OptimalProblem) -> OptimalProblem:
+    """Return the problem in joint coordinates; it is posed once."""
+    if "joints" not in problem.built:
+        how = replace(problem.posed.how, formulation="kane", integrator=DEFAULT_INTEGRATOR)
+        problem.built["joints"] = seen_otherwise(problem, how)
+    found = problem.built["joints"]
+    assert isinstance(found, OptimalProblem)
+    return found
 
 
 def _cost_scale(problem: OptimalProblem, sizes: np.ndarray) -> float:

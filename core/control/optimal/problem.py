@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +33,8 @@ class OptimalProblem:
     posed: Problem
     task: OptimalTask
     terms: tuple[tuple[float, CostTerm], ...]
+    #: What was built for it, by transcription: the same for every number of intervals.
+    built: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def equations(self) -> Equations:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -12,11 +12,11 @@ import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.control.optimal.blocks import build_blocks
+from kingpost.control.optimal.blocks import Blocks, build_blocks
 from kingpost.control.optimal.layout import Layout
 from kingpost.control.optimal.problem import OptimalProblem
 from kingpost.control.optimal.program import NonlinearProgram
-from kingpost.control.optimal.transcription import Grid, IntervalRule, Moments
+from kingpost.control.optimal.transcription import Grid, IntervalRule, Moments, Transcription
 from kingpost.mechanism.optimal_tasks import Limits
 
 #: Numbers at the front of theta: time of the start, horizon if it is fixed, number of intervals.
@@ -64,26 +64,57 @@ def layout_of(problem: OptimalProblem, rule: IntervalRule, grid: Grid) -> Layout
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Built:
+    """The blocks of a program, which do not know how many intervals there are, what their rows say, and their limits."""
+
+    blocks: Blocks
+    names: Mapping[str, tuple[str, ...]]
+    #: Of the last rows of an interval, and of all rows of the end.
+    limits: list[Limits]
+    last_limits: list[Limits]
+
+
+def rule_of(problem: OptimalProblem, transcription: Transcription, grid: Grid) -> IntervalRule:
+    """Return the rule of a transcription for a problem; it is made once."""
+    key = (type(transcription), repr(transcription.options))
+    if key not in problem.built:
+        problem.built[key] = transcription.rule(problem, grid)
+    found = problem.built[key]
+    assert isinstance(found, IntervalRule)
+    return found
+
+
+def _built(problem: OptimalProblem, rule: IntervalRule, layout: Layout) -> _Built:
+    """Return what all programs of a problem with a rule share; it is made once."""
+    found = problem.built.get(rule)
+    if found is None:
+        parts, bounded = _Parts(problem, rule, layout), _bounded(problem)
+        interval, names, limits = _interval(parts, bounded)
+        first, first_names = _first(parts)
+        last, last_names, last_limits = _last(parts, bounded)
+        blocks = build_blocks(interval, first, last, parts.numbers, problem.posed.how.backend)
+        rows = {"interval": tuple(names), "first": tuple(first_names), "last": tuple(last_names)}
+        found = problem.built[rule] = _Built(blocks, rows, limits, last_limits)
+    assert isinstance(found, _Built)
+    return found
+
+
 def transcribe(problem: OptimalProblem, rule: IntervalRule, grid: Grid) -> NonlinearProgram:
     """Return the program of a problem with the rule of a transcription."""
     layout = layout_of(problem, rule, grid)
-    parts = _Parts(problem, rule, layout)
-    bounded = _bounded(problem)
-    interval, names, limits = _interval(parts, bounded)
-    first, first_names = _first(parts)
-    last, last_names, last_limits = _last(parts, bounded)
-    blocks = build_blocks(interval, first, last, parts.numbers, problem.posed.how.backend)
+    built = _built(problem, rule, layout)
     N, posed = grid.intervals, problem.posed
-    lows, highs = _pairs(limits)
-    end_lows, end_highs = _pairs(last_limits)
-    dynamics = np.zeros(len(names) - len(limits))
-    zeros = np.zeros(len(first_names))
+    lows, highs = _pairs(built.limits)
+    end_lows, end_highs = _pairs(built.last_limits)
+    dynamics = np.zeros(len(built.names["interval"]) - len(built.limits))
+    zeros = np.zeros(len(built.names["first"]))
     low, high = _variable_limits(problem, layout)
     scales = variable_scales(problem, rule, layout)
     numbers = np.concatenate([[posed.t_start, problem.task.horizon.low, N], posed.p, posed.u0])
     return NonlinearProgram(
         layout=layout,
-        blocks=blocks,
+        blocks=built.blocks,
         scales=scales,
         cost_scale=1.0,
         low=low,
@@ -91,7 +122,7 @@ def transcribe(problem: OptimalProblem, rule: IntervalRule, grid: Grid) -> Nonli
         row_low=np.concatenate([np.tile(np.concatenate([dynamics, lows]), N), zeros, end_lows]),
         row_high=np.concatenate([np.tile(np.concatenate([dynamics, highs]), N), zeros, end_highs]),
         numbers=numbers,
-        names={"interval": tuple(names), "first": tuple(first_names), "last": tuple(last_names)},
+        names=built.names,
     )
 
 
