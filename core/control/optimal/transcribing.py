@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.control.optimal.blocks import Blocks, build_blocks
+from kingpost.control.optimal.blocks import Blocks, build_blocks, compiled_blocks, worth_compiling
 from kingpost.control.optimal.layout import Layout
 from kingpost.control.optimal.problem import OptimalProblem
 from kingpost.control.optimal.program import NonlinearProgram
@@ -93,10 +93,24 @@ def _built(problem: OptimalProblem, rule: IntervalRule, layout: Layout) -> _Buil
         interval, names, limits = _interval(parts, bounded)
         first, first_names = _first(parts)
         last, last_names, last_limits = _last(parts, bounded)
-        blocks = build_blocks(interval, first, last, parts.numbers, problem.posed.how.backend)
+        blocks = build_blocks(interval, first, last, parts.numbers)
         rows = {"interval": tuple(names), "first": tuple(first_names), "last": tuple(last_names)}
         found = problem.built[rule] = _Built(blocks, rows, limits, last_limits)
     assert isinstance(found, _Built)
+    return found
+
+
+def _blocks(problem: OptimalProblem, rule: IntervalRule, built: _Built, intervals: int) -> Blocks:
+    """Return blocks as machine code where that is asked for, was made before, or is worth it for so many intervals."""
+    backend = problem.posed.how.backend or "auto"
+    if backend == "vm":
+        return built.blocks
+    found = problem.built.get((rule, "compiled"))
+    if found is None:
+        if backend == "auto" and not worth_compiling(built.blocks, intervals):
+            return replace(built.blocks, note="interpreter: to compile would take longer than to solve")
+        found = problem.built[rule, "compiled"] = compiled_blocks(built.blocks, backend)
+    assert isinstance(found, Blocks)
     return found
 
 
@@ -114,7 +128,7 @@ def transcribe(problem: OptimalProblem, rule: IntervalRule, grid: Grid) -> Nonli
     numbers = np.concatenate([[posed.t_start, problem.task.horizon.low, N], posed.p, posed.u0])
     return NonlinearProgram(
         layout=layout,
-        blocks=built.blocks,
+        blocks=_blocks(problem, rule, built, N),
         scales=scales,
         cost_scale=1.0,
         low=low,
