@@ -111,9 +111,7 @@ def _factors(step: StepProblem, unscaled: Unscaled, numbers: np.ndarray, known: 
     return ca.vertcat(scales, step.guess.call(known)[1][unscaled.scales :, :])
 
 
-def _direct_rule(
-    problem: OptimalProblem, integrator: ImplicitStepMap, step: StepProblem, unscaled: Unscaled
-) -> IntervalRule:
+def _direct_rule(problem: OptimalProblem, integrator: ImplicitStepMap, step: StepProblem, unscaled: Unscaled) -> IntervalRule:
     """Return the rule of a step whose unknowns are the next state and multipliers alone."""
     equations, numbers = problem.equations, _sizes(problem, integrator, step)
     assert unscaled.taken is not None

@@ -1,4 +1,4 @@
-"""Optimal control of document 001, chapter 8: the pendulum and the particle, with numbers found from its data by other programs.
+"""Optimal control of document 001, chapter 8: pendulum and particle, with numbers found from its data by other programs.
 
 Costs and Hamiltonians are compared to the digits that were given: half a unit of the last one, and the tolerance of the solver.
 The Hamiltonian is the discrete one of eq. (2.17). Physical inputs are the negative of the document's u.
@@ -157,7 +157,7 @@ def test_the_orders_of_the_particle():
 
 @pytest.mark.slow
 def test_the_orders_of_the_particle_over_all_grids_of_the_document():
-    """N = 10 to 640 against 1280: order 2, within what the error of the reference, a 4th of that at 640, changes in the last."""
+    """N = 10 to 640 against 1280: order 2, and in the last ones what the error of the reference adds."""
     rows = np.array([averages(solved(PARTICLE, 10 * 2**i, transcription=INDIRECT)) for i in range(8)])
     assert rows[-1] == pytest.approx(PARTICLE_TABLE[1280], abs=6e-8)
     found = np.array([orders(rows[:-1, j], rows[-1, j]) for j in (1, 2, 3)])

@@ -25,7 +25,7 @@ def ending(*rates):
 
 
 FOUR = ending("travel.displacement", "drum.angle", "hook.x", "hook.z")
-#: Where the load may still go up and down: the reduced conditions of eq. (7.11) with B = [I 0] of the trolley and the drum, and x.
+#: Where the load may still go up and down.
 THREE = ending("travel.displacement", "drum.angle", "hook.x")
 
 

@@ -20,8 +20,8 @@ LONGEST_BLOCK = 400_000
 COMPILED = ("value", "cost", "cost_slope", "slope", "curvature")
 #: Straight-line code of more operations is interpreted, unless machine code is demanded: a C compiler takes minutes for it.
 LONGEST_COMPILED = 8_000
-#: Seconds that a C compiler takes at least, and for each operation; seconds by which machine code is faster than the interpreter
-#: in each operation; and iterations that most programs take at most. Measured; a factor of two in them hardly matters.
+#: Seconds that a C compiler takes at least, and for each operation; seconds that machine code saves in each operation; and
+#: iterations that most programs take at most. Measured; a factor of two in them hardly matters.
 STARTING, COMPILING, SAVED, ITERATIONS = 0.15, 1.2e-4, 4e-9, 30
 
 
@@ -113,8 +113,8 @@ def _symbols(function: ca.Function) -> list[Any]:
 
 
 def _shared(function: ca.Function) -> ca.Function:
-    """Return straight-line code in which nothing is computed twice."""
-    if not function.is_a("SXFunction"):
+    """Return straight-line code in which nothing is computed twice; long code as it is, for little of it is, and it is slow."""
+    if not function.is_a("SXFunction") or function.n_nodes() > LONGEST_COMPILED:
         return function
     symbols = function.sx_in()
     return ca.Function(function.name(), symbols, ca.cse(function.call(symbols)))

@@ -15,8 +15,8 @@ from kingpost.control.optimal.transcription import Grid
 RANK = 1e-9
 #: Inputs of the motion near which that is looked at, as a part of their size; Newton's iterations for it, and their last step.
 DISTURBED, NEWTON, SETTLED = 1e-2, 20, 1e-10
-#: Intervals through which inputs reach every end that they can, mostly: twice as many numbers as there are conditions. Where they
-#: do not, more intervals are looked at, and all of them in the end.
+#: Intervals through which inputs reach every end that they can, mostly: twice as many numbers as there are conditions. Where
+#: they do not, more intervals are looked at, and all of them in the end.
 TWICE, MORE = 2, 24
 
 
