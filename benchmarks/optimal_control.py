@@ -3,12 +3,11 @@
 Mid-point rule, effort, from rest at the start (document 001, sections 6.2 and 8.1). By hand: Lagrange's equations of these two
 machines in CasADi, the rows, Jacobian and Hessian of one interval compiled and mapped, and IPOPT with the same options. Ours is
 there twice: as it comes, where programs that are solved sooner than compiled are interpreted, and with machine code always.
-Where they are installed, Crocoddyl with the explicit Euler step that it has, its own solver FDDP, and a penalty in the place of
-the end conditions, so that its cost is another one; and opty with the mid-point rule, which has no second derivatives. Set-up
-is everything before the first iteration, with machine code from no cache. Times are processor times of this process and of the
-compiler; rows take turns.
+Where it is installed, Crocoddyl with the explicit Euler step that it has, its own solver FDDP, and a penalty in the place of
+the end conditions, so that its cost is another one. Set-up is everything before the first iteration, with machine code from no
+cache. Times are processor times of this process and of the compiler; rows take turns.
 
-Peers: pip install crocoddyl opty (opty needs the headers of IPOPT). Without them, their rows are left out.
+Peer: pip install crocoddyl. Without it, its rows are left out.
 
     python benchmarks/optimal_control.py [INTERVALS ...]
 """
@@ -65,9 +64,6 @@ class Machine:
     time: float
     #: About how large inputs are.
     size: float
-    #: For programs that do not read CasADi: mass, length, place of the centre and inertia of links, and which way is up.
-    links: tuple[tuple[float, float, float, float], ...]
-    up: float = 1.0
 
 
 def pendulum() -> Machine:
@@ -81,8 +77,6 @@ def pendulum() -> Machine:
         np.array([pi / 2]),
         3.0,
         5.0,
-        ((1.0, 1.0, 1.0, 0.0),),
-        -1.0,
     )
 
 
@@ -111,8 +105,7 @@ def three_links() -> Machine:
         return sum(9.81 * m * centre[1] for (centre, _, _), m in zip(places(q), masses, strict=True))
 
     start, end = np.array([pi / 2, -pi / 2, pi / 2]), np.array([pi / 2, 0.0, 0.0])
-    links = tuple((m, length, length / 2, inertia) for m, length, inertia in zip(masses, lengths, inertias, strict=True))
-    return Machine("three-link-manipulator", 3, mass, potential, start, end, 3.0, 2000.0, links)
+    return Machine("three-link-manipulator", 3, mass, potential, start, end, 3.0, 2000.0)
 
 
 def by_hand(machine: Machine, N: int) -> tuple[float, float, int, float]:
@@ -265,82 +258,11 @@ def crocoddyl_peer(machine: Machine, N: int) -> tuple[float, float, int, float] 
     return prepared - began, ended - prepared, int(solver.iter), cost
 
 
-def opty_peer(machine: Machine, N: int) -> tuple[float, float, int, float] | None:
-    """Return the same of opty: mid-point rule, symbols and code by SymPy, IPOPT without second derivatives."""
-    try:
-        opty, sympy = importlib.import_module("opty"), importlib.import_module("sympy")
-    except ImportError:
-        return None
-    began = processor()
-    n, h = machine.n, machine.time / N
-    t = sympy.symbols("t")
-    q, v, u = ([sympy.Function(f"{name}{i}")(t) for i in range(n)] for name in "qvu")
-    plain = sympy.symbols(f"y:{n}")
-    M, V = _in_sympy(machine, plain, sympy)
-    M, V = M.subs(dict(zip(plain, q, strict=True))), V.subs(dict(zip(plain, q, strict=True)))
-    speeds = sympy.Matrix(v)
-    T = (speeds.T * M * speeds)[0] / 2
-    rows = [q[i].diff(t) - v[i] for i in range(n)]
-    for i in range(n):
-        change = sum(M[i, j] * v[j].diff(t) for j in range(n))
-        change += sum(M[i, j].diff(q[k]) * v[k] * v[j] for j in range(n) for k in range(n))
-        rows.append((change - T.diff(q[i]) + V.diff(q[i]) - machine.size * u[i]) / machine.size)
-
-    def cost(free: Array) -> float:
-        return float(h / 2 * (free[2 * n * (N + 1) :].reshape(n, N + 1)[:, 1:] ** 2).sum())
-
-    def slope(free: Array) -> Array:
-        found = np.zeros_like(free)
-        found[2 * n * (N + 1) :] = h * free[2 * n * (N + 1) :]
-        found[2 * n * (N + 1) :: N + 1] = 0.0
-        return found
-
-    ends = []
-    for i in range(n):
-        ends += [q[i].subs(t, 0.0) - machine.start[i], q[i].subs(t, machine.time) - machine.end[i]]
-        ends += [v[i].subs(t, 0.0), v[i].subs(t, machine.time)]
-    problem = opty.Problem(
-        cost,
-        slope,
-        sympy.Matrix(rows),
-        [*q, *v],
-        N + 1,
-        h,
-        instance_constraints=ends,
-        integration_method="midpoint",
-        time_symbol=t,
-    )
-    problem.add_option("tol", 1e-9)
-    problem.add_option("print_level", 0)
-    guess = np.zeros(problem.num_free)
-    for i in range(n):
-        guess[i * (N + 1) : (i + 1) * (N + 1)] = machine.start[i]
-    prepared = processor()
-    _, info = problem.solve(guess)
-    ended = processor()
-    return prepared - began, ended - prepared, 0, float(info["obj_val"]) * machine.size**2
-
-
-def _in_sympy(machine: Machine, q: Any, sympy: Any) -> tuple[Any, Any]:
-    """Return mass matrix and potential energy of a machine in SymPy."""
-    corner, angle, M, V = sympy.zeros(2, 1), sympy.Integer(0), sympy.zeros(machine.n, machine.n), sympy.Integer(0)
-    for i, (mass, length, centre, inertia) in enumerate(machine.links):
-        angle += q[i]
-        along = sympy.Matrix([sympy.cos(angle), sympy.sin(angle)])
-        place = corner + centre * along
-        J, turned = place.jacobian(sympy.Matrix(q)), sympy.Matrix([angle]).jacobian(sympy.Matrix(q))
-        M += mass * J.T * J + inertia * turned.T * turned
-        V += machine.up * 9.81 * mass * place[1]
-        corner += length * along
-    return M, V
-
-
 PROGRAMS: dict[str, Callable[[Machine, int], tuple[float, float, int, float] | None]] = {
     "hand": by_hand,
     "kingpost": ours,
     "kingpost c": lambda machine, N: ours(machine, N, "c"),
     "crocoddyl": crocoddyl_peer,
-    "opty": opty_peer,
 }
 
 
@@ -359,7 +281,7 @@ def main() -> None:
             for name, measured in rows.items():
                 setup, seconds = (min(row[i] for row in measured) for i in (0, 1))
                 its, cost = measured[0][2:]
-                per = f"{1e3 * seconds / its:8.2f}" if its else f"{'-':>8}"
+                per = f"{1e3 * seconds / max(its, 1):8.2f}"
                 print(
                     f"{machine.model:24}{N:6}  {name:12}{setup:9.2f}{setup + seconds:9.2f}{its:5}{per}  {cost:.9g}", flush=True
                 )

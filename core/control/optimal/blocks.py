@@ -89,7 +89,8 @@ def compiled_blocks(blocks: Blocks, backend: Backend) -> Blocks:
     """Return blocks whose functions of an interval are machine code, as far as that is to be had."""
     functions = {name: getattr(blocks, name) for name in COMPILED}
     compiled, where, note = _compiled(list(functions.values()), backend)
-    return replace(blocks, **dict(zip(functions, compiled, strict=True)), backend=where, note=note)
+    changed: dict[str, Any] = dict(zip(functions, compiled, strict=True))
+    return replace(blocks, backend=where, note=note, **changed)
 
 
 def worth_compiling(blocks: Blocks, intervals: int) -> bool:
