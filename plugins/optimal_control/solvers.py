@@ -107,7 +107,9 @@ class _Stages:
         x, theta = ca.MX.sym("x", self.size), ca.MX.sym("p", len(program.theta))
         stages = ca.reshape(x[: N * layout.local], layout.local, N)
         last_node = x[N * layout.local :]
-        rows, costs = blocks.value.map("kp_stages", "serial", N, [2], [])(stages, ca.DM(np.arange(N, dtype=float)).T, theta)
+        numbers = ca.DM(np.arange(N, dtype=float)).T
+        rows = blocks.value.map("kp_stages", "serial", N, [2], [])(stages, numbers, theta)
+        costs = blocks.cost.map("kp_stage_costs", "serial", N, [2], [])(stages, numbers, theta)
         first, last = blocks.first(stages[:, 0], theta), blocks.last(last_node, theta)
         following = ca.horzcat(stages[: layout.node, 1:], last_node)
         gaps = following - stages[layout.stride :, :]

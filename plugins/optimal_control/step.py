@@ -11,6 +11,9 @@ from kingpost.equations.equations import Equations
 from kingpost.equations.integrator import StepMap
 from kingpost.equations.newton import ImplicitStepMap, StepProblem, Unscaled
 
+#: Intervals for which scales are found: they are near enough for any other number, and one rule does for all of them.
+USUAL = 20
+
 
 class Step(Transcription):
     """One step of any fixed-step integrator per interval, all of them solved at once, without Newton's method inside.
@@ -31,8 +34,8 @@ class Step(Transcription):
             return explicit_rule(equations, integrator)
         step = integrator.problem(equations)
         if step.unscaled is not None and step.unscaled.taken is not None:
-            return _direct_rule(problem, grid, integrator, step, step.unscaled)
-        return _general_rule(problem, grid, integrator, step)
+            return _direct_rule(problem, integrator, step, step.unscaled)
+        return _general_rule(problem, integrator, step)
 
 
 def step_refusal(name: str, problem: OptimalProblem) -> str:
@@ -81,10 +84,10 @@ def explicit_rule(equations: Equations, integrator: StepMap) -> IntervalRule:
     )
 
 
-def _sizes(problem: OptimalProblem, grid: Grid, integrator: StepMap, step: StepProblem) -> np.ndarray:
-    """Return the factors of a step at the start of the motion, as numbers."""
+def _sizes(problem: OptimalProblem, integrator: StepMap, step: StepProblem) -> np.ndarray:
+    """Return the factors of a step at the start of the motion, as numbers, the same for every number of intervals."""
     posed = problem.posed
-    h = problem.task.horizon.low / grid.intervals
+    h = problem.task.horizon.low / USUAL
     begin = beginning(problem.equations, integrator)
     memory = np.zeros(0) if begin is None else np.asarray(begin(posed.t_start, h, posed.x0, posed.u0, posed.p)).ravel()
     return np.asarray(step.guess(posed.t_start, np.concatenate([posed.x0, memory]), posed.u0, posed.p, h)[1]).ravel()
@@ -108,11 +111,9 @@ def _factors(step: StepProblem, unscaled: Unscaled, numbers: np.ndarray, known: 
     return ca.vertcat(scales, step.guess.call(known)[1][unscaled.scales :, :])
 
 
-def _direct_rule(
-    problem: OptimalProblem, grid: Grid, integrator: ImplicitStepMap, step: StepProblem, unscaled: Unscaled
-) -> IntervalRule:
+def _direct_rule(problem: OptimalProblem, integrator: ImplicitStepMap, step: StepProblem, unscaled: Unscaled) -> IntervalRule:
     """Return the rule of a step whose unknowns are the next state and multipliers alone."""
-    equations, numbers = problem.equations, _sizes(problem, grid, integrator, step)
+    equations, numbers = problem.equations, _sizes(problem, integrator, step)
     assert unscaled.taken is not None
     m, extra = equations.constraints.count, integrator.memory(equations)
     t, h, x0, y, u, x1, p = symbols = interval_symbols(equations, extra, m)
@@ -147,7 +148,7 @@ def _direct_rule(
     )
 
 
-def _general_rule(problem: OptimalProblem, grid: Grid, integrator: ImplicitStepMap, step: StepProblem) -> IntervalRule:
+def _general_rule(problem: OptimalProblem, integrator: ImplicitStepMap, step: StepProblem) -> IntervalRule:
     """Return the rule of a step with unknowns of its own."""
     equations, extra = problem.equations, integrator.memory(problem.equations)
     t, h, x0, y, u, x1, p = symbols = interval_symbols(equations, extra, step.residual.numel_in(0))
@@ -158,7 +159,7 @@ def _general_rule(problem: OptimalProblem, grid: Grid, integrator: ImplicitStepM
         factors = step.guess.call(known)[1]
         rows = step.residual(y, *known, factors)
     else:
-        numbers = _sizes(problem, grid, integrator, step)
+        numbers = _sizes(problem, integrator, step)
         factors = _factors(step, unscaled, numbers, known)
         weights, inertia = _rows(unscaled, numbers, h, factors)
         rows = step.residual(y, *known, factors) * weights

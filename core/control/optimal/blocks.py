@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -16,18 +16,26 @@ from kingpost.symbols.straightline import expanded
 
 #: Straight-line code of more operations is left as it is: nested functions.
 LONGEST_BLOCK = 400_000
-#: Straight-line code of more operations is interpreted, unless machine code is demanded: a C compiler takes minutes for it, and
-#: a program is solved in some ten iterations.
-WORTH_COMPILING = 8_000
+#: The functions of :class:`Blocks` that are called for every interval in every iteration.
+COMPILED = ("value", "cost", "cost_slope", "slope", "curvature")
+#: Straight-line code of more operations is interpreted, unless machine code is demanded: a C compiler takes minutes for it.
+LONGEST_COMPILED = 8_000
+#: Seconds that a C compiler takes at least, and for each operation; seconds that machine code saves in each operation; and
+#: iterations that most programs take at most. Measured; a factor of two in them hardly matters.
+STARTING, COMPILING, SAVED, ITERATIONS = 0.15, 1.2e-4, 4e-9, 30
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
     """An interval, the start and the end; theta are the numbers that all of them share."""
 
-    #: (local, k, theta) -> rows, cost.
+    #: (local, k, theta) -> rows.
     value: ca.Function
-    #: (local, k, theta) -> nonzeros of the Jacobian of the rows, gradient of the cost.
+    #: (local, k, theta) -> cost; -> cost, and nonzeros of its gradient. Apart from the rows, for most costs are simple.
+    cost: ca.Function
+    cost_slope: ca.Function
+    cost_pattern: ca.Sparsity
+    #: (local, k, theta) -> nonzeros of the Jacobian of the rows, and the rows.
     slope: ca.Function
     slope_pattern: ca.Sparsity
     #: (local, k, theta, lam, sigma) -> nonzeros of the upper triangle of the Hessian of sigma cost + lam . rows.
@@ -67,17 +75,31 @@ class Blocks:
         return int(self.last.numel_out(0))
 
 
-def build_blocks(interval: ca.Function, first: ca.Function, last: ca.Function, numbers: int, backend: Backend | None) -> Blocks:
-    """Differentiate and compile the functions of a program.
+def build_blocks(interval: ca.Function, first: ca.Function, last: ca.Function, numbers: int) -> Blocks:
+    """Differentiate the functions of a program.
 
     ``interval`` is (local, k, theta, h as a number beside that in theta, all inputs once more) -> rows, cost; see
     :mod:`kingpost.control.optimal.transcribing`.
     """
     made = {**_interval_functions(_straight(interval)), **_edge(_straight(first), "first"), **_edge(_straight(last), "last")}
-    functions = {name: made[name] for name in ("value", "slope", "curvature")}
-    compiled, where, note = _compiled(list(functions.values()), backend or "auto")
-    ready = dict(zip(functions, compiled, strict=True))
-    return Blocks(**{**made, **ready}, numbers=numbers, backend=where, note=note)
+    return Blocks(**made, numbers=numbers, backend="vm", note="interpreter, as asked")
+
+
+def compiled_blocks(blocks: Blocks, backend: Backend) -> Blocks:
+    """Return blocks whose functions of an interval are machine code, as far as that is to be had."""
+    functions = {name: getattr(blocks, name) for name in COMPILED}
+    compiled, where, note = _compiled(list(functions.values()), backend)
+    changed: dict[str, Any] = dict(zip(functions, compiled, strict=True))
+    return replace(blocks, backend=where, note=note, **changed)
+
+
+def worth_compiling(blocks: Blocks, intervals: int) -> bool:
+    """Say whether a compiler takes less time than machine code saves in a program with so many intervals."""
+    functions = [getattr(blocks, name) for name in COMPILED]
+    if not all(function.is_a("SXFunction") for function in functions):
+        return True
+    operations = sum(size for size in map(_operations, functions) if size <= LONGEST_COMPILED)
+    return SAVED * operations * intervals * ITERATIONS > STARTING + COMPILING * operations
 
 
 def _straight(function: ca.Function) -> ca.Function:
@@ -92,8 +114,8 @@ def _symbols(function: ca.Function) -> list[Any]:
 
 
 def _shared(function: ca.Function) -> ca.Function:
-    """Return straight-line code in which nothing is computed twice."""
-    if not function.is_a("SXFunction"):
+    """Return straight-line code in which nothing is computed twice; long code as it is, for little of it is, and it is slow."""
+    if not function.is_a("SXFunction") or function.n_nodes() > LONGEST_COMPILED:
         return function
     symbols = function.sx_in()
     return ca.Function(function.name(), symbols, ca.cse(function.call(symbols)))
@@ -112,7 +134,7 @@ def _interval_functions(interval: ca.Function) -> dict[str, Any]:
     plain = [1.0, kind.zeros(more.numel())]
     lam, sigma = kind.sym("lam", rows.numel()), kind.sym("sigma")
     r, c = interval(w, k, theta, *plain)
-    J = ca.jacobian(r, w)
+    J, steepness = ca.jacobian(r, w), ca.jacobian(c, w).T
     lagrangian = sigma * c + ca.dot(lam, r)
     H: Any = ca.triu(ca.hessian(lagrangian, w)[0])
     # The derivative by the length of the interval, at fixed states: -H^d h, since h is stretched.
@@ -121,8 +143,11 @@ def _interval_functions(interval: ca.Function) -> dict[str, Any]:
     at = ca.Function("kp_slopes", [*given, lam, stretch, more], [ca.densify(item) for item in slopes])
     hamiltonian = ca.Function("kp_hamiltonian", [*given, lam], list(at(*given, lam, *plain)))
     return {
-        "value": _shared(ca.Function("kp_value", given, [ca.densify(r), c])),
-        "slope": _shared(ca.Function("kp_slope", given, [_nonzeros(J), ca.densify(ca.gradient(c, w))])),
+        "value": _shared(ca.Function("kp_value", given, [ca.densify(r)])),
+        "cost": _shared(ca.Function("kp_cost", given, [c])),
+        "cost_slope": _shared(ca.Function("kp_cost_slope", given, [c, _nonzeros(steepness)])),
+        "cost_pattern": steepness.sparsity(),
+        "slope": _shared(ca.Function("kp_slope", given, [_nonzeros(J), ca.densify(r)])),
         "slope_pattern": J.sparsity(),
         "curvature": _shared(ca.Function("kp_curvature", [*given, lam, sigma], [_nonzeros(H)])),
         "curvature_pattern": H.sparsity(),
@@ -148,14 +173,12 @@ def _edge(function: ca.Function, name: str) -> dict[str, Any]:
 
 def _compiled(functions: Sequence[ca.Function], backend: Backend) -> tuple[list[ca.Function], str, str]:
     """Return functions as machine code, or as they are; where they run, and why."""
-    if backend == "vm":
-        return list(functions), "vm", "interpreter, as asked"
     compiler = find_compiler()
     if compiler is None:
         if backend == "c":
             raise SolverError("backend 'c' was asked for, but no C compiler was found")
         return list(functions), "vm", "interpreter: no C compiler was found"
-    short = [function for function in functions if backend == "c" or _operations(function) <= WORTH_COMPILING]
+    short = [function for function in functions if backend == "c" or _operations(function) <= LONGEST_COMPILED]
     try:
         built = build_cached(generated("kp_optimal", short), compiler, level=QUICK_LEVEL)
     except CompilerError as error:

@@ -22,8 +22,9 @@ SEPARATE, GAP = 1e-8, 1e6
 JUST = 1e-5
 #: Inputs of the motion near which that is looked at, as a part of their size; Newton's iterations for it, and their last step.
 DISTURBED, NEWTON, SETTLED = 1e-2, 20, 1e-10
-#: Intervals through which inputs reach every end that they can, mostly; where they do not, all intervals are looked at.
-FEW = 24
+#: Intervals through which inputs reach every end that they can, mostly: twice as many numbers as there are conditions. Where
+#: they do not, more intervals are looked at, and all of them in the end.
+TWICE, MORE = 2, 24
 
 
 def check_intervals(problem: OptimalProblem, grid: Grid) -> None:
@@ -51,8 +52,9 @@ def check_end(problem: OptimalProblem, program: NonlinearProgram, w: FloatArray)
     names = [name for name, limits in problem.task.end.items() if limits.prescribed]
     if not names:
         return ""
-    few = min(FEW, program.layout.intervals)
-    for count in dict.fromkeys((few, program.layout.intervals)):
+    N = program.layout.intervals
+    few = TWICE * -(-len(names) // len(problem.task.inputs))
+    for count in dict.fromkeys((min(few, N), min(MORE, N), N)):
         moved = _nearby(program, w, count)
         slopes = None if moved is None else _reach(problem, program, moved, names, count)
         if slopes is None:
@@ -149,7 +151,7 @@ def _nearby(program: NonlinearProgram, w: FloatArray, count: int) -> FloatArray 
         local = x[own].copy()
         local[inputs] = DISTURBED * rng.normal(size=len(inputs))
         for _ in range(NEWTON):
-            rows = np.asarray(blocks.value(local, k, theta)[0]).ravel()[dynamic]
+            rows = np.asarray(blocks.value(local, k, theta)).ravel()[dynamic]
             J = _local_slopes(program, local, k)[np.ix_(dynamic, unknown)]
             change = np.linalg.lstsq(J, -rows, rcond=None)[0]
             local[unknown] += change

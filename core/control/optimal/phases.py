@@ -91,6 +91,12 @@ class PhasedProgram:
         """Upper limits of rows."""
         return self._rows("row_high", "high")
 
+    @cached_property
+    def row_sizes(self) -> FloatArray:
+        """By what every row is divided."""
+        own = self._joined("row_sizes")
+        return np.concatenate([own, np.ones(len(self.row_low) - len(own))])
+
     @property
     def theta(self) -> FloatArray:
         """All numbers that blocks take, phase after phase."""

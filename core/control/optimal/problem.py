@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -42,6 +42,8 @@ class OptimalProblem:
     phase: int | None = None
     #: Whether the time of its start is found, since a phase before is of free length.
     moves: bool = False
+    #: What was built for it, by transcription: the same for every number of intervals.
+    built: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def parts(self) -> tuple[OptimalProblem, ...]:

@@ -1,6 +1,6 @@
 """The nonlinear program of an optimal control problem: one compiled interval, mapped over all of them.
 
-Variables are scaled: w = scales * x. The rows, the costs and their first and second derivatives of one interval are three
+Variables are scaled: w = scales * x. The rows, the costs and their first and second derivatives of one interval are a few
 functions in machine code, whatever the number of intervals is; their nonzeros are gathered into the sparse matrices of the
 whole.
 """
@@ -103,7 +103,8 @@ class ProgramFunctions:
     @cached_property
     def values(self) -> tuple[ca.MX, ca.MX]:
         """Cost and rows."""
-        rows, costs = self._mapped(self.blocks.value, [2])(self._local, self._steps, self.theta)
+        rows = self._mapped(self.blocks.value, [2])(self._local, self._steps, self.theta)
+        costs = self._mapped(self.blocks.cost, [2])(self._local, self._steps, self.theta)
         first = self.blocks.first(self._begin, self.theta)
         last = self.blocks.last(self._end, self.theta)
         return ca.sum2(costs), ca.vertcat(ca.vec(rows), first, last)
@@ -113,12 +114,6 @@ class ProgramFunctions:
         f, g = self.values
         return {"x": self.x, "p": self.theta, "f": f, "g": g}
 
-    @cached_property
-    def _slopes(self) -> tuple[ca.MX, ca.MX]:
-        first = self._mapped(self.blocks.slope, [2])
-        rows, gradients = first(self._local, self._steps, self.theta)
-        return rows, gradients
-
     def options(self) -> dict[str, ca.Function]:
         """Return the derivatives as options of CasADi's solvers."""
         return {"grad_f": self.gradient, "jac_g": self.jacobian, "hess_lag": self.hessian}
@@ -126,12 +121,12 @@ class ProgramFunctions:
     @cached_property
     def gradient(self) -> ca.Function:
         """(x, p) -> cost, its gradient."""
-        _, gradients = self._slopes
-        gathered = _gather(self._index.ravel(), self.layout.size)
+        costs, gradients = self._mapped(self.blocks.cost_slope, [2])(self._local, self._steps, self.theta)
+        gathered = _gather(self._index[:, self.blocks.cost_pattern.row()].ravel(), self.layout.size)
         return ca.Function(
             "nlp_grad_f",
             [self.x, self.theta],
-            [self.values[0], ca.densify(gathered @ ca.vec(gradients))],
+            [ca.sum2(costs), ca.densify(gathered @ ca.vec(gradients))],
             ["x", "p"],
             ["f", "grad_f_x"],
         )
@@ -139,8 +134,9 @@ class ProgramFunctions:
     @cached_property
     def jacobian(self) -> ca.Function:
         """(x, p) -> rows, their sparse Jacobian."""
-        entries, _ = self._slopes
         b, N = self.blocks, self.layout.intervals
+        entries, own = self._mapped(b.slope, [2])(self._local, self._steps, self.theta)
+        edges = [b.first(self._begin, self.theta), b.last(self._end, self.theta)]
         first = b.first_slope(self._begin, self.theta)
         last = b.last_slope(self._end, self.theta)
         nonzeros = ca.vertcat(ca.vec(entries), first, last)
@@ -154,7 +150,8 @@ class ProgramFunctions:
         j = np.concatenate([all_columns, first_columns, self.layout.size - self.layout.node + last_columns])
         matrix, order = _sparse(i, j, (self.rows, self.layout.size))
         J = ca.MX(matrix, nonzeros[order])
-        return ca.Function("nlp_jac_g", [self.x, self.theta], [self.values[1], J], ["x", "p"], ["g", "jac_g_x"])
+        g = ca.vertcat(ca.vec(own), *edges)
+        return ca.Function("nlp_jac_g", [self.x, self.theta], [g, J], ["x", "p"], ["g", "jac_g_x"])
 
     @cached_property
     def hessian(self) -> ca.Function:

@@ -20,7 +20,7 @@ from kingpost.control.optimal.problem import DEFAULT_INTEGRATOR, OptimalProblem,
 from kingpost.control.optimal.solver import NlpSolver, SolverOptions
 from kingpost.control.optimal.solving import FEASIBLE, Solution, Watch, solve
 from kingpost.control.optimal.starts import PhasedPath, StartPath, guessed, lifted, path_from
-from kingpost.control.optimal.transcribing import input_sizes, transcribe
+from kingpost.control.optimal.transcribing import input_sizes, rule_of, transcribe
 from kingpost.control.optimal.transcription import Grid, Transcription
 from kingpost.registry.selection import select
 from kingpost.results.history import History
@@ -59,7 +59,7 @@ class Search:
         if problem.equations.joint_coordinates or isinstance(start, StartPath | PhasedPath):
             return self._through(problem, self.transcription, way, self._paths(start, way[0].intervals, problem), patient)
         # Joint coordinates first: in redundant ones the search mostly fails from a guess (document 001, p. 80).
-        first = seen_otherwise(problem, replace(problem.posed.how, formulation="kane", integrator=DEFAULT_INTEGRATOR))
+        first = _in_joints(problem)
         plain = select(problem.posed.plugins.of("optimal_control"), DEFAULT_TRANSCRIPTION)
         path = self._paths(start, way[0].intervals, first)
         easy = self._through(first, plain, way, path, patient)
@@ -123,7 +123,7 @@ class Search:
         scale = sum(_cost_scale(part, input_sizes(part)) for part in problem.parts)
         pieces, begin = [], problem.posed.t_start
         for part, own, way in zip(problem.parts, grid.parts, path, strict=True):
-            rule = transcription.rule(part, own)
+            rule = rule_of(part, transcription, own)
             program = replace(transcribe(part, rule, own), cost_scale=scale)
             start = np.clip(lifted(part, rule, program.layout, way, begin), program.low, program.high)
             pieces.append(Piece(part, rule, program, start))
@@ -199,6 +199,16 @@ def _reckoned(counts: tuple[Count, ...], ends: FloatArray) -> Iterator[float]:
         for item in count.ranges:
             part = max(places[item.upper, True] - places[item.lower, False], 0.0) / item.size
             yield count.weight * item.cost * part**item.power
+
+
+def _in_joints(problem: OptimalProblem) -> OptimalProblem:
+    """Return the problem in joint coordinates; it is posed once."""
+    if "joints" not in problem.built:
+        how = replace(problem.posed.how, formulation="kane", integrator=DEFAULT_INTEGRATOR)
+        problem.built["joints"] = seen_otherwise(problem, how)
+    found = problem.built["joints"]
+    assert isinstance(found, OptimalProblem)
+    return found
 
 
 def _called(path: Paths, name: str) -> Paths:

@@ -67,7 +67,9 @@ class _Watcher(ca.Callback):
         self.program, self.watch, self.limit = program, watch, limit
         self.began = time.perf_counter()
         self.course: list[Iteration] = []
-        self.best: tuple[float, float, FloatArray] | None = None
+        # Arrays of CasADi, for these are seen in every iteration, and to turn them into others takes longer than all the rest.
+        self.violation = _violation(program)
+        self.best: tuple[float, float, ca.DM] | None = None
         self.stopped = ""
         self.interrupted = False
         self.construct("kp_watch", {})
@@ -96,14 +98,13 @@ class _Watcher(ca.Callback):
 
     def eval(self, arguments: Sequence[ca.DM]) -> list[float]:
         found = {ca.nlpsol_out(i): item for i, item in enumerate(arguments)}
-        x, g = np.asarray(found["x"]).ravel(), np.asarray(found["g"]).ravel()
         cost = float(found["f"]) * self.program.cost_scale
-        violation = largest_violation(self.program, x * self.program.scales, g)
+        violation = float(self.violation(found["x"], found["g"]))
         step = Iteration(len(self.course), cost, violation, time.perf_counter() - self.began)
         self.course.append(step)
         rank = (max(violation - FEASIBLE, 0.0), cost)
         if np.isfinite(cost) and (self.best is None or rank < self.best[:2]):
-            self.best = (*rank, x.copy())
+            self.best = (*rank, found["x"])
         self.watch(step)
         if self.interrupted:
             self.stopped = "interrupted"
@@ -115,6 +116,15 @@ class _Watcher(ca.Callback):
 def violations(program: NonlinearProgram, g: FloatArray) -> FloatArray:
     """Return by how much each row is outside of its limits."""
     return np.asarray(np.maximum(0.0, np.maximum(program.row_low - g, g - program.row_high)))
+
+
+def _violation(program: NonlinearProgram) -> ca.Function:
+    """Return the function of scaled variables and rows that :func:`largest_violation` is of unscaled ones."""
+    x, g = ca.MX.sym("x", len(program.scales)), ca.MX.sym("g", program.rows)
+    scales, low, high = (ca.DM(item) for item in (program.scales, program.low, program.high))
+    row_low, row_high = ca.DM(program.row_low), ca.DM(program.row_high)
+    parts = [low - x * scales, x * scales - high, row_low - g, g - row_high]
+    return ca.Function("kp_violation", [x, g], [ca.fmax(0.0, ca.mmax(ca.vertcat(*parts)))])
 
 
 def largest_violation(program: NonlinearProgram, w: FloatArray, g: FloatArray) -> float:
@@ -177,7 +187,7 @@ def solve(
     if solver is not None and not watcher.stopped and solver.succeeded(record):
         status = "optimal"
     if status != "optimal" and watcher.best is not None:
-        x = watcher.best[2]
+        x = np.asarray(watcher.best[2]).ravel()
     f, g = (np.asarray(item).ravel() for item in _values(program)(x, program.theta))
     solution = Solution(
         w=x * program.scales,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,12 +12,12 @@ import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.control.optimal.blocks import build_blocks
+from kingpost.control.optimal.blocks import Blocks, build_blocks, compiled_blocks, worth_compiling
 from kingpost.control.optimal.bounds import Bounded, bound_rows, bounded
 from kingpost.control.optimal.layout import Layout
 from kingpost.control.optimal.problem import OptimalProblem
 from kingpost.control.optimal.program import NonlinearProgram
-from kingpost.control.optimal.transcription import Grid, IntervalRule, Moments
+from kingpost.control.optimal.transcription import Grid, IntervalRule, Moments, Transcription
 from kingpost.mechanism.optimal_tasks import Limits
 
 #: Numbers at the front of theta: time of the start, horizon if it is fixed, number of intervals.
@@ -80,26 +80,73 @@ def layout_of(problem: OptimalProblem, rule: IntervalRule, grid: Grid) -> Layout
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Built:
+    """The blocks of a program, which do not know how many intervals there are, what their rows say, and their limits."""
+
+    blocks: Blocks
+    names: Mapping[str, tuple[str, ...]]
+    #: Of the last rows of an interval, with what these were divided by, and of all rows of the end.
+    limits: list[Limits]
+    sizes: list[float]
+    last_limits: list[Limits]
+
+
+def rule_of(problem: OptimalProblem, transcription: Transcription, grid: Grid) -> IntervalRule:
+    """Return the rule of a transcription for a problem; it is made once."""
+    key = (type(transcription), repr(transcription.options))
+    if key not in problem.built:
+        problem.built[key] = transcription.rule(problem, grid)
+    found = problem.built[key]
+    assert isinstance(found, IntervalRule)
+    return found
+
+
+def _built(problem: OptimalProblem, rule: IntervalRule, layout: Layout, limited: Bounded) -> _Built:
+    """Return what all programs of a problem with a rule share; it is made once."""
+    found = problem.built.get(rule)
+    if found is None:
+        parts = _Parts(problem, rule, layout, limited)
+        interval, names, limits, sizes = _interval(parts)
+        first, first_names = _first(parts)
+        last, last_names, last_limits = _last(parts)
+        blocks = build_blocks(interval, first, last, parts.numbers)
+        rows = {"interval": tuple(names), "first": tuple(first_names), "last": tuple(last_names)}
+        found = problem.built[rule] = _Built(blocks, rows, limits, sizes, last_limits)
+    assert isinstance(found, _Built)
+    return found
+
+
+def _blocks(problem: OptimalProblem, rule: IntervalRule, built: _Built, intervals: int) -> Blocks:
+    """Return blocks as machine code where that is asked for, was made before, or is worth it for so many intervals."""
+    backend = problem.posed.how.backend or "auto"
+    if backend == "vm":
+        return built.blocks
+    found = problem.built.get((rule, "compiled"))
+    if found is None:
+        if backend == "auto" and not worth_compiling(built.blocks, intervals):
+            return replace(built.blocks, note="interpreter: to compile would take longer than to solve")
+        found = problem.built[rule, "compiled"] = compiled_blocks(built.blocks, backend)
+    assert isinstance(found, Blocks)
+    return found
+
+
 def transcribe(problem: OptimalProblem, rule: IntervalRule, grid: Grid) -> NonlinearProgram:
     """Return the program of a problem with the rule of a transcription."""
     layout = layout_of(problem, rule, grid)
     limited = bounded(problem)
-    parts = _Parts(problem, rule, layout, limited)
-    interval, names, limits, sizes = _interval(parts)
-    first, first_names = _first(parts)
-    last, last_names, last_limits = _last(parts)
-    blocks = build_blocks(interval, first, last, parts.numbers, problem.posed.how.backend)
+    built = _built(problem, rule, layout, limited)
     N, posed = grid.intervals, problem.posed
-    lows, highs = _pairs(limits)
-    end_lows, end_highs = _pairs(last_limits)
-    dynamics = np.zeros(len(names) - len(limits))
-    zeros = np.zeros(len(first_names))
+    lows, highs = _pairs(built.limits)
+    end_lows, end_highs = _pairs(built.last_limits)
+    dynamics = np.zeros(len(built.names["interval"]) - len(built.limits))
+    zeros = np.zeros(len(built.names["first"]))
     low, high = _variable_limits(problem, layout)
     scales = variable_scales(problem, rule, layout)
     numbers = np.concatenate([[posed.t_start, problem.task.horizon.low, N], posed.p, posed.u0, limited.sizes])
     return NonlinearProgram(
         layout=layout,
-        blocks=blocks,
+        blocks=_blocks(problem, rule, built, N),
         scales=scales,
         cost_scale=1.0,
         low=low,
@@ -107,8 +154,8 @@ def transcribe(problem: OptimalProblem, rule: IntervalRule, grid: Grid) -> Nonli
         row_low=np.concatenate([np.tile(np.concatenate([dynamics, lows]), N), zeros, end_lows]),
         row_high=np.concatenate([np.tile(np.concatenate([dynamics, highs]), N), zeros, end_highs]),
         numbers=numbers,
-        bound_sizes=np.array(sizes),
-        names={"interval": tuple(names), "first": tuple(first_names), "last": tuple(last_names)},
+        bound_sizes=np.array(built.sizes),
+        names=built.names,
     )
 
 

@@ -82,7 +82,7 @@ class Transcription(Plugin):
 
     @abstractmethod
     def rule(self, problem: OptimalProblem, grid: Grid) -> IntervalRule:
-        """Return the equations of one interval; the program maps them over all."""
+        """Return the equations of one interval, the same for any number of them; the program maps them over all."""
 
     def finished(self, problem: OptimalProblem, grid: Grid, optimum: Optimum) -> Optimum:
         """Return a solution with what the method does beyond solving the program: nothing, but for indirect methods."""
