@@ -114,6 +114,7 @@ class PreparedOptimisation:
                 solution.violation,
                 solution.iterations,
                 round(solution.seconds, 6),
+                solution.course,
             )
         )
         return Optimum(problem, transcription, rule, program, solution)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import Any
 
@@ -13,6 +14,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
 from kingpost.base.version import __version__
 from kingpost.control.optimal.optimum import Optimum
+from kingpost.control.optimal.solving import Iteration
 from kingpost.kernel.kernel import Kernel
 from kingpost.results.history import History
 from kingpost.simulation.provenance import plain_options, problem_record
@@ -76,11 +78,23 @@ def result(optimum: Optimum) -> dict[str, Any]:
         "transcription": {"name": optimum.transcription.name, "options": plain_options(optimum.transcription)},
         **({"parameters_found": optimum.free} if optimum.free else {}),
         "active_bounds": optimum.active,
-        "starts": [attempt.data() for attempt in optimum.attempts],
-        "course": [vars(step) for step in solution.course[-KEPT:]],
+        "starts": [{**attempt.data(), "course": _course(attempt.course)} for attempt in optimum.attempts],
+        "course": _course(solution.course),
         "seconds": {"setup": round(solution.setup_seconds, 6), "solve": round(solution.seconds, 6)},
         "solver": {"name": "ipopt", "words": solution.words},
         "task": optimum.problem.task.data(),
+    }
+
+
+def _course(steps: Sequence[Iteration]) -> dict[str, list[float]]:
+    """Return iterations as columns; of many, some that are spread over all of them."""
+    rows = np.unique(np.linspace(0, len(steps) - 1, min(len(steps), KEPT)).round().astype(int)) if steps else []
+    kept = [steps[i] for i in rows]
+    return {
+        "iteration": [step.number for step in kept],
+        "cost": [step.cost for step in kept],
+        "violation": [step.violation for step in kept],
+        "seconds": [round(step.seconds, 6) for step in kept],
     }
 
 

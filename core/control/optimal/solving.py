@@ -64,6 +64,9 @@ class Solution:
     seconds: float
     setup_seconds: float
     course: tuple[Iteration, ...] = ()
+    #: Multipliers of the limits of the variables as they are, for the unscaled cost: positive at upper limits. Empty where a
+    #: solver tells none.
+    limit_multipliers: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @property
     def optimal(self) -> bool:
@@ -196,6 +199,7 @@ def solve(program: NonlinearProgram, w: FloatArray, options: SolverOptions, watc
         seconds=ended - prepared,
         setup_seconds=prepared - began,
         course=tuple(watcher.course),
+        limit_multipliers=np.asarray(found["lam_x"]).ravel() * program.cost_scale / program.scales,
     )
     if status == "infeasible" and solution.violation <= FEASIBLE:
         solution = replace(solution, status="not converged")
