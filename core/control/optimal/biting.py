@@ -83,7 +83,7 @@ def _all(optimum: Optimum) -> Iterator[_Bounded]:
 
 
 def _rows(optimum: Optimum) -> Iterator[_Bounded]:
-    """Yield the bounds that are rows: of what is seen, at the ends of intervals and where it jumps at their starts, and rates."""
+    """Yield the bounds that are rows: of rates, and of what is seen at ends of intervals, and at starts where it jumps."""
     program, N = optimum.program, optimum.intervals
     values = optimum.row_values
     multipliers = program.interval_rows(optimum.solution.multipliers)

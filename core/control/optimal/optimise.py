@@ -51,7 +51,14 @@ class PreparedOptimisation:
         starts = self.starts or (task.guess, *(name for name in FALLBACKS if name != task.guess))
         best: Optimum | None = None
         for start in starts:
-            found = self._from(start, watch, attempts, began)
+            try:
+                found = self._from(start, watch, attempts, began)
+            except KeyboardInterrupt:
+                if best is None or best.solution.violation > FEASIBLE:
+                    raise
+                # What earlier starts gave is kept.
+                best = replace(best, solution=replace(best.solution, status="interrupted"))
+                break
             if best is None or _better(found, best):
                 best = found
             ended = found.status in ("interrupted", "time limit")
@@ -60,6 +67,8 @@ class PreparedOptimisation:
         assert best is not None
         best = replace(best, attempts=tuple(attempts))
         if best.solution.violation > FEASIBLE:
+            if best.status == "interrupted":
+                raise KeyboardInterrupt(str(failure(best)))
             raise failure(best)
         if best.solution.optimal:
             best = self.transcription.finished(self.problem, self.grid, best)
@@ -239,6 +248,8 @@ def optimise(
         When the task cannot work, before anything is solved.
     SolverError
         When no motion was found that keeps all constraints; the message says which one is worst, and when.
+    KeyboardInterrupt
+        When the search is interrupted before any motion keeps all constraints. Later, the best motion is returned.
 
     """
     prepared = prepare_optimisation(

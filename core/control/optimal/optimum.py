@@ -181,4 +181,3 @@ class Optimum:
         name, interval = program.row_name(i)
         t = float(self.times[-1] if interval is None else self.times[interval])
         return name, t, float(away[i]) if away.size else 0.0
-

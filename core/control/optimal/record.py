@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
@@ -14,23 +15,28 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
 from kingpost.base.version import __version__
 from kingpost.control.optimal.optimum import Optimum
+from kingpost.control.optimal.problem import seen_otherwise
 from kingpost.control.optimal.solving import Iteration
 from kingpost.kernel.kernel import Kernel
 from kingpost.results.history import History
+from kingpost.simulation.problem import Problem
 from kingpost.simulation.provenance import plain_options, problem_record
 
 #: Iterations of which the course is kept in a record.
 KEPT = 200
 
 
-def history_of(optimum: Optimum, seconds: float) -> History:
+def history_of(optimum: Optimum, seconds: float, loads: Sequence[str] | None = None) -> History:
     """Return an optimum as a history, one sample at every node.
 
     Inputs, costates and the Hamiltonian belong to intervals: each stands at the start of its interval, the last one at the end,
-    too. Inputs are to be held from sample to sample.
+    too. Inputs are to be held from sample to sample. ``loads`` are joints whose loads are shown, as of a run, in place of
+    those that the search derived.
     """
-    problem, equations = optimum.problem, optimum.problem.equations
-    posed = problem.posed
+    problem = optimum.problem
+    if loads is not None and tuple(loads) != tuple(problem.posed.how.loads or ()):
+        problem = seen_otherwise(problem, replace(problem.posed.how, loads=tuple(loads)))
+    posed, equations = problem.posed, problem.equations
     kernel = Kernel([equations.observe], posed.how.backend or "auto", equations.python_forces)
     inputs = _at_nodes(optimum.all_inputs)
     states = np.ascontiguousarray(optimum.states)
@@ -56,7 +62,7 @@ def history_of(optimum: Optimum, seconds: float) -> History:
             names_of = [str(i + 1) for i in range(costates.shape[1])]
         channels += [Channel(f"optimal.costate.{name}", "1") for name in names_of]
         values.append(_at_nodes(costates))
-    return History(optimum.times, tuple(channels), np.hstack(values), _provenance(optimum, channels, kernel, seconds))
+    return History(optimum.times, tuple(channels), np.hstack(values), _provenance(optimum, posed, channels, seconds))
 
 
 def _at_nodes(rows: FloatArray) -> FloatArray:
@@ -86,6 +92,10 @@ def result(optimum: Optimum) -> dict[str, Any]:
     }
 
 
+def _outcome(status: str) -> str:
+    return {"optimal": "complete", "interrupted": "interrupted"}.get(status, "stopped")
+
+
 def _course(steps: Sequence[Iteration]) -> dict[str, list[float]]:
     """Return iterations as columns; of many, some that are spread over all of them."""
     rows = np.unique(np.linspace(0, len(steps) - 1, min(len(steps), KEPT)).round().astype(int)) if steps else []
@@ -98,8 +108,8 @@ def _course(steps: Sequence[Iteration]) -> dict[str, list[float]]:
     }
 
 
-def _provenance(optimum: Optimum, channels: list[Channel], kernel: Kernel, seconds: float) -> dict[str, Any]:
-    posed, found = optimum.problem.posed, result(optimum)
+def _provenance(optimum: Optimum, posed: Problem, channels: list[Channel], seconds: float) -> dict[str, Any]:
+    found = result(optimum)
     blocks = optimum.program.blocks
     warnings = []
     if not optimum.solution.optimal:
@@ -109,7 +119,7 @@ def _provenance(optimum: Optimum, channels: list[Channel], kernel: Kernel, secon
         )
     return {
         "kingpost": __version__,
-        "outcome": "complete" if optimum.solution.optimal else "stopped",
+        "outcome": _outcome(optimum.status),
         "finished": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "wall_time_s": round(seconds, 6),
         **problem_record(posed),
@@ -125,6 +135,8 @@ def _provenance(optimum: Optimum, channels: list[Channel], kernel: Kernel, secon
         "statistics": {"iterations": optimum.solution.iterations},
         "backend": {"name": blocks.backend, "note": blocks.note, "loop": "compiled" if blocks.backend == "c" else "python"},
         "channels": [vars(channel) for channel in channels],
+        # What holds from sample to sample; whoever takes these channels as inputs holds them, too.
+        "held": [signal.name for signal in posed.mechanism.inputs],
         "plugins": posed.plugins.sources(),
         "python": platform.python_version(),
         "casadi": ca.CasadiMeta.version(),

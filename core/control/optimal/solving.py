@@ -6,8 +6,9 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from types import FrameType
 from typing import Any
 
 import casadi as ca
@@ -141,7 +142,8 @@ def largest_violation(program: NonlinearProgram, w: FloatArray, g: FloatArray) -
 def solve(program: NonlinearProgram, w: FloatArray, options: SolverOptions, watch: Watch = lambda step: None) -> Solution:
     """Solve a program from a start; ``w`` is unscaled.
 
-    The first interrupt from the keyboard ends the search with the best iterate, a second one ends it at once.
+    The first interrupt, or a signal that asks this program to end, ends the search with the best iterate; a second one ends it
+    at once.
     """
     began = time.perf_counter()
     functions = program.functions
@@ -227,20 +229,36 @@ def _status(words: str, watcher: _Watcher) -> str:
     }.get(words, "not converged")
 
 
+#: Signals that ask a search to end.
+ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
 @contextmanager
 def _listening(watcher: _Watcher) -> Iterator[None]:
-    """Let the first interrupt from the keyboard stop the search, and a second one be what it is."""
+    """Let the first signal that would interrupt this program stop the search, and a second one be what it is.
+
+    Signals for which nobody has a handler end the program as ever.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.getsignal(signal.SIGINT)
+    handlers = {number: signal.getsignal(number) for number in ENDING}
+    before = {number: handler for number, handler in handlers.items() if callable(handler)}
 
-    def stop(number: int, frame: Any) -> None:
+    def back() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def stop(number: int, frame: FrameType | None) -> None:
         watcher.interrupted = True
-        signal.signal(signal.SIGINT, before)
+        back()
+        # Whoever is asked to end by this signal knows it then, though the search goes on to the end of its iteration.
+        with suppress(KeyboardInterrupt):
+            before[signal.Signals(number)](number, frame)
 
-    signal.signal(signal.SIGINT, stop)
+    for number in before:
+        signal.signal(number, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        back()

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import kingpost
-from kingpost.gradients.functional import Record, read_functional
+from kingpost.gradients.functional import read_functional
+from kingpost.gradients.readings import Record
 
 
 @pytest.fixture(scope="session")

@@ -9,10 +9,12 @@ import pytest
 
 import kingpost
 from kingpost import KingpostError, RunSettings, SolverError, simulate
-from kingpost.fatigue import HotSpot, SNCurve
+from kingpost.base.channels import Channel
+from kingpost.fatigue import CountingOptions, HotSpot, SNCurve, assess_hot_spots
 from kingpost.fatigue.sn import CurveSet
 from kingpost.gradients.backward import adjoint_kernel, gone_back, with_trail
 from kingpost.gradients.sensitivity import ask, sensitivity
+from kingpost.mechanism.load_request import LoadRequest
 from kingpost.simulation.simulate import prepare
 
 #: A start from which a crane leaves its plane.
@@ -182,10 +184,61 @@ def test_inputs_that_move(machine, plugins):
     parameter = pendulum.parameters[0].name
     given = {"t_end": 0.05, "backend": "vm", "plugins": plugins}
     with pytest.raises(KingpostError, match=f"input '{force}' moves during the run"):
-        sensitivity(pendulum, "energy.total", force, inputs={force: lambda t: t}, **given)
+        sensitivity(pendulum, "energy.total", force, inputs={force: kingpost.Moving(lambda t: t, "linear")}, **given)
     ramp = {"kind": "rest-to-rest", "start": 0.0, "end": parameter, "t_start": 0.0, "t_end": 0.05}
     with pytest.raises(KingpostError, match="made with .* before the run began"):
         sensitivity(pendulum, "energy.total", parameter, inputs={force: ramp}, **given)
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "bdf2"])
+def test_every_value_of_an_input_with_stairs(machine, plugins, integrator):
+    """An array at output times, and samples with "hold", against differences of fourth order in each value."""
+    pendulum = machine("slider-pendulum")
+    (force,) = [item.name for item in pendulum.inputs][:1]
+    how = {"t_end": 0.05, "step": 0.005, "output_step": 0.01, "backend": "vm", "plugins": plugins, "integrator": integrator}
+    of = "rms energy.kinetic + max abs energy.total"
+    values = np.array([300.0, -100.0, 200.0, 50.0, -250.0, 70.0])
+    times = np.arange(6) * 0.01
+
+    def found(changed, samples):
+        columns = kingpost.History(times, (Channel(force, "N"),), changed[:, None], {})
+        signal = kingpost.Moving(columns, "hold") if samples else changed
+        return sensitivity(pendulum, of, force, inputs={force: signal}, **how)
+
+    for samples in (False, True):
+        course = found(values, samples).courses[force]
+        assert course.time == pytest.approx(times)
+        assert course.values == pytest.approx(values)
+        for k, size in ((0, 1.0), (2, 1.0), (4, 1.0)):
+            moved = [found(values + part * size * np.eye(6)[k], samples).value for part in (1, -1, 2, -2)]
+            slope = (8 * (moved[0] - moved[1]) - (moved[2] - moved[3])) / (12 * size)
+            # The number is of the size 1e2 and has 1e-13 of rounding.
+            assert course.gradient[k] == pytest.approx(slope, rel=CLOSE, abs=1e-9)
+
+
+def test_hot_spots_with_axes_of_their_own(machine, plugins):
+    """The run gives the load in these axes; an assessment turns it there after a run, and a value of both is the same."""
+    turned = LoadRequest.parse("elbow:frame=world,side=parent,at=0/0/0.1")
+    spot = HotSpot("pin", "plain", {"elbow.Fx": 4e5, "elbow.My": 2e6}, loads={"elbow": turned})
+    curves = CurveSet({"plain": SNCurve("plain", m1=3.0, log10_a1=12.0)}, {})
+    how = {"t_end": 0.4, "step": 0.004, "output_step": 0.004, "backend": "vm", "plugins": plugins}
+    given = {"hot_spots": [spot], "curves": curves, **how}
+    arm = machine("double-pendulum")
+    found = sensitivity(arm, "damage pin", "mass2,elbow.angle", **given)
+    accepted = CountingOptions(accept=("residual", "noise", "step"))
+    (assessed,) = assess_hot_spots(simulate(arm, loads="all", **how), [spot], curves, accepted).results
+    assert found.value == pytest.approx(assessed.damage, rel=1e-9)
+    for name, slope in found.gradient.items():
+        size = 1e-5 * max(1.0, abs(found.at[name]))
+        moved = [
+            sensitivity(arm, "damage pin", name, settings={name: found.at[name] + part * size}, **given).value
+            for part in (1, -1)
+        ]
+        assert slope == pytest.approx((moved[0] - moved[1]) / (2 * size), rel=1e-5)
+    with pytest.raises(KingpostError, match="the load of 'elbow' is wanted in two ways at once"):
+        sensitivity(arm, "damage pin + max elbow.Fx", "mass2", **given)
+    with pytest.raises(KingpostError, match="is asked for as 'elbow:frame=parent"):
+        sensitivity(arm, "damage pin", "mass2", loads=("elbow:frame=parent",), **given)
 
 
 @pytest.fixture(scope="module")
