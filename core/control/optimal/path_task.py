@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
+
+from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.sampled import Sampled
@@ -14,7 +17,7 @@ from kingpost.results.history import History
 from kingpost.simulation.signals import plain_path
 
 #: A spline of this kind has four continuous derivatives, as many as most methods of inverse dynamics differentiate.
-SPLINE = "quintic"
+SPLINE: Literal["quintic"] = "quintic"
 #: Samples that such a spline takes at least.
 FEWEST = 6
 
@@ -46,8 +49,7 @@ def path_task(history: History, measures: Sequence[str], inputs: Sequence[str] |
     if missing:
         raise MechanismError(f"the history shows no '{missing[0]}'{closest(missing[0], history.names)}")
     times = tuple(history.time.tolist())
-    between: Any = SPLINE if len(times) >= FEWEST else "linear"
-    path = {name: Sampled(times, tuple(history[name].tolist()), between) for name in measures}
+    path = {name: _sampled(history.time, history[name]) for name in measures}
     name = str(found.get("name") or "")
     return ServoTask(
         path=path,
@@ -57,6 +59,22 @@ def path_task(history: History, measures: Sequence[str], inputs: Sequence[str] |
         settings=_settings(history, found),
         description=f"the path of an optimum{f' of task {name}' if name else ''}",
     )
+
+
+def _sampled(times: FloatArray, values: FloatArray) -> Sampled:
+    """Return samples with a spline through them that goes on beyond both ends, where it would meet a constant otherwise.
+
+    A sample more on the polynomial at an end does not change the spline, whose knots are all kept.
+    """
+    if len(times) < FEWEST:
+        return Sampled(tuple(times.tolist()), tuple(values.tolist()), "linear")
+    from scipy.interpolate import make_interp_spline  # slow to import
+
+    spline = make_interp_spline(times, values, k=5)
+    outside = np.array([2 * times[0] - times[1], 2 * times[-1] - times[-2]])
+    early, late = spline(outside, extrapolate=True)
+    longer = [outside[0], *times, outside[1]], [early, *values, late]
+    return Sampled(tuple(map(float, longer[0])), tuple(map(float, longer[1])), SPLINE)
 
 
 def _settings(history: History, found: Mapping[str, Any]) -> dict[str, float]:
