@@ -43,7 +43,7 @@ for warning in found.warnings:
 
 # The check that anyone can make: one per cent of the first, by another run.
 name, share = ranked[0]
-part = 1e-4
+part = 1e-5
 moved = sensitivity(
     *(crane, f"damage {worst}", [name], T_END),
     settings={name: found.at[name] * (1 + part)}, hot_spots=spots, loads=["slew"], plugins=plugins,

@@ -6,8 +6,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
@@ -15,12 +16,14 @@ from kingpost.base.errors import KingpostError, SolverError, listed
 from kingpost.equations.integrator import StepMap
 from kingpost.gradients.backward import AdjointKernel, Collected, adjoint_kernel, gone_back, with_trail
 from kingpost.gradients.courses import CourseGradient, HeldCourse, held_courses
+from kingpost.gradients.forward import FEW, cheaper_forward, gone_along, tangent_functions
 from kingpost.gradients.functional import check_channels, read_functional, weights_of
-from kingpost.gradients.functions import refuse_python
+from kingpost.gradients.functions import adjoint_functions, refuse_python
 from kingpost.gradients.load_axes import with_load_axes
 from kingpost.gradients.readings import Functional, Reading, Record
 from kingpost.gradients.start import start_slopes
 from kingpost.gradients.targets import Directions, directions, moving_inputs, value_of
+from kingpost.kernel.kernel import Kernel
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
 
     from kingpost.fatigue import CountingOptions, CurveSet, HotSpot
     from kingpost.gradients.damage import DamageWords
+
+
+Way: TypeAlias = Literal["adjoint", "tangents"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +64,8 @@ class Sensitivity:
     seconds: Mapping[str, float] = field(default_factory=dict)
     #: Of inputs that are held at one value after another, the derivatives with respect to each of these, by name.
     courses: Mapping[str, CourseGradient] = field(default_factory=dict)
+    #: How it was found: ``"adjoint"``, all names on one way back, or ``"tangents"`` of one or two names, where that is quicker.
+    way: Way = "adjoint"
 
     @property
     def elasticity(self) -> dict[str, float]:
@@ -78,6 +86,7 @@ class Sensitivity:
             "places": dict(self.places),
             "warnings": list(self.warnings),
             "seconds": dict(self.seconds),
+            "way": self.way,
             "courses": {
                 name: {
                     "time_s": course.time.tolist(),
@@ -154,10 +163,29 @@ class Question:
     courses: tuple[HeldCourse, ...] = ()
 
     @cached_property
+    def _rows(self) -> list[int]:
+        names = [channel.name for channel in self.simulation.equations.channels]
+        return [names.index(name) for name in self.channels]
+
+    @cached_property
+    def _back(self) -> list[ca.Function]:
+        return adjoint_functions(self.simulation.problem.stepper, self._rows)
+
+    @cached_property
+    def _along(self) -> list[ca.Function]:
+        return tangent_functions(self.simulation.problem.stepper, self._rows, self.along)
+
+    @cached_property
     def adjoint(self) -> AdjointKernel:
         """The adjoints of a step and of the channels that are looked at."""
-        names = [channel.name for channel in self.simulation.equations.channels]
-        return adjoint_kernel(self.simulation, [names.index(name) for name in self.channels])
+        return adjoint_kernel(self.simulation, self._back)
+
+    @cached_property
+    def way(self) -> Way:
+        """Which way is quicker: measured where there are few names, and back for more of them and for inputs with stairs."""
+        if self.courses or not self.channels or not 0 < len(self.along) <= FEW:
+            return "adjoint"
+        return "tangents" if cheaper_forward(self.simulation, self._along, self._back, len(self.along)) else "adjoint"
 
     def read(self, history: History) -> Reading:
         """Return the number in a history, and how it depends on its samples."""
@@ -165,13 +193,13 @@ class Question:
 
     def answer(self, progress: Progress = lambda fraction: None) -> Sensitivity:
         """Carry the run out, go the way back, and return the gradient."""
-        simulation = with_trail(self.simulation)
+        simulation = with_trail(self.simulation) if self.way == "adjoint" else self.simulation
         started = time.perf_counter()
         history = simulation.run(lambda fraction: progress(fraction / 3))
         ran = time.perf_counter()
         reading = self.read(history)
-        collected = self._collected(simulation, reading, lambda fraction: progress((1 + 2 * fraction) / 3))
-        gradient, courses = self._gradient(simulation, collected), self._course_gradients(simulation, collected)
+        way = self.way
+        gradient, courses = self._slopes(simulation, reading, lambda fraction: progress((1 + 2 * fraction) / 3))
         back = time.perf_counter() - ran
         whole = [gradient, *(course.gradient for course in courses.values())]
         if not all(np.isfinite(part).all() for part in whole) or not np.isfinite(reading.value):
@@ -189,6 +217,7 @@ class Question:
             (*history.provenance["warnings"], *dict.fromkeys([*reading.warnings, *self.functional.doubts(history)])),
             {"run": ran - started, "gradient": back},
             courses,
+            way,
         )
 
     def _value(self, name: str) -> float:
@@ -196,6 +225,16 @@ class Question:
         if name in inputs:
             return float(self.simulation.rows.values[0, inputs.index(name)])
         return value_of(self.simulation.problem, name)
+
+    def _slopes(
+        self, simulation: Simulation, reading: Reading, progress: Progress
+    ) -> tuple[FloatArray, dict[str, CourseGradient]]:
+        if self.way == "adjoint":
+            collected = self._collected(simulation, reading, progress)
+            return self._gradient(simulation, collected), self._course_gradients(simulation, collected)
+        weights = weights_of(reading.slopes, self.channels, simulation.grid.samples + 1)
+        kernel = Kernel(self._along, simulation.problem.how.backend or "auto")
+        return gone_along(simulation, kernel, start_slopes(simulation, self.along), weights, progress), {}
 
     def _collected(self, simulation: Simulation, reading: Reading, progress: Progress) -> Collected | None:
         """Return how the number depends on what the run is made of; None where it depends on nothing."""

@@ -185,12 +185,12 @@ def test_b9_what_tires_the_slew_ring(tmp_path):
     )  # fmt: skip
     shares = {line.split()[0]: float(line.split()[3]) for line in done.stdout.splitlines() if "damage for 1 %" in line}
     assert len(shares) == 12
-    # Stresses are proportional to weights, and damage to a power of at least 3 of them.
-    assert shares["gravity"] > 0 and shares["m4"] > 0
+    # Booms that are heavier pull more, and a stiffer sea lets the vessel roll less.
+    assert shares["m3"] > 0 and shares["m4"] > 0 and shares["stiffness"] < 0
     last = next(line for line in done.stdout.splitlines() if line.startswith("another run"))
     difference, gradient = (float(last.split()[i]) for i in (7, 11))
-    # A difference to one side with 1e-4: some 10 * 1e-4 of curvature for powers of a run that depends on everything.
-    assert difference == pytest.approx(gradient, rel=2e-2)
+    # A difference to one side; with ten times the step, 1e-4, it was 0.4 % off, so that this one is by 0.04 %.
+    assert difference == pytest.approx(gradient, rel=2e-3)
     assert (tmp_path / "tiring.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -32,7 +32,7 @@ def test_inputs_of_an_optimum_are_held_unless_told_otherwise(found, plugins):
     """The step is the interval, so that only Newton's tolerance of 1e-10 comes between, through 20 steps."""
     machine, history, folder = found
     run = simulate(machine, HORIZON, output_step=STEP, inputs=folder, plugins=plugins, backend="vm", **MIDPOINT)
-    assert run.provenance["inputs"]["torque"]["interpolation"] == "hold"
+    assert run.provenance["inputs"]["torque"]["moves"]["interpolation"] == "hold"
     assert run["pivot.angle"] == pytest.approx(history["pivot.angle"], abs=1e-9)
     linear = Moving(folder, "linear")
     other = simulate(machine, HORIZON, output_step=STEP, inputs=linear, plugins=plugins, backend="vm", **MIDPOINT)
