@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+import functools
 import os
 import re
 from pathlib import Path
@@ -38,6 +40,32 @@ TOGETHER = (
 )
 
 
+@functools.cache
+def _shares(path: str) -> bool:
+    """Whether tests of a file share what is built once for all of them."""
+    return 'scope="module"' in (ROOT / path).read_text(encoding="utf-8")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a test marked ``quick("this", "*-that")``, mark the variants with other names as slow.
+
+    A test with many variants of one kind keeps some of them in the quick suite; the rest belongs to the long validation.
+    """
+    kept: dict[tuple[str, str], bool] = {}
+    for item in items:
+        if (mark := item.get_closest_marker("quick")) is None:
+            continue
+        test, variant = item.nodeid.split("[", 1)
+        fitting = [name for name in mark.args if fnmatch.fnmatchcase(variant[:-1], name)]
+        kept |= {(test, name): name in fitting or kept.get((test, name), False) for name in mark.args}
+        if not fitting:
+            item.add_marker(pytest.mark.slow)
+    gone = [f"{test} has no variant {name!r}" for (test, name), found in kept.items() if not found]
+    if gone and not any("::" in word for word in config.args):
+        raise pytest.UsageError("; ".join(gone))
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):  # type: ignore[no-untyped-def]
     """Keep tests that share something in one process.
@@ -54,6 +82,9 @@ def pytest_xdist_make_scheduler(config, log):  # type: ignore[no-untyped-def]
             for pattern in TOGETHER:
                 if found := re.match(pattern, nodeid):
                     return " ".join(found.groups())
+            path = nodeid.partition("::")[0]
+            if _shares(path):
+                return path
             return super()._split_scope(nodeid)
 
     return ByWhatTheyShare(config, log)

@@ -74,6 +74,7 @@ FORM = {
         "joints?": Each({"frame?": OneOf(get_args(Frame)), "side?": OneOf(get_args(Side)), "at?": VECTOR, "parts?": [str]}),
         "not_unique?": {"loops?": [{"joints": [str], "ways": int, "metric": str, "length_m?": float, "stiffness_of?": [str]}]},
     },
+    "forces?": Each({"not_unique?": [str]}),
     "geometry?": {
         "bodies?": Each({"mass": float, "com": VECTOR, "shapes?": [SHAPE]}),
         "joints?": Each(TIE),

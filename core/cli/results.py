@@ -134,13 +134,24 @@ def _largest_load(history: History, joint: str) -> str:
 
 
 def not_unique_rows(history: History) -> list[tuple[str, str]]:
-    """Return rows of a summary: the joints whose loads rigid bodies leave open, and how they were shared."""
+    """Return rows of a summary: the joints whose loads rigid bodies leave open, and invariants that say the same as others."""
+    forces = (history.provenance.get("forces") or {}).values()
     return [
-        (
-            "not unique",
-            f"loads of {listed(loop['joints'])}: {'shared' if loop['metric'] == DECIDED else 'smallest'} {measure(loop)}",
-        )
-        for loop in open_loops(history.provenance)
+        *(
+            (
+                "not unique",
+                f"efforts of {listed(names, 8)}: shared with each other, smallest sum of squares along all variables",
+            )
+            for names in (record.get("not_unique") for record in forces)
+            if names
+        ),
+        *(
+            (
+                "not unique",
+                f"loads of {listed(loop['joints'])}: {'shared' if loop['metric'] == DECIDED else 'smallest'} {measure(loop)}",
+            )
+            for loop in open_loops(history.provenance)
+        ),
     ]
 
 

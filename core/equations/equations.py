@@ -159,7 +159,8 @@ class Equations:
         rate = self.treatment.baumgarte
         if self.treatment.solves:
             t, q, v, u, p = symbols = self._arguments()
-            inner = self.split(self.projected(t, ca.vertcat(q, v, ca.MX(self.nz, 1)), p))
+            whole = ca.vertcat(q, v, ca.MX(self.nz, 1))
+            inner = self.split(self.treatment.projected(self, t, whole, p, PROJECTIONS))
             return ca.Function("kp_accelerations", symbols, [self.plain.accelerations(t, *inner, u, p)])
         if self.structure.road is not None:
             return self.structure.road.accelerations(self, rate)
@@ -243,9 +244,19 @@ class Equations:
         dq = -N @ (solved[:, :rows] @ moved)
         return with_externals("kp_corrections", [self.t, self.q, self.v, self.p], [dq, dv], ())
 
-    def projected(self, t: Any, x: Any, p: Any, iterations: int = PROJECTIONS) -> Any:
-        """Return the state with its constraint errors treated as :attr:`treatment` says."""
-        return self.treatment.projected(self, t, x, p, iterations)
+    def projected(self, t: Any, x: Any, u: Any, p: Any, iterations: int = PROJECTIONS) -> Any:
+        """Return the state with errors of constraints, and of its states z, treated as :attr:`treatment` says."""
+        return self.with_mended_states(t, self.treatment.projected(self, t, x, p, iterations), u, p, iterations)
+
+    def with_mended_states(self, t: Any, x: Any, u: Any, p: Any, iterations: int = PROJECTIONS) -> Any:
+        """Return the state with errors in what must hold between its states z taken away, unless they are to drift."""
+        corrections = self.states.corrections
+        if corrections is None or not self.treatment.projects:
+            return x
+        q, v = self.split(x)
+        for _ in range(iterations):
+            x = ca.vertcat(q, v, self.states_of(x) + corrections(t, q, v, self.acting(u, x), p))
+        return x
 
     @cached_property
     def solution(self) -> ca.Function:
@@ -278,7 +289,7 @@ class Equations:
         names = ["t", "x", "u", "p"], ["xdot"]
         if self.treatment.solves:
             # Solved for once, for all parts.
-            xdot = self.plain.rhs(t, self.projected(t, x, p), u, p)
+            xdot = self.plain.rhs(t, self.projected(t, x, u, p), u, p)
             return ca.Function("kp_rhs", [t, x, u, p], [ca.densify(xdot)], *names)
         q, v = self.split(x)
         acting = self.acting(u, x)

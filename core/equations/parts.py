@@ -58,6 +58,8 @@ class States:
     rates: ca.Function | None = None
     #: The functions outside expressions that they call.
     traced: tuple[External, ...] = ()
+    #: The function (t, q, v, u, p) -> changes of z that mend, to first order, what must hold between them.
+    corrections: ca.Function | None = None
 
     @property
     def need_accelerations(self) -> bool:

@@ -27,6 +27,11 @@ class Treatment:
     baumgarte: float = 0.0
 
     @property
+    def projects(self) -> bool:
+        """Whether errors are taken away, those of what must hold between states of forces, too."""
+        return True
+
+    @property
     def chooses(self) -> bool:
         """Whether some coordinates are advanced and the others found from them."""
         return False
@@ -67,6 +72,10 @@ class Treatment:
 @dataclass(frozen=True)
 class Drift(Treatment):
     """Errors stay where an integrator leaves them, to study drift and its stabilisation."""
+
+    @property
+    def projects(self) -> bool:
+        return False
 
     def projected(self, equations: Equations, t: Any, x: Any, p: Any, iterations: int) -> Any:
         """Return the state as it is."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from math import comb
 
 import casadi as ca
+import numpy as np
 
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.modular.labelled import VALUE, Labelled
@@ -17,6 +18,8 @@ from kingpost.modular.symbols import Place, Symbols, declare, read, scope_of
 
 #: Mechanics is about accelerations, unless a subsystem has variables of a higher order.
 ACCELERATION = 2
+#: Rates of invariants that are smaller than this, for variables of about 1, are zero but for rounding.
+VANISHING = 1e-13
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,20 @@ class Invariant:
         """Return the expression and its rates up to an order: as they are stated, or as they follow."""
         found = [self.expression, *self.stated][: order - self.order + 1]
         while len(found) <= order - self.order:
-            found.append(symbols.rate(found[-1]))
+            rate = symbols.rate(found[-1])
+            found.append(ca.SX(1, 1) if _vanishes(rate) else rate)
         return found
+
+
+def _vanishes(expression: ca.SX) -> bool:
+    """Return whether an expression is zero whatever its symbols are, up to rounding, as the rate of a quaternion's length is.
+
+    Rounding must not be taken for a constraint: a row of it has a direction, too.
+    """
+    symbols = ca.symvar(expression)
+    value = ca.Function("kp_rate", [ca.vertcat(ca.SX(0, 1), *symbols)], [expression])
+    places = np.random.default_rng(0).uniform(0.5, 1.5, (3, len(symbols)))
+    return all(abs(float(value(place))) < VANISHING for place in places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +60,8 @@ class System:
     root: Place
     given: Given
     invariants: tuple[Invariant, ...]
+    #: The rate (1/s) at which errors of invariants decay.
+    pull: float = 0.0
 
     @property
     def q(self) -> tuple[str, ...]:
@@ -109,7 +126,7 @@ def build(subsystem: Subsystem, pull: float = 0.0) -> System:
     given = _given(root, symbols, invariants, pull)
     if not given.q:
         raise MechanismError(f"'{subsystem.name}' has no variables; list some by their order, e.g. variables = {{0: ('x',)}}")
-    return System(subsystem, symbols, root, given, tuple(invariants))
+    return System(subsystem, symbols, root, given, tuple(invariants), pull)
 
 
 def _everyone(subsystem: Subsystem) -> Iterator[Subsystem]:

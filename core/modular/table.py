@@ -7,7 +7,7 @@ show the same table.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from textwrap import wrap
 from typing import Any
 
@@ -79,7 +79,22 @@ def table_of(node: Node, q: Labelled) -> TableNode:
 
 def table_at_start(tree: Tree) -> TableNode:
     """Return the table of a tree in numbers at its start; forces along all motions of the root vanish."""
-    return table_of(tree.start, accelerations(tree.start))
+    return _with_efforts(table_of(tree.start, accelerations(tree.start)), tree)
+
+
+def _with_efforts(node: TableNode, tree: Tree) -> TableNode:
+    """Return a node, and all below it, with what its own invariants exert at the start, and which of that is not unique."""
+    found = tree.efforts
+    values = dict(zip(found.labels, np.asarray(found.function(tree.t, tree.x, tree.u, tree.p)).ravel(), strict=True))
+    own = [label for label in found.labels if label.rpartition(".")[0] == node.path]
+    facts = dict(node.facts)
+    if own:
+        facts["exert"] = listed([f"{label.rpartition('.')[2]} {values[label]:.6g}" for label in own], len(own))
+    shared = [label.rpartition(".")[2] for label in own if label in found.not_unique]
+    if shared:
+        facts["not unique"] = f"{listed(shared, len(shared))}: shared with others that say the same, smallest sum of squares"
+    children = tuple(_with_efforts(child, tree) for child in node.children)
+    return replace(node, facts=facts, children=children)
 
 
 def table_in_symbols(tree: Tree) -> TableNode:

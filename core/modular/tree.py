@@ -13,7 +13,9 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError, listed
 from kingpost.modular.closing import closed, residuals, values_of
+from kingpost.modular.efforts import Efforts, efforts
 from kingpost.modular.labelled import Labelled
+from kingpost.modular.mending import corrections
 from kingpost.modular.partitions import Partition, choose, unit_rows
 from kingpost.modular.recursion import Given, Node, accelerations, everyone, recursion
 from kingpost.modular.subsystem import Subsystem
@@ -74,6 +76,24 @@ class Tree:
     def rhs(self) -> ca.Function:
         """The function (t, x, u, p) -> xdot."""
         return ca.Function("kp_rhs", self.system.arguments, [ca.densify(self.rates)], ["t", "x", "u", "p"], ["xdot"])
+
+    @cached_property
+    def corrections(self) -> ca.Function | None:
+        """The function (t, x, u, p) -> changes of x that mend errors of invariants to first order, if there are any to mend."""
+        return corrections(self)
+
+    @cached_property
+    def unpulled(self) -> Tree:
+        """The same tree without stabilisation: what constraint forces belong to."""
+        if not self.system.pull:
+            return self
+        system, chosen = build(self.system.subsystem), {node.path: node.partition for node in everyone(self.start)}
+        return replace(self, system=system, root=recursion(system.given, lambda given, B: chosen[given.path]))
+
+    @cached_property
+    def efforts(self) -> Efforts:
+        """What each invariant exerts to be kept."""
+        return efforts(self)
 
     def invariants(self, order: int) -> ca.Function:
         """Return the function (t, x, u, p) -> all invariants up to an order below the highest, taken at it."""
@@ -182,7 +202,8 @@ def _refuse_incompatible(start: Node) -> None:
         if not redundant:
             continue
         A, b = node.given.A, node.given.b
-        lengths = np.maximum(np.linalg.norm(A.matrix, axis=1), 1e-300)
+        lengths = np.linalg.norm(A.matrix, axis=1)
+        lengths[lengths == 0.0] = 1.0  # of what variables keep by themselves, whatever moves
         errors = (A @ node.e + b).matrix.ravel() / lengths
         size = COMPATIBLE * (1 + np.abs(b.matrix.ravel() / lengths).max(initial=0.0) + np.abs(node.e.matrix).max(initial=0.0))
         wrong = [(row, error) for row, error in zip(A.rows, errors, strict=True) if row in redundant and not abs(error) <= size]

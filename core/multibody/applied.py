@@ -187,6 +187,7 @@ def brought(applied: AppliedForce, symbols: ForceSymbols, expression_of: Callabl
     efforts = {name: later(effort) for name, effort in loads.efforts.items()}
     inertias = {body: later(inertia) for body, inertia in loads.inertias.items()}
     rates = {name: later(rate) for name, rate in loads.rates.items()}
+    corrections = {name: later(change) for name, change in loads.corrections.items()}
     signals = {name: (later(value), unit) for name, (value, unit) in loads.signals.items()}
     potential, kinetic = later(loads.potential), later(loads.kinetic)
     gravity = None if loads.gravity is None else later(loads.gravity)
@@ -202,6 +203,7 @@ def brought(applied: AppliedForce, symbols: ForceSymbols, expression_of: Callabl
         kinetic=here[kinetic],
         signals={name: (here[i], unit) for name, (i, unit) in signals.items()},
         rates={name: here[i] for name, i in rates.items()},
+        corrections={name: here[i] for name, i in corrections.items()},
     )
     externals = tuple(
         replace(external, arguments=tuple(here[i] for i in own))
@@ -220,6 +222,7 @@ def _check(name: str, force: Force, loads: Loads, mechanism: Mechanism, paramete
         ("acts on coordinate", loads.efforts, efforts),
         *(("turns with coordinate", rotor.ratios, {*mechanism.rated_coordinates}) for rotor in loads.rotors),
         ("gives the rate of state", loads.rates, states),
+        ("corrects state", loads.corrections, states),
     )
     for words, given, known in named:
         for key in given:

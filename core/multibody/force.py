@@ -110,7 +110,9 @@ class Loads:
 
     ``rotors`` are inertias along joint coordinates, such as those of drives. What they resist with is an effort of the joint.
 
-    ``rates`` are the time derivatives of the states that the force declares, by their names.
+    ``rates`` are the time derivatives of the states that the force declares, by their names. Where something must hold between
+    these states, ``corrections`` are the changes that mend it to first order: one step of Newton's method. They are applied
+    wherever errors of closures are taken away.
 
     ``signals`` are numbers to watch, with their units: ``{"tension": (tension, "N")}`` becomes the channel ``name.tension``.
     """
@@ -124,6 +126,7 @@ class Loads:
     kinetic: Any = 0.0
     signals: Mapping[str, tuple[ca.SX, str]] = field(default_factory=dict)
     rates: Mapping[str, ca.SX] = field(default_factory=dict)
+    corrections: Mapping[str, ca.SX] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -163,6 +166,10 @@ class Force(Plugin):
     def fitted_to(self) -> Collection[str]:
         """Return the names of parameters and inputs that start values of its states are fitted to."""
         return ()
+
+    def record(self) -> Mapping[str, Any]:
+        """Return what the record of a run should say of this force, as plain data; nothing unless there is something."""
+        return {}
 
     def drawing(self) -> Drawing:
         """Return what pictures show of this force."""

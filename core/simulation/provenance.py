@@ -66,6 +66,7 @@ def problem_record(problem: Problem) -> dict[str, Any]:
     names = [item.name for item in equations.state_quantities]
     formulation = problem.how.formulation
     geometry = machine_geometry(mechanism, problem.values.parameters, problem.plugins)
+    forces = {name: dict(record) for name, force in problem.assembly.forces.items() if (record := force.record())}
     return {
         "model": {"name": mechanism.name, "digest": mechanism.digest(), "description": mechanism.description},
         "parameters": {
@@ -83,6 +84,7 @@ def problem_record(problem: Problem) -> dict[str, Any]:
         "integrator": {"name": problem.integrator.name, "options": plain_options(problem.integrator)},
         **({"cut": list(problem.how.cut)} if problem.how.cut else {}),
         **({} if equations.observed.loads is None else {"loads": dict(equations.observed.loads.record)}),
+        **({"forces": forces} if forces else {}),
     }
 
 

@@ -247,7 +247,7 @@ class Simulation:
                 failures.refuse(t, x, "such that the Jacobian of its rate is not finite", "at")
             return matrix
 
-        projected = self._projection()
+        projected = self._projection(row)
         lost: list[tuple[float, FloatArray, FloatArray]] = []
 
         def rhs(t: float, x: FloatArray) -> FloatArray:
@@ -288,8 +288,8 @@ class Simulation:
         except Exception as error:
             raise plugin_failure(error) or error from error
 
-    def _projection(self) -> Callable[[float, FloatArray], FloatArray] | None:
-        """Return the function (t, x) -> x without errors of the constraints, if the equations have one."""
+    def _projection(self, row: Callable[[float], FloatArray]) -> Callable[[float, FloatArray], FloatArray] | None:
+        """Return the function (t, x) -> x without errors of the constraints, if the equations have one; row(t) are inputs."""
         if self.problem.stepper.projected is None:
             return None
         evaluate = self.kernel.evaluator("kp_projected")
@@ -297,7 +297,7 @@ class Simulation:
         def projected(t: float, x: FloatArray) -> FloatArray:
             # Two Newton steps leave the fourth power of an error; loose tolerances may need a third and fourth.
             for _ in range(3):
-                before, x = x, evaluate(t, x, self.p)
+                before, x = x, evaluate(t, x, row(t), self.p)
                 if not np.abs(x - before).max() > 1e-6:
                     break
             return x

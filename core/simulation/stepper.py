@@ -51,7 +51,9 @@ class Stepper:
                 )
             state, kept = following[: equations.nx, :], following[equations.nx :, :]
             if "index-3 dae" not in integrator.problems:
-                state = equations.projected(t + h, state, p)
+                state = equations.projected(t + h, state, u, p)
+            else:
+                state = equations.with_mended_states(t + h, state, u, p)
             return ca.Function("kp_step", symbols, [ca.densify(ca.vertcat(equations.normalised(state), kept))])
         except (TypeError, NotImplementedError, RuntimeError) as error:
             raise PluginError(
@@ -112,12 +114,15 @@ class Stepper:
     @cached_property
     def _projection(self) -> tuple[list[ca.MX], ca.MX] | None:
         """The symbols t, x, u, p and the state without errors of the constraints, if the equations have any to take away."""
+        t, x, u, p = symbols = self._state_symbols
+        state = self.equations.projected(t, x, u, p)
+        return None if state is x else (symbols, state)
+
+    @property
+    def _state_symbols(self) -> list[ca.MX]:
         equations = self.equations
         sizes = {"t": 1, "x": equations.nx, "u": equations.nu, "p": equations.np}
-        symbols = [ca.MX.sym(name, size) for name, size in sizes.items()]
-        t, x, _, p = symbols
-        state = equations.projected(t, x, p)
-        return None if state is x else (symbols, state)
+        return [ca.MX.sym(name, size) for name, size in sizes.items()]
 
     @cached_property
     def rhs(self) -> ca.Function:
@@ -144,21 +149,21 @@ class Stepper:
 
     @property
     def projected(self) -> ca.Function | None:
-        """The function (t, x, p) -> x without errors of the constraints, for solvers, where there are any to take away."""
+        """The function (t, x, u, p) -> x without errors of the constraints, for solvers, where there are any to take away."""
         return None if self.fixed or self._projection is None else self.mended
 
     @cached_property
     def mended(self) -> ca.Function | None:
-        """The function (t, x, p) -> x without errors of constraints and of quaternions' lengths, where there can be any."""
+        """The function (t, x, u, p) -> x without errors of constraints and of quaternions' lengths, where there can be any."""
         equations = self.equations
         if self._projection is not None:
-            (t, x, _, p), state = self._projection
+            symbols, state = self._projection
         elif equations.quaternions:
-            t, x, p = ca.MX.sym("t"), ca.MX.sym("x", equations.nx), ca.MX.sym("p", equations.np)
-            state = x
+            symbols = self._state_symbols
+            state = symbols[1]
         else:
             return None
-        return ca.Function("kp_projected", [t, x, p], [ca.densify(equations.normalised(state))])
+        return ca.Function("kp_projected", symbols, [ca.densify(equations.normalised(state))])
 
     @property
     def solving(self) -> list[ca.Function]:

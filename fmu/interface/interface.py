@@ -109,7 +109,7 @@ class Interface:
 
     @property
     def projection(self) -> ca.Function | None:
-        """The function (t, x, p) -> x that a step event of model exchange needs: without what an importer's solver drifts."""
+        """The function (t, x, u, p) -> x a step event of model exchange needs, without what an importer's solver drifts."""
         return self.model.problem.stepper.mended if self.kind == "me" else None
 
     @property

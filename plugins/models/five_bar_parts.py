@@ -136,6 +136,7 @@ def five_bar() -> Subsystem:
         children=(motor("L"), motor("R"), linkage()),
         invariants={"gear_L": "thetaL_dot - wML / etaL", "gear_R": "thetaR_dot - wMR / etaR"},
         parameters={"etaL": bodies.RATIO, "etaR": bodies.RATIO},
+        units={"etaL": "1", "etaR": "1"},
         independent=("iL", "iR", "thetaL", "thetaR"),
     )
 

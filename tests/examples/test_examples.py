@@ -99,6 +99,7 @@ def test_b3_crane_with_controller(tmp_path):
     assert names == {"crane.fmu", "controller.fmu", "crane_OspModelDescription.xml", "OspSystemStructure.xml"}
 
 
+@pytest.mark.slow
 def test_b4_split_or_whole(tmp_path):
     done = subprocess.run(
         [sys.executable, EXAMPLES / "B4_split_or_whole.py", "--ratios", "1.6", "--steps", "0.1"],
@@ -113,6 +114,7 @@ def test_b4_split_or_whole(tmp_path):
     assert all(line.endswith("the coupling diverges") for line in others)
 
 
+@pytest.mark.slow
 def test_b5_pair_under_osp(tmp_path):
     pytest.importorskip("libcosimpy", reason="libcosimpy, the engine of the Open Simulation Platform, is not installed")
     done = subprocess.run(
@@ -126,6 +128,7 @@ def test_b5_pair_under_osp(tmp_path):
     assert max(map(float, re.findall(r"(\S+) %", whole))) < 3
 
 
+@pytest.mark.slow
 def test_b6_crane_with_a_foreign_fmu(tmp_path):
     done = subprocess.run(
         [sys.executable, EXAMPLES / "B6_crane_with_a_foreign_fmu.py"],

@@ -6,6 +6,7 @@ import functools
 import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -27,10 +28,14 @@ MODEL_EXCHANGE = (
 )
 
 
+#: Where compiled libraries lie until the process ends.
+LIBRARIES = tempfile.TemporaryDirectory(prefix="kingpost-tests-")
+
+
 @functools.cache
-def _library(source: str, defects: tuple[str, ...], folder: Path) -> Path:
+def _library(source: str, *defects: str) -> Path:
     assert COMPILER is not None
-    path = folder / f"{source}-{'-'.join(defects) or 'clean'}{fmpy.sharedLibraryExtension}"
+    path = Path(LIBRARIES.name) / f"{source}-{'-'.join(defects) or 'clean'}{fmpy.sharedLibraryExtension}"
     include = Path(fmpy.__file__).parent / "c-code"
     subprocess.run(
         [COMPILER, "-O0", "-shared", "-fPIC", "-w", f"-I{include}", *(f"-D{defect}" for defect in defects)]
@@ -53,7 +58,7 @@ def oscillator(
     for old, new in (change or {}).items():
         assert old in description
         description = description.replace(old, new)
-    library = _library("oscillator2", tuple(sorted(defects)), folder)
+    library = _library("oscillator2", *sorted(defects))
     path = folder / f"{name or '-'.join(['oscillator', *defects]).lower()}.fmu"
     return _packed(path, description, library, f"binaries/{fmpy.platform}", extra)
 
@@ -64,13 +69,13 @@ def relay(folder: Path, name: str = "relay", change: Mapping[str, str] | None = 
     for old, new in (change or {}).items():
         assert old in description
         description = description.replace(old, new)
-    return _packed(folder / f"{name}.fmu", description, _library("relay2", (), folder), f"binaries/{fmpy.platform}", None)
+    return _packed(folder / f"{name}.fmu", description, _library("relay2"), f"binaries/{fmpy.platform}", None)
 
 
 def oscillator3(folder: Path, *defects: str) -> Path:
     """Return the FMI 3 oscillator."""
     description = (SOURCES / "oscillator3.xml").read_text(encoding="utf-8")
-    library = _library("oscillator3", tuple(sorted(defects)), folder)
+    library = _library("oscillator3", *sorted(defects))
     path = folder / f"{'-'.join(['oscillator3', *defects]).lower()}.fmu"
     return _packed(path, description, library, f"binaries/{fmpy.platform_tuple}", None)
 
@@ -81,7 +86,7 @@ def oscillator1(folder: Path, change: Mapping[str, str] | None = None, name: str
     for old, new in (change or {}).items():
         assert old in description
         description = description.replace(old, new)
-    return _packed(folder / f"{name}.fmu", description, _library("oscillator1", (), folder), f"binaries/{fmpy.platform}", None)
+    return _packed(folder / f"{name}.fmu", description, _library("oscillator1"), f"binaries/{fmpy.platform}", None)
 
 
 def _packed(path: Path, description: str, library: Path, binaries: str, extra: Mapping[str, str] | None) -> Path:

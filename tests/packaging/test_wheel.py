@@ -52,6 +52,7 @@ def test_an_fmi_tool_finds_what_it_needs(fresh, tmp_path):
     assert done.stdout.strip() == "ok", done.stderr
 
 
+@pytest.mark.slow
 def test_the_editable_install_runs_from_any_directory(make_environment, checkout, tmp_path):
     environment = make_environment()
     environment.install("-e", checkout)

@@ -45,9 +45,10 @@ class Case:
     refused: dict[str, str] = field(default_factory=dict)
     internal: int = 0
     values: tuple[tuple[str, float], ...] = ()
-    #: Methods that hold places and accelerations alone, where the load feels its speeds, as in w x J w: these are differences,
-    #: with errors of the steps, and so are coordinates that carry the load.
-    gyroscopic: tuple[str, ...] = ()
+    #: Methods that hold places and accelerations alone, where moments on the load depend on speeds, as w x J w does, and as the
+    #: angular acceleration does on rates of angles: these are differences, with errors of the steps, and so are coordinates
+    #: that carry the load.
+    turning: tuple[str, ...] = ()
     #: Other formulations that take it, or what the ones in natural coordinates say.
     others: tuple[str, ...] = ()
     no_other: str = ""
@@ -122,7 +123,9 @@ CASES = (
     crane("cablev", "000-6.3.7-rotation", CABLEV),
     crane("cablev", "000-6.3.7-translation", CABLEV),
     # A turn about an axis of the plate, as in the first task, has no such moment.
-    crane("cablev", "000-6.3.7-both", CABLEV, gyroscopic=("projection",)),
+    crane("cablev", "000-6.3.7-both", CABLEV, turning=("projection",)),
 )
+#: The last one with a platform that needs no moments, however it turns.
+LIKE_A_POINT = crane("cablev", "000-6.3.7-both", CABLEV, values=tuple((f"platform_inertia_{axis}", 1e-6) for axis in "xyz"))
 QUICK = ("mass-chain 003", "mass-chain 003 damping=10")
-BY_NAME = {case.name: case for case in CASES}
+BY_NAME = {case.name: case for case in (*CASES, LIKE_A_POINT)}

@@ -216,7 +216,7 @@ def test_generalized_alpha_refuses_a_radius_beyond_one(plugins):
     [
         (pendulum(), "kane", 0.1),
         (spatial_arm(), "kane", 0.05),
-        (spatial_arm(), "recursive", 0.05),
+        pytest.param(spatial_arm(), "recursive", 0.05, marks=pytest.mark.slow),
         (four_bar(), "kane", 0.1),
         (planar_pendulum(), "kane", 0.1),
         (spinning_body(), "kane", 0.2),

@@ -44,6 +44,7 @@ def test_the_satellite_has_the_data_of_the_document():
     assert distances == pytest.approx([0.9167, 1.25, 1.5833], abs=6e-5)
 
 
+@pytest.mark.quick("5")
 @pytest.mark.parametrize("steps", [5, 20, 80])
 def test_the_satellite_keeps_its_angular_momentum_at_any_step(steps):
     history, J = advance(SATELLITE, 5.0, steps, CASE_B)
@@ -57,6 +58,7 @@ def test_the_satellite_keeps_its_angular_momentum_at_any_step(steps):
     assert np.ptp([history[f"spin{i}.angle.rate"][-1] for i in (1, 2, 3)]) > 0.2
 
 
+@pytest.mark.quick("20")
 @pytest.mark.parametrize("steps", [5, 20, 80])
 def test_covariant_directors_at_mid_points_spoil_it(steps):
     history, J = advance(SATELLITE, 5.0, steps, CASE_B, "directors:covariant=true")

@@ -137,6 +137,7 @@ def with_everything(mechanism, seed):
     return dataclasses.replace(mechanism, forces=(*mechanism.forces, *frictions, wrench, spring))
 
 
+@pytest.mark.quick("2", "3")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_multipliers_give_the_loads_that_recursion_gives(seed):
     mechanism = with_everything(random_tree(seed, bodies=2 + seed % 6), seed)
@@ -345,6 +346,7 @@ def spinning():
     return Mechanism("spinning", bodies=tuple(bodies), joints=tuple(joints))
 
 
+@pytest.mark.quick("directors")
 @pytest.mark.parametrize("formulation", ["directors", "nullspace"])
 def test_coordinates_of_joints_have_one_meaning_in_every_formulation(formulation):
     mechanism = spinning()

@@ -137,6 +137,7 @@ def rates_at_nodes(reduced, history, p):
     return q, np.array(v)
 
 
+@pytest.mark.quick("A20")
 @pytest.mark.parametrize(
     ("settings", "steps"),
     [(CASE_B, 5), (CASE_A, 20), pytest.param(CASE_B, 20, marks=pytest.mark.slow)],

@@ -41,6 +41,10 @@ LARGE = (
     "offshore-crane-on-base-ned",
     "offshore-vessel",
     "offshore-vessel-plain",
+    "offshore-crane-cylinder",
+    "small-crane-on-base",
+    "small-crane-parked-on-base",
+    "us-navy-crane-3d",
 )
 MODELS_BY_SIZE = [pytest.param(name, marks=pytest.mark.slow) if name in LARGE else name for name in MODELS]
 #: At a state: some 1e4 operations, and condition numbers of M and of the constraints up to 1e4 or so.

@@ -150,6 +150,7 @@ SCHEMES = {
 }
 
 
+@pytest.mark.quick("B1")
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_v40_v41_backward_euler_on_the_overhead_crane(scheme):
     """Positions are exact whatever the step; largest errors of inputs to the digits of the notes' table."""
@@ -294,6 +295,7 @@ def test_v32_a_path_that_is_not_smooth_enough_gives_peaks_that_double():
     assert peaks == pytest.approx([-38.3, -61.8], abs=0.06)
 
 
+@pytest.mark.slow
 def test_v56_inputs_drive_the_machine_in_another_form():
     """Inputs of the minimal form, without errors of steps, drive the form with a rope: only what is between samples is left."""
     wanted = follow("overhead-crane", "000-4.4.1", "flat", "backward-euler:step=0.005")

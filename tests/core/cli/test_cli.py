@@ -293,6 +293,7 @@ def test_a_fault_is_a_fault_and_says_so(kingpost_cli, monkeypatch):
 LONG = ("run", "double-pendulum", "--t-end", "1e6", "--output-step", "1000", "-v", "--write", "csv", "--out", "o")
 
 
+@pytest.mark.quick("c")
 @pytest.mark.parametrize("backend", ["c", "vm"])
 def test_an_interrupted_run_leaves_whole_files(tmp_path, backend):
     words = [*LONG, "--backend", backend]

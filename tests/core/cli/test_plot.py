@@ -28,6 +28,7 @@ def test_the_command_draws_a_run(kingpost_cli, tmp_path):
     assert imread(tmp_path / "o" / "plot.png").shape[1] == 1672  # two columns of 7.6 inches at 110 dots
 
 
+@pytest.mark.quick("svg-*")
 @pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
 def test_the_suffix_chooses_the_format(kingpost_cli, result, tmp_path, suffix, start):
     outcome = kingpost_cli("plot", result, "--out", f"new/x.{suffix}", "--joint", "luff")

@@ -45,6 +45,7 @@ def ended(words, cwd, number, line=b""):
     return process.returncode, said.decode()
 
 
+@pytest.mark.quick("15-143")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_run_that_is_asked_to_end_keeps_its_samples(tmp_path, number, status):
     code, said = ended([*KINGPOST, *LONG], tmp_path, number, b"kernel")
@@ -208,7 +209,7 @@ COMMANDS = {
     "plot": ("picture.png", "plot", "run", "--out", "picture.png"),
     "export": ("machine.fmu", "export", "double-pendulum", "-o", "machine.fmu"),
 }
-SLOW = ("plot", "export")
+SLOW = ("plot", "export", "report")
 
 
 @pytest.mark.parametrize("verb", [pytest.param(verb, marks=[pytest.mark.slow] * (verb in SLOW)) for verb in COMMANDS])

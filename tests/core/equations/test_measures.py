@@ -185,6 +185,7 @@ def test_names_that_are_no_measures_are_refused(formulation, plugins):
         assert "it is a signal of the force 'guy'" in refused(name)
 
 
+@pytest.mark.quick("kane", "recursive")
 @pytest.mark.parametrize("formulation", ["kane", "recursive", "directors"])
 def test_a_machine_with_a_closed_loop_shows_them_in_a_run(formulation, plugins):
     """The rotary crane: rope length, bearing and radius of its load against its own coordinates and outputs."""

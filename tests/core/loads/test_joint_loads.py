@@ -55,6 +55,7 @@ def test_efforts_are_dual_to_motions_and_quaternions_belong_to_poses(kind, plugi
     np.testing.assert_allclose(rotation_matrices(numeric(ca.densify(e)).T)[0], R, atol=1e-14)
 
 
+@pytest.mark.quick("1", "2")
 @pytest.mark.parametrize("seed", range(6))
 def test_loads_turned_in_the_loop_equal_loads_turned_afterwards(seed, plugins):
     mechanism = random_tree(seed, bodies=4, kinds=("revolute", "prismatic", "cylindrical", "planar", "free", "weld"))

@@ -15,6 +15,7 @@ from tests.core.mechanism.closed import PLUGINS, TURNING, bar
 SAME = 1e-11
 
 
+@pytest.mark.quick("Bennett", "two loops")
 @pytest.mark.parametrize(
     ("linkage", "ways", "cuts"),
     [

@@ -31,6 +31,7 @@ def test_killed_before_every_single_call(tmp_path):
     assert counts["new"] > 5
 
 
+@pytest.mark.slow
 def test_killed_at_any_time(tmp_path):
     assert kills(tmp_path, "times", 30)["kills"] == 30
 

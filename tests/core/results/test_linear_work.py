@@ -152,6 +152,7 @@ ACTS = {
 }
 
 
+@pytest.mark.quick("csv", "npz", "parquet")
 @pytest.mark.parametrize("act", ACTS)
 def test_work_grows_no_faster_than_the_channels(act, tmp_path):
     few, many = make_history(FEW), make_history(MANY)

@@ -36,7 +36,7 @@ def test_a_solver_has_rates_and_a_projection_but_no_step():
         _ = problem.stepper.step
     # Off the constraints the rates are those of the nearest state on them.
     x, u, p = problem.x0 + 1e-4, problem.u0, problem.p
-    on_them = problem.stepper.projected(0.0, x, p)
+    on_them = problem.stepper.projected(0.0, x, u, p)
     apart = np.asarray(problem.stepper.rhs(0.0, x, u, p) - problem.equations.rhs(0.0, on_them, u, p))
     assert np.abs(apart).max() < 1e-10
 

@@ -85,6 +85,7 @@ LOAD_METHODS = [name for name in BUILT_IN.joint_loads if not BUILT_IN.joint_load
 
 
 @pytest.mark.parametrize("name", LOAD_METHODS)
+@pytest.mark.quick("check_any_selection-recursive", "check_[!a]*", "check_against_*")
 @pytest.mark.parametrize("check", JOINT_LOAD_CHECKS, ids=lambda check: check.__name__)
 def test_joint_loads(name, check, plugins, few_trees, subjects):
     if ("loads", name) not in subjects:
@@ -320,6 +321,7 @@ class SaysSo(NoUniversal):
     closure_kinds = ("spherical", "point-on-line")
 
 
+@pytest.mark.quick("[!H]*")  # all but HalfOpenLoops
 @pytest.mark.parametrize(
     ("cls", "message"),
     [

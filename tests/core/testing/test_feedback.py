@@ -54,6 +54,7 @@ class Misnamed(PdOutput):
         return Block(block.name, block.inputs, outputs, parameters=block.parameters, body=block.function)
 
 
+@pytest.mark.quick("Swapped-*")
 @pytest.mark.parametrize(
     ("cls", "sentence"),
     [(Nothing, "leaves its path by"), (Swapped, "is still|leaves its path|no inputs were found"), (Misnamed, "the outputs of")],

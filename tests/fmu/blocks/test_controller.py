@@ -78,6 +78,7 @@ def wired(law, controller, machine, plugins, **options):
     )
 
 
+@pytest.mark.quick("lqr-along", "dynamic-extension")
 @pytest.mark.parametrize("law", LAWS)
 def test_in_process_and_as_fmu_the_same(law, made, blocks, plugins):
     block, machine = blocks(law), {"model": LAWS[law][0], "step": 0.001}
@@ -102,6 +103,7 @@ def test_the_crane_follows_its_path(law, across, up, made, plugins):
         assert np.abs(history[f"machine.{measure}"] - wanted).max() < largest
 
 
+@pytest.mark.quick("native-fmu:fmi=3", "fmu:engine=package")
 @pytest.mark.parametrize("to", EXPORTERS)
 def test_all_kinds_of_fmus_give_the_same_numbers(to, made):
     """By hand, with the calls of both standards: samples at their times, and the same outputs as the native FMU for FMI 2."""
@@ -118,6 +120,7 @@ def test_all_kinds_of_fmus_give_the_same_numbers(to, made):
     np.testing.assert_allclose(rows[0], rows[1], rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.quick("native-fmu-lqr-along", "native-fmu:fmi=3-dynamic-extension", "fmu-dae-step")
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("to", ["native-fmu", "native-fmu:fmi=3", "fmu"])
 def test_a_measurement_that_is_not_a_number_is_refused(law, to, made):
@@ -141,6 +144,7 @@ def test_a_measurement_that_is_not_a_number_is_refused(law, to, made):
         assert told[1] == "the sample at t = 0.015 s is good again, after 2 that were refused or failed"
 
 
+@pytest.mark.quick("native-fmu*", "fmu:engine=package")
 @pytest.mark.parametrize("to", EXPORTERS)
 def test_an_earlier_state_gives_the_same_bits(to, made):
     with Hosted(made("dae-step", to).path) as fmu:

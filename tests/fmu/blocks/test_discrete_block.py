@@ -69,6 +69,7 @@ def root(sample_time=0.1) -> DiscreteBlock:
     )
 
 
+@pytest.mark.quick("native-fmu", "fmu:engine=package")
 @pytest.mark.parametrize("to", EXPORTERS)
 def test_memory_and_outputs_follow_the_inputs_at_sample_times(made, to):
     path = made(difference(), to)
@@ -92,6 +93,7 @@ def test_memory_and_outputs_follow_the_inputs_at_sample_times(made, to):
             assert fmu.get(["last", "refused_samples", "failed_samples"]).tolist() == [value, 0, 0]
 
 
+@pytest.mark.quick("0.0-native-fmu", "0.53-native-fmu:fmi=3", "0.53-fmu:engine=package")
 @pytest.mark.parametrize("to", EXPORTERS)
 @pytest.mark.parametrize("start", [0.0, 0.53])
 def test_samples_are_taken_at_their_times_whatever_the_communication_steps(made, to, start):
@@ -131,6 +133,7 @@ def test_inputs_with_rates_are_sampled_on_their_way(made):
         assert fmu.get(["seen", "u"]).tolist() == pytest.approx([1.6, 1.7], rel=1e-14)
 
 
+@pytest.mark.quick("native-fmu", "fmu:engine=package")
 @pytest.mark.parametrize("to", EXPORTERS)
 def test_what_is_not_finite_is_refused_and_the_last_good_outputs_are_held(made, to):
     path = made(difference(), to)
@@ -158,6 +161,7 @@ def test_what_is_not_finite_is_refused_and_the_last_good_outputs_are_held(made, 
         ]
 
 
+@pytest.mark.quick("native-fmu:fmi=3", "fmu")
 @pytest.mark.parametrize("to", EXPORTERS)
 def test_newton_solves_inside_a_sample(made, to):
     path = made(root(), to)
@@ -178,6 +182,7 @@ def test_newton_solves_inside_a_sample(made, to):
         assert fmu.messages[-1] == (1, "the sample at t = 0.4 s has no finite result: the last good outputs are held")
 
 
+@pytest.mark.quick("native-fmu:fmi=3", "fmu")
 @pytest.mark.parametrize("to", EXPORTERS)
 def test_an_earlier_state_gives_the_same_bits_again(made, to):
     path = made(root(), to)
@@ -219,6 +224,7 @@ def test_in_process_as_in_fmus(made):
     assert inside["root.y"][19] == pytest.approx(np.sqrt((-1 + np.sqrt(1 + 4 * u)) / 2), rel=1e-13)
 
 
+@pytest.mark.quick("native-fmu")
 @pytest.mark.parametrize("to", [*NATIVE, pytest.param("fmu", marks=pytest.mark.slow)])
 def test_the_checks_find_nothing(made, to):
     report = check_fmu(made(root(), to))

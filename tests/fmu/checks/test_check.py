@@ -349,6 +349,7 @@ def test_a_check_of_ones_own_is_a_function_and_a_line(folder, nursery, tmp_path,
     assert report.faults == (report["broken"],) and not report.findings
 
 
+@pytest.mark.quick("SIGKILL")
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("number", ["SIGINT", "SIGKILL"])
 def test_an_interrupt_leaves_no_process_behind(folder, tmp_path, number):

@@ -166,6 +166,7 @@ def test_the_run_is_as_the_file_says(folder, run, kingpost_cli):
     assert history["drive.effort"][0] == pytest.approx(asked, rel=1e-9)
 
 
+@pytest.mark.quick("native-fmu", "fmu")
 @pytest.mark.parametrize("exporter", ["native-fmu", "fmu", "fmu:engine=package"])
 def test_an_export_is_the_same_machine(folder, run, kingpost_cli, exporter):
     path = folder / f"{exporter.replace(':', '-')}.fmu"

@@ -153,6 +153,7 @@ def test_a_start_value_that_is_refused(broken, plugins):
         cosimulate(pushed(broken(), component={"settings": {"mas": 1.0}}), plugins=plugins)
 
 
+@pytest.mark.quick("HANG-*")
 @needs_compiler
 @pytest.mark.parametrize(
     ("defect", "when", "samples"),
@@ -180,6 +181,7 @@ def test_time_limits_of_components_and_of_the_run(broken, plugins):
         Component("spring", fmu="x.fmu", timeout=-1.0)
 
 
+@pytest.mark.quick("options0-1", "options1-0", "options2-0")
 @needs_compiler
 @pytest.mark.parametrize("part", [0, 1])
 @pytest.mark.parametrize("options", [{}, {"step": 0.005}, {"isolate": False}])
@@ -262,6 +264,7 @@ def test_an_fmu_that_was_exported_here_runs_in_this_process(masses, plugins, tmp
     assert not isolated(ours, isolate=False)
 
 
+@pytest.mark.quick("15")
 @needs_compiler
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

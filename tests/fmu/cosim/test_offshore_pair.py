@@ -136,6 +136,7 @@ def test_the_usual_interface_diverges_and_the_message_names_port_and_cure(master
     assert any("algebraic loop: crane." in text for text in history.provenance["warnings"])
 
 
+@pytest.mark.slow
 def test_a_taut_stiff_rope_is_stable_at_a_communication_step_of_10_ms(plugins):
     """The crane with drives and elastic rope against the same in one piece, both with internal steps of 1 ms.
 
@@ -201,6 +202,7 @@ def largest_difference(one, other):
     return (np.abs(one.select(names) - other.select(names)).max(axis=0) / np.where(scale > 1e-12, scale, 1.0)).max()
 
 
+@pytest.mark.quick("small-vessel-interface-inertia")
 @pytest.mark.parametrize(
     ("vessel", "master"),
     [("small-vessel", "interface-inertia"), ("small-vessel-plain", "jacobi")],

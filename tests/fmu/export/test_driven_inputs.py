@@ -20,6 +20,12 @@ PATHS = {
 }
 
 
+@pytest.mark.quick(
+    "native-fmu:platforms=linux64-table",
+    "native-fmu:fmi=3,*-history",
+    "native-fmu:fmi=3,*-path",
+    "native-fmu:fmu=me,*-formula",
+)
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
     "to", ["native-fmu:platforms=linux64", "native-fmu:fmi=3,platforms=linux64", "native-fmu:fmu=me,platforms=linux64"]

@@ -15,6 +15,7 @@ from tests.core.equations.measured import planar_arm
 NAMES = [measure.name for measure in planar_arm().measures]
 
 
+@pytest.mark.quick("native-fmu:fmi=3-kane", "fmu:engine=package-kane")
 @pytest.mark.parametrize(
     ("exporter", "formulation"),
     [
@@ -43,6 +44,7 @@ def test_the_description_says_what_they_are(tmp_path, plugins):
     assert variables["first"].description == "coordinate shoulder.angle"
 
 
+@pytest.mark.slow
 def test_an_fmu_with_measures_passes_every_check(tmp_path, plugins):
     done = export(planar_arm(), tmp_path / "arm.fmu", step=0.01, plugins=plugins)
     results = check_fmu(done.path).results

@@ -9,6 +9,7 @@ from kingpost.fmu.checks import check_fmu
 from tests.validation.test_states_of_forces import cart
 
 
+@pytest.mark.quick("rk4-native-fmu:fmi=3", "generalized-alpha-fmu:engine=package")
 @pytest.mark.parametrize("exporter", ["native-fmu", "native-fmu:fmi=3", "fmu", "fmu:engine=package"])
 @pytest.mark.parametrize("integrator", ["rk4", "generalized-alpha"])
 def test_an_fmu_gives_the_numbers_of_the_run(tmp_path, plugins, exporter, integrator):
@@ -20,6 +21,7 @@ def test_an_fmu_gives_the_numbers_of_the_run(tmp_path, plugins, exporter, integr
         np.testing.assert_allclose(history[name], reference[name], rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exporter", ["native-fmu", "native-fmu:fmi=3", "native-fmu:fmu=me"])
 def test_an_fmu_with_such_states_passes_every_check(tmp_path, plugins, exporter):
     done = export(cart(), tmp_path / "cart.fmu", to=exporter, step=0.01, plugins=plugins)

@@ -37,6 +37,7 @@ def toolbox_findings(path, caplog):
 OWN = {"rig": rig, "flywheel": flywheel, "welded": welded}
 
 
+@pytest.mark.quick("rig", "welded", "six-axis-arm", "four-bar", "small-vessel", "offshore-crane", "ring-and-disc")
 @pytest.mark.parametrize("name", [*PluginSet(entry_points=False).models, *OWN])
 def test_validators_find_nothing_in_any_model(name, plugins, tmp_path, caplog):
     mechanism = OWN[name]() if name in OWN else plugins.models.get(name)().build()

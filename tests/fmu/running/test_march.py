@@ -18,6 +18,7 @@ TOLD_OF_STEPS = MODEL_EXCHANGE.replace('completedIntegratorStepNotNeeded="true"'
 ERROR = START * 60 * (5e-3) ** 3 / 6
 
 
+@pytest.mark.quick("0.05-co-simulation-*", "0.055-model-exchange-*", "0.055-FMI 3-*")
 @pytest.mark.parametrize("isolated", [True, False])
 @pytest.mark.parametrize("kind", ["co-simulation", "model-exchange", "FMI 3"])
 @pytest.mark.parametrize("end", [0.05, 0.055])

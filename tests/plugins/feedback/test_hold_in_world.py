@@ -108,6 +108,7 @@ def test_the_planned_tip_stays_above_the_load_while_the_base_moves(model, plugin
     assert np.abs(slope).max() > 0.05
 
 
+@pytest.mark.quick("0.05")
 @pytest.mark.parametrize("part", [0.05, 0.3])
 def test_bounds_hold_to_the_last_digit(model, plugins, part):
     rates = {"slew": 0.1 * part, "luff": 0.1 * part, "knuckle": 0.1 * part, "winch": 2.0 * part}
@@ -165,6 +166,7 @@ def test_weights_say_who_moves(model, plugins):
     assert used["spared"][2] > 1.1 * used["even"][2]
 
 
+@pytest.mark.quick("3")
 @pytest.mark.parametrize("fmi", [2, 3])
 def test_as_an_fmu_it_refuses_what_is_no_number_and_holds(model, plugins, tmp_path, fmi):
     block = made(model, plugins, engage=0.1)
@@ -262,6 +264,7 @@ def spread(history, since):
     return np.array([history[f"crane.hook.{axis}"][late].std() for axis in "xyz"])
 
 
+@pytest.mark.slow
 def test_little_of_the_motion_is_left_in_an_irregular_sea(model, plugins):
     """The figure is 2 % of what the load does while the drives hold their angles; here after 15 s, while it still settles."""
     still = spread(cosimulate(coupled(model, plugins, 0.02, 30.0, "jacobi", controlled=False), plugins=plugins), 15.0)

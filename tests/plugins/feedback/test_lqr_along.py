@@ -45,6 +45,7 @@ def test_gains_at_the_end_are_those_of_the_algebraic_riccati_equation():
     np.testing.assert_allclose(found, -K, rtol=1e-4, atol=1e-4 * np.abs(K).max())
 
 
+@pytest.mark.quick("mass-chain-*")
 @pytest.mark.parametrize(
     ("name", "settings", "offset"),
     [

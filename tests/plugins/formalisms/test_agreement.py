@@ -40,6 +40,7 @@ def assert_all_agree(here, names=EXACT):
     assert all(part <= TOLERANCE for part in off.values()), {name: part for name, part in off.items() if not part <= TOLERANCE}
 
 
+@pytest.mark.quick("random-tree-*", "random-loop-4")
 @pytest.mark.parametrize("name", RANDOM)
 def test_random_machines(name):
     here = place(machine(name))

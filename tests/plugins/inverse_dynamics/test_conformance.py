@@ -15,6 +15,7 @@ def subjects():
     return {}
 
 
+@pytest.mark.quick("check_[!o]*", "check_other_numbers-projection", "check_other_numbers-output-input")
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("check", INVERSE_DYNAMICS_CHECKS, ids=lambda check: check.__name__)
 def test_method(name, check, plugins, subjects):

@@ -77,6 +77,10 @@ def found(cranes):
 CASES = [(*key, step) for key, errors in TORQUE.items() for step in errors]
 
 
+@pytest.mark.quick(
+    "dependent-projection-dependent-0.1",
+    "minimal-minimal-extension-0.05",
+)
 @pytest.mark.parametrize(
     ("form", "method", "step"),
     [pytest.param(*case, marks=() if case[2] in FEW else pytest.mark.slow) for case in CASES],

@@ -49,6 +49,7 @@ def near_the_start(mechanism, equations, p, count=2):
         yield equations.split(x)
 
 
+@pytest.mark.quick(*(name for name in SYSTEMS if name != "delta"))
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_accelerations_and_loads_are_the_same_in_joint_and_in_natural_coordinates(name):
     """kane, recursive, modular and directors; auxiliary speeds, recursion and multipliers.

@@ -252,6 +252,7 @@ def test_the_flat_solution_solves_the_equations_of_motion(crane, pulley, formula
     assert open_by < 1e-11
 
 
+@pytest.mark.quick("2d-*", "3d-mass")
 @pytest.mark.parametrize(("crane", "pulley"), [(crane, pulley) for crane in ("2d", "3d") for pulley in ("massless", "mass")])
 def test_tensions_are_positive_where_ropes_pull(crane, pulley):
     machine, _, flat = (planar if crane == "2d" else spatial)(pulley)

@@ -251,7 +251,8 @@ static bool mend(kp_instance *self, const double *x, double *distance) {
   size_t i;
   ws->arg[0] = &self->now.time;
   ws->arg[1] = x;
-  ws->arg[2] = self->now.p;
+  ws->arg[2] = self->now.u;
+  ws->arg[3] = self->now.p;
   ws->res[0] = self->mended;
   if (kp_projected(ws->arg, ws->res, ws->iw, ws->w, 0)) return false;
   *distance = 0;

@@ -302,7 +302,7 @@ class PackageEngine(Engine):
             self._x.copy(),
             lambda t, x: self._rhs(t, x, u, p),
             lambda t, x: jacobian.matrix(t, x, u, p),
-            projected=None if project is None else lambda t, x: project(t, x, p),
+            projected=None if project is None else lambda t, x: project(t, x, u, p),
         )
         with self._explained(f"'{integrator.name}' found no solution from t = {times[0]:.9g} s"):
             states = [np.array(state, dtype=float) for state in integrator.march(problem)]

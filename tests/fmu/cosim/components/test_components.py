@@ -20,6 +20,7 @@ from tests.fmu.machines import rig
 PLACES = ["a.position", "b.position", "b.force"]
 
 
+@pytest.mark.quick("jacobi", "iterated")
 @pytest.mark.parametrize(
     "master", ["jacobi", "gauss-seidel", "iterated:ramp=false", "iterated", "jacobi:extrapolation=1", "jacobi:extrapolation=2"]
 )
@@ -56,6 +57,7 @@ def test_an_fmu_that_says_it_asks_for_inputs_and_never_does_gets_means(as_fmus, 
     assert np.abs(silent["a.position"] - follow["a.position"]).max() > 1e-9
 
 
+@pytest.mark.quick("2-bdf2", "3-rk4")
 @pytest.mark.parametrize("integrator", ["rk4", "bdf2"])
 @pytest.mark.parametrize("fmi", [2, 3])
 def test_inputs_on_parabolas_act_alike_in_process_and_in_an_fmu(fmi, integrator, native, plugins):

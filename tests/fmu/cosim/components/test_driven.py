@@ -65,6 +65,7 @@ def fmus(tmp_path_factory):
     return {**native, "python": export(rig(), folder / "python.fmu", to="fmu", step=0.005).path}
 
 
+@pytest.mark.quick("True")
 @pytest.mark.parametrize("isolate", [False, True])
 def test_an_fmu_that_takes_derivatives_follows_its_path(fmus, isolate):
     """It gets straight lines whose means are those of the path, and follows them exactly: fourth order in its steps."""

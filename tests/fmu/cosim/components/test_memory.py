@@ -17,6 +17,7 @@ def system(component, **changes):
     return System("one", (component,), (), step=0.02, t_end=0.4, **changes)
 
 
+@pytest.mark.quick("bdf2")
 @pytest.mark.parametrize("integrator", REMEMBERING)
 def test_a_component_in_process_is_the_run_and_the_fmu(tmp_path, integrator):
     run = simulate(pendulum(), 0.4, integrator=integrator, step=0.01, output_step=0.02, plugins=PLUGINS)

@@ -56,6 +56,7 @@ def test_iteration_comes_to_the_monolithic_solution(plugins):
     assert errors_at("jacobi", plugins, (0.002,), t_end=0.4)[0] > 5e-3
 
 
+@pytest.mark.quick("20.0")
 @pytest.mark.parametrize("ratio", [2.0, 20.0])
 def test_iteration_closes_an_algebraic_loop_that_diverges_otherwise(ratio, plugins):
     """(M + m) x'' = -k x: the rider's inertia is felt at once, whatever the ratio."""

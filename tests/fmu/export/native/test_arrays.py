@@ -60,6 +60,7 @@ def pair(native):
     return lambda kind: (native(pushed(), fmi=3, fmu=kind, arrays=True), native(pushed(), fmi=3, fmu=kind))
 
 
+@pytest.mark.quick("cs")
 @pytest.mark.parametrize("kind", ["cs", "me"])
 def test_fmpy_reads_and_runs_arrays(kind, pair):
     arrays, single = pair(kind)

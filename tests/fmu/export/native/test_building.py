@@ -18,6 +18,7 @@ def test_platforms():
         platforms_named("linux64+mars")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fmi", [2, 3])
 def test_at_every_level_of_optimization_the_bits_are_the_same(fmi, monkeypatch, tmp_path, machine, plugins):
     """What most tests compile at level 0 gives the numbers of level 2, which users have."""

@@ -10,6 +10,7 @@ from kingpost.fmu.export.native.exporter import NativeFmu
 from kingpost.registry.selection import select
 
 
+@pytest.mark.quick("four-bar-kane-energy-momentum", "slider-crank-recursive-midpoint", "slider-crank-modular:mode=numeric-rk4")
 @pytest.mark.parametrize(
     ("model", "formulation", "integrator"),
     [

@@ -39,6 +39,7 @@ def tangents(fmu, unknowns, knowns):
     return np.array([fmu.derivative(unknowns, [name], [1.0]) for name in knowns]).T
 
 
+@pytest.mark.quick("rig-2", "vessel-crane-3")
 @pytest.mark.parametrize("fmi", [2, 3])
 @pytest.mark.parametrize("name", ["rig", "vessel-crane", "spacecraft-arm"])
 def test_outputs_by_inputs_and_parameters(name, fmi, native, machine):
@@ -64,6 +65,7 @@ def test_outputs_by_inputs_and_parameters(name, fmi, native, machine):
         )
 
 
+@pytest.mark.quick("tumbling-3", "double-pendulum-2")
 @pytest.mark.parametrize("fmi", [2, 3])
 @pytest.mark.parametrize("name", ["double-pendulum", "tumbling"])
 def test_state_derivatives_and_outputs_by_states_inputs_and_time(name, fmi, native, machine):
@@ -91,6 +93,7 @@ def test_state_derivatives_and_outputs_by_states_inputs_and_time(name, fmi, nati
         assert not tangents(fmu, unknowns, ["time"]).any()
 
 
+@pytest.mark.quick("3")
 @pytest.mark.parametrize("fmi", [2, 3])
 def test_set_points_make_a_model_depend_on_time(fmi, native):
     with Hosted(native(follower("cubic"), fmi=fmi, fmu="me")) as fmu:

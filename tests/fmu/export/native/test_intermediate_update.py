@@ -100,6 +100,7 @@ def test_inputs_between_communication_points_are_asked_for_in_the_middle_and_at_
     assert [call[1:4] for call in fmu.calls] == [(True, False, False), (True, False, False), (True, True, True)] * 10
 
 
+@pytest.mark.quick("rk4-4", "generalized-alpha-2")
 @pytest.mark.parametrize(("integrator", "order"), [("rk4", 4), ("radau2", 3), ("midpoint", 2), ("generalized-alpha", 2)])
 def test_inputs_between_communication_points_keep_the_order_of_the_integrator(native, between, integrator, order):
     # torque = exp(3 t): angle = (exp(3) - 1 - 3) / 18. Parabolas are off by h^3, so no integrator of up to third order feels

@@ -254,6 +254,7 @@ def test_the_c_master_comes_to_the_same_numbers(fmi, crane, expected, c_master, 
         assert np.abs(column - expected[name]).max() <= 1e-9 * max(np.abs(expected[name]).max(), 1e-9), name
 
 
+@pytest.mark.quick("cs-3", "me-2")
 @pytest.mark.parametrize("fmi", [2, 3])
 @pytest.mark.parametrize("kind", ["cs", "me"])
 def test_every_function_can_be_called_at_any_time(fmi, kind, native, c_master, tmp_path):

@@ -40,6 +40,7 @@ def driven(fmu, count, first=0):
     return fmu.get(["pivot.angle", "pivot.angle.rate"])
 
 
+@pytest.mark.quick("bdf2-3", "generalized-alpha-2")
 @pytest.mark.parametrize(("method", "fmi"), [("bdf2", 2), ("generalized-alpha", 2), ("bdf2", 3)])
 def test_the_fmu_moves_like_the_run_in_process(fmi, method, native, plugins):
     path = native(rig(), fmi=fmi, integrator=method, step=0.002)

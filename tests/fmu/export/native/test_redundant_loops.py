@@ -29,6 +29,7 @@ def described(path):
     return {entry.get("name"): entry.get("description") or "" for entry in root.iterfind("ModelVariables/*")}, page
 
 
+@pytest.mark.quick("B-2")
 @pytest.mark.parametrize(("cut", "fmi"), [("B", 2), ("O", 3)])
 def test_an_fmu_shares_the_loads_of_a_loop_as_a_run_does(native, cut, fmi):
     """All along a swing; at its start also against the pseudo-inverse of an equilibrium matrix made by hand."""

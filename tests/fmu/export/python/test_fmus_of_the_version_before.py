@@ -72,6 +72,7 @@ def test_it_runs_in_fmpy(fmu, today):
     assert_same(json.loads(done.stdout.splitlines()[-1]), today)
 
 
+@pytest.mark.quick("library")
 def test_it_runs_in_kingpost(fmu, today):
     engine, path = fmu
     messages = []

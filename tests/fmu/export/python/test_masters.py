@@ -51,6 +51,7 @@ def test_it_runs_as_alone(master, plugins, shared_folder):
     assert answer(done)["one"] == pytest.approx([expected], rel=1e-12)
 
 
+@pytest.mark.quick("libcosim")
 @pytest.mark.parametrize("master", MASTERS)
 def test_an_exception_in_a_force_does_not_kill_the_master(master, tmp_path):
     mechanism, plugins = fragile(tmp_path)

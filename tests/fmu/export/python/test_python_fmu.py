@@ -98,6 +98,7 @@ def compare(found, history, tolerance):
         assert worst <= tolerance, f"{name}: {worst}"
 
 
+@pytest.mark.quick("vessel-crane-package", "double-pendulum-library")
 @pytest.mark.parametrize("options", [LIBRARY, PACKAGE], ids=["library", "package"])
 @pytest.mark.parametrize("name", MACHINES)
 def test_the_same_numbers_as_in_process(name, options, machine, exported, plugins):
@@ -109,6 +110,7 @@ def test_the_same_numbers_as_in_process(name, options, machine, exported, plugin
     assert ("compiled library" if options == LIBRARY else "in Python") in found["said"]
 
 
+@pytest.mark.quick("package")
 @pytest.mark.parametrize("options", [LIBRARY, PACKAGE], ids=["library", "package"])
 def test_pythonfmus_own_binary_gives_them_too(options, machine, exported, plugins):
     mechanism = machine("double-pendulum")
@@ -132,6 +134,7 @@ def test_a_force_in_plain_python(tmp_path, exported):
     assert "force 'stop' calls plain Python" in found["said"]
 
 
+@pytest.mark.quick("dop853-auto")
 @pytest.mark.parametrize(("name", "engine"), [("dop853", "auto"), ("radau", "package")])
 def test_a_solver_goes_from_point_to_point(name, engine, exported, plugins):
     # Both runs keep a local error of rtol = 1e-9; over 1 s in which the body turns about one radian, errors add up to some
@@ -168,6 +171,7 @@ with fmu(logging=True) as one:
 """
 
 
+@pytest.mark.quick("library-pythonfmu", "package-bridge")
 @pytest.mark.parametrize("binary", BINARIES)
 @pytest.mark.parametrize("engine", ["library", "package"])
 def test_states_come_back_to_the_bit_here_and_in_another_process(engine, binary, exported):
@@ -224,6 +228,7 @@ answer(same=same, runtimes=len(own), path=[entry for entry in sys.path if folder
 """
 
 
+@pytest.mark.quick("library-pythonfmu", "package-bridge")
 @pytest.mark.parametrize("binary", BINARIES)
 @pytest.mark.parametrize("engine", ["library", "package"])
 def test_two_hundred_instances(engine, binary, exported):
@@ -257,6 +262,7 @@ answer(alone=alone, together=together, untouched=untouched, packages=sorted(
 """
 
 
+@pytest.mark.quick("bridge")
 @pytest.mark.parametrize("binary", BINARIES)
 def test_different_fmus_in_one_process_keep_to_themselves(binary, tmp_path, exported):
     """The same model name, plugin file name and force name, with another stiffness; and Kingpost itself beside them."""
@@ -274,6 +280,7 @@ def test_different_fmus_in_one_process_keep_to_themselves(binary, tmp_path, expo
     assert len(found["packages"]) == 4  # one runtime each, and one copy of Kingpost that two of them share
 
 
+@pytest.mark.quick("bridge-br*")
 @pytest.mark.parametrize(
     ("binary", "folder"), [("bridge", "brønnøysund (1) #%20"), ("bridge", "with space"), ("pythonfmu", "with space")]
 )
@@ -362,6 +369,7 @@ def test_what_cannot_be_exported(tmp_path, plugins, monkeypatch):
     assert len(run_script(RUN, path, 3)["rows"]) == 4
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path, root):
     words = [sys.executable, "-m", "kingpost", "export", "double-pendulum", "-o", str(tmp_path / "dp.fmu"), "--to"]
     done = subprocess.run([*words, "fmu:engine=package", "--fmi", "2"], capture_output=True, text=True, cwd=root, check=True)

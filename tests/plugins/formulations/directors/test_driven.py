@@ -86,6 +86,7 @@ def test_the_angle_closure_that_document_000_prints_loses_a_rank_at_three_quarte
         assert np.linalg.matrix_rank(A, tol=1e-9) == rank
 
 
+@pytest.mark.quick("directors:effort=angle,points=true")
 @pytest.mark.parametrize("formulation", [ANGLE, AS_PRINTED, "directors:points=true"])
 def test_the_crane_moves_as_in_joint_coordinates(formulation):
     options = {"step": 1e-3, "output_step": 0.05, "plugins": PLUGINS, "backend": "vm", "loads": "all"}

@@ -31,7 +31,7 @@ def accelerations(problem, seed):
     x[: equations.nq] += rng.uniform(-0.05, 0.05, equations.nq)
     x[v] += rng.uniform(-1.0, 1.0, equations.nv)
     if equations.constraints.count:
-        x = np.asarray(equations.projected(problem.t_start, x, problem.p, 6)).ravel()
+        x = np.asarray(equations.projected(problem.t_start, x, problem.u0, problem.p, 6)).ravel()
     return np.asarray(equations.rhs(problem.t_start, x, problem.u0, problem.p)).ravel()[v]
 
 

@@ -46,8 +46,11 @@ TARGETS = {
     "rotary crane": ("rotary-crane", "000-4.4.2", {}, 5, 0, 1, 3),
     "US Navy crane in the plane": ("us-navy-crane-2d", "000-6.1.2", {}, 5, 0, 2, 3),
 }
+#: Those that take long to analyse.
+LONG = ("overhead crane, elastic", "arm with damping")
 
 
+@pytest.mark.quick(*(name for name in TARGETS if name not in LONG))
 @pytest.mark.parametrize("name", TARGETS)
 def test_index_internal_states_and_rank(name):
     model, task, values, index, internal, rank, of = TARGETS[name]
@@ -60,6 +63,7 @@ def test_index_internal_states_and_rank(name):
     assert not found.stopped
 
 
+@pytest.mark.quick(*(name for name in TARGETS if name not in LONG))
 @pytest.mark.parametrize("name", TARGETS)
 def test_the_signature_method_is_right_where_it_is_accepted(name):
     model, task, values, index, internal, *_ = TARGETS[name]

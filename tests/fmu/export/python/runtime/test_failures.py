@@ -42,6 +42,7 @@ answer(statuses=statuses, again=again, reached=reached, said=said, alive=alive)
 """
 
 
+@pytest.mark.quick("bridge")
 @pytest.mark.parametrize("binary", BINARIES)
 def test_an_exception_in_a_force(binary, tmp_path, exported):
     mechanism, plugins = fragile(tmp_path)
@@ -60,6 +61,7 @@ def test_an_exception_in_a_force(binary, tmp_path, exported):
     assert ("100%s beyond" in found["stderr"]) == (binary == "pythonfmu")  # whose log an importer need not have switched on
 
 
+@pytest.mark.quick("pythonfmu")
 @pytest.mark.parametrize("binary", BINARIES)
 def test_nobody_listens_and_nobody_terminates(binary, tmp_path, exported):
     mechanism, plugins = fragile(tmp_path)
@@ -132,6 +134,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.quick("bridge-library", "pythonfmu-package")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("binary", BINARIES)
 def test_what_makes_no_sense_is_refused_and_the_model_lives_on(binary, engine, exported):
@@ -155,6 +158,7 @@ def test_what_makes_no_sense_is_refused_and_the_model_lives_on(binary, engine, e
     assert found["same"]
 
 
+@pytest.mark.quick("pythonfmu-package")
 @pytest.mark.parametrize(("binary", "engine"), BOTH)
 def test_a_step_that_cannot_be_taken(binary, engine, exported):
     code = """
@@ -190,6 +194,7 @@ answer(statuses=statuses, same=same, alive=alive, said=[text for level, text in 
 """
 
 
+@pytest.mark.quick("pythonfmu-package")
 @pytest.mark.parametrize(("binary", "engine"), BOTH)
 def test_bytes_that_are_no_state(binary, engine, exported):
     found = run_script(BAD_STATES, exported(tumbling(), PythonOptions(binary=binary, engine=engine)))

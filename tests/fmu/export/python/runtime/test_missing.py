@@ -129,6 +129,7 @@ def test_no_engine_at_all(tmp_path, exported):
     assert "the FMU was exported with its compiled library alone. Export it again for this platform" in told
 
 
+@pytest.mark.quick("pythonfmu")
 @pytest.mark.parametrize("binary", BINARIES)
 def test_an_installed_plugin_must_be_there(binary, tmp_path, exported, monkeypatch):
     """A distribution with an entry point: it is not copied, but asked for, and works with the copy of Kingpost in the FMU."""

@@ -40,6 +40,7 @@ def outputs(engine, rebuilt):
     return engine.get([variable.reference for variable in rebuilt.interface.outputs])
 
 
+@pytest.mark.quick("bdf2")
 @pytest.mark.parametrize("integrator", ["rk4", "bdf2"])
 def test_results_do_not_depend_on_how_communication_steps_are_divided(integrator, rebuilt, native):
     model, ends = rebuilt(integrator), []
