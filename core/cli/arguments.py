@@ -33,3 +33,8 @@ def add_input_argument(parser: argparse.ArgumentParser) -> None:
         "--input 'force=2*sin(3*t)'; "
         "without NAME, every input that the file has a column for (repeatable)",
     )
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Return the names in a text with commas between them."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import Interrupted
+from kingpost.cli.arguments import names_in
 from kingpost.cli.finding import FindsInputs, Prepared, task_row
 from kingpost.cli.output import ProgressBar, print_table
 from kingpost.cli.results import channel_rows, file_row
@@ -55,7 +56,7 @@ class Optimise(FindsInputs):
         )
         parser.add_argument(
             "--path",
-            type=_names,
+            type=names_in,
             metavar="NAME,...",
             help="also write path.toml: the way of these measures or coordinates, as a task for kingpost inverse",
         )
@@ -113,10 +114,6 @@ def _searched(prepared: PreparedOptimisation, loads: tuple[str, ...] | None, bar
 
 def _fill(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def _progress(bar: ProgressBar, step: Iteration) -> None:
