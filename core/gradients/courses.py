@@ -28,7 +28,8 @@ class HeldCourse:
 
     def gradient(self, by_rows: FloatArray, by_first: float) -> FloatArray:
         """Return the derivatives with respect to all values; ``by_first`` is what the start of the run adds to the first."""
-        found = np.bincount(self.row_of, weights=by_rows[:, self.column], minlength=len(self.time))
+        found = np.zeros(len(self.time))
+        np.add.at(found, self.row_of, by_rows[:, self.column])
         found[self.row_of[0]] += by_first
         return found
 

@@ -129,8 +129,8 @@ def _touched(item: _Bounded, times: FloatArray) -> list[dict[str, Any]]:
         felt = np.zeros(0) if item.multipliers is None else np.maximum(sign * item.multipliers, 0.0)
         if felt.size and reached.any() and felt.max() > 0:
             reached |= felt > FELT * felt.max()
-        near = np.flatnonzero(reached)
-        if not len(near):
+        near = np.flatnonzero(reached).tolist()
+        if not near:
             continue
         stretches = _stretches(sorted(item.spans[i] for i in near), item.gap)
         told = [{"from_s": float(times[first]), "until_s": float(times[last])} for first, last in stretches]

@@ -98,7 +98,7 @@ def _outcome(status: str) -> str:
 
 def _course(steps: Sequence[Iteration]) -> dict[str, list[float]]:
     """Return iterations as columns; of many, some that are spread over all of them."""
-    rows = np.unique(np.linspace(0, len(steps) - 1, min(len(steps), KEPT)).round().astype(int)) if steps else []
+    rows = np.unique(np.linspace(0, len(steps) - 1, min(len(steps), KEPT)).round().astype(int)).tolist()
     kept = [steps[i] for i in rows]
     return {
         "iteration": [step.number for step in kept],
