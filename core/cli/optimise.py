@@ -14,9 +14,12 @@ from kingpost.cli.output import ProgressBar, print_table
 from kingpost.cli.results import channel_rows, file_row
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kingpost.base.transactions import Fill
     from kingpost.control.optimal.optimise import PreparedOptimisation
     from kingpost.control.optimal.solving import Iteration
+    from kingpost.mechanism.load_request import LoadRequest
     from kingpost.modelfiles.opened import OpenedModel
     from kingpost.results.history import History
     from kingpost.simulation.settings import RunSettings
@@ -100,7 +103,7 @@ class Optimise(FindsInputs):
             print_table(_starts(history))
 
 
-def _searched(prepared: PreparedOptimisation, loads: tuple[str, ...] | None, bar: ProgressBar) -> History:
+def _searched(prepared: PreparedOptimisation, loads: Sequence[str | LoadRequest] | None, bar: ProgressBar) -> History:
     from kingpost.control.optimal.record import history_of
 
     began = time.perf_counter()

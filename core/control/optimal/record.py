@@ -18,6 +18,7 @@ from kingpost.control.optimal.optimum import Optimum
 from kingpost.control.optimal.problem import seen_otherwise
 from kingpost.control.optimal.solving import Iteration
 from kingpost.kernel.kernel import Kernel
+from kingpost.mechanism.load_request import LoadRequest
 from kingpost.results.history import History
 from kingpost.simulation.problem import Problem
 from kingpost.simulation.provenance import plain_options, problem_record
@@ -26,7 +27,7 @@ from kingpost.simulation.provenance import plain_options, problem_record
 KEPT = 200
 
 
-def history_of(optimum: Optimum, seconds: float, loads: Sequence[str] | None = None) -> History:
+def history_of(optimum: Optimum, seconds: float, loads: Sequence[str | LoadRequest] | None = None) -> History:
     """Return an optimum as a history, one sample at every node.
 
     Inputs, costates and the Hamiltonian belong to intervals: each stands at the start of its interval, the last one at the end,
