@@ -16,6 +16,7 @@ PLACES = {
     "control.blocks.description": ("Block", "DiscreteBlock"),
     "control.optimal.optimise": ("optimise", "prepare_optimisation"),
     "control.optimal.optimum": ("Optimum",),
+    "control.optimal.path_task": ("path_task",),
     "control.optimal.problem": ("OptimalProblem",),
     "control.optimal.solver": ("NlpSolver", "SolverOptions"),
     "control.optimal.transcription": ("CostTerm", "Grid", "IntervalRule", "Moments", "Transcription"),

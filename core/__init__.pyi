@@ -24,6 +24,7 @@ from kingpost.control.blocks.description import DiscreteBlock as DiscreteBlock
 from kingpost.control.optimal.optimise import optimise as optimise
 from kingpost.control.optimal.optimise import prepare_optimisation as prepare_optimisation
 from kingpost.control.optimal.optimum import Optimum as Optimum
+from kingpost.control.optimal.path_task import path_task as path_task
 from kingpost.control.optimal.problem import OptimalProblem as OptimalProblem
 from kingpost.control.optimal.solver import NlpSolver as NlpSolver
 from kingpost.control.optimal.solver import SolverOptions as SolverOptions

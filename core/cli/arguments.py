@@ -29,6 +29,12 @@ def add_input_argument(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="[NAME=]FILE[:COLUMN][:linear|cubic|hold]",
         help="let an input follow a CSV table or a result of a run (file or folder), between samples as said (default: linear "
-        "for a table, cubic for a result), or NAME=FORMULA in parameters and the time t, e.g. --input 'force=2*sin(3*t)'; "
+        "for a table, cubic for a result, hold for inputs of an optimum), or NAME=FORMULA in parameters and the time t, e.g. "
+        "--input 'force=2*sin(3*t)'; "
         "without NAME, every input that the file has a column for (repeatable)",
     )
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Return the names in a text with commas between them."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())

@@ -6,20 +6,16 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kingpost.cli.arguments import add_model_argument
-from kingpost.cli.command import Command
-from kingpost.cli.how import add_how_arguments, settings_from
-from kingpost.cli.result_options import add_result_options, result_options
-from kingpost.cli.results import carried_out, channel_rows, file_row, load_rows, tell
-from kingpost.cli.signals import while_doing
+from kingpost.cli.finding import FindsInputs, Prepared, task_row
+from kingpost.cli.results import channel_rows, file_row, load_rows
 
 if TYPE_CHECKING:
-    from kingpost.control.servo.taut import Taut
-    from kingpost.registry.pluginset import PluginSet
+    from kingpost.modelfiles.opened import OpenedModel
     from kingpost.results.history import History
+    from kingpost.simulation.settings import RunSettings
 
 
-class Inverse(Command):
+class Inverse(FindsInputs):
     """Find the inputs that drive measures of a machine along a path, and everything that moves and is loaded with them.
 
     The task names the inputs, the measures and their path: one of the model's own (kingpost models NAME lists them), or a TOML
@@ -29,10 +25,10 @@ class Inverse(Command):
 
     name = "inverse"
     example = "kingpost inverse rotary-crane --task 000-4.4.2 --method minimal-extension --stepper bdf2:step=0.01"
+    task = "servo"
+    how = ("formulation", "loads", "load_method", "load_metric", "cut", "backend")
 
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        add_model_argument(parser)
-        parser.add_argument("--task", metavar="NAME|FILE", help="the servo task (default: the model's only one)")
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "--method", metavar="NAME[:KEY=VALUE,...]", help="how the index is reduced (default: chosen by the index)"
         )
@@ -41,7 +37,6 @@ class Inverse(Command):
             metavar="NAME[:step=S,...]",
             help="how time is advanced, for methods that step (default: bdf2:step=0.01)",
         )
-        add_how_arguments(parser, "formulation", "loads", "load_method", "load_metric", "cut", "backend")
         parser.add_argument(
             "--keep-taut",
             type=float,
@@ -62,38 +57,32 @@ class Inverse(Command):
             metavar="JOINT",
             help="also count the load ranges of this joint: what following the path costs it (repeatable; all for every joint)",
         )
-        add_result_options(parser)
 
-    def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+    def prepare(self, opened: OpenedModel, how: RunSettings, arguments: argparse.Namespace) -> Prepared:
         from kingpost.control.servo.inverse import prepare_inverse
-        from kingpost.modelfiles.opened import open_model
 
-        with while_doing(f"'{arguments.model}' was being prepared; nothing was computed"):
-            opened = open_model(arguments.model, plugins, arguments.set)
-            task = opened.task(arguments.task)
-            how = opened.how(settings_from(arguments))
-            how = how.with_usual_loads(how.with_cuts(opened.mechanism, opened.plugins))
-            results = result_options(arguments, opened.mechanism.name, opened.plugins, how.write)
-            prepared = prepare_inverse(
-                opened.mechanism,
-                task,
-                method=arguments.method,
-                stepper=arguments.stepper,
-                settings=opened.settings,
-                how=how,
-                plugins=opened.plugins,
-            )
-            taut = None
-            if arguments.keep_taut is not None:
-                from kingpost.control.servo.taut import keep_taut
+        prepared = prepare_inverse(
+            opened.mechanism,
+            opened.task(arguments.task),
+            method=arguments.method,
+            stepper=arguments.stepper,
+            settings=opened.settings,
+            how=how.with_usual_loads(how.with_cuts(opened.mechanism, opened.plugins)),
+            plugins=opened.plugins,
+        )
+        if arguments.keep_taut is None:
+            return Prepared(prepared.run)
+        from kingpost.control.servo.taut import keep_taut
 
-                prepared, taut = keep_taut(prepared, arguments.keep_taut, arguments.taut_by)
-        with while_doing("inputs were being found; nothing is written"):
-            history, files = carried_out(prepared.run, opened.mechanism.name, results)
-        tell(history, results, lambda: [*_summary(history, files)[:2], *_taut_row(taut), *_summary(history, files)[2:]])
+        prepared, taut = keep_taut(prepared, arguments.keep_taut, arguments.taut_by)
+        return Prepared(prepared.run, (("kept taut", taut.sentence),))
+
+    def rows(self, history: History, files: list[Path]) -> list[tuple[str, str]]:
+        return _summary(history, files)
+
+    def afterwards(self, history: History, arguments: argparse.Namespace) -> None:
         if arguments.fatigue:
             _count(history, arguments)
-        return 0
 
 
 def _summary(history: History, files: list[Path]) -> list[tuple[str, str]]:
@@ -109,7 +98,7 @@ def _summary(history: History, files: list[Path]) -> list[tuple[str, str]]:
     tensions = [channel for name, channel in channels.items() if name.endswith(".tension")]
     rows = [
         ("model", record["model"]["name"]),
-        ("task", f"{task['name'] or 'of a file'}: {', '.join(task['inputs'])} for {', '.join(task['measures'])}"),
+        task_row(task, f" for {', '.join(task['measures'])}"),
         ("index", _index(found)),
         ("method", method),
         ("time", f"{record['time']['start_s']:g} s to {record['time']['end_s']:g} s, {len(history)} samples"),
@@ -125,10 +114,6 @@ def _summary(history: History, files: list[Path]) -> list[tuple[str, str]]:
     rows += channel_rows(history, tensions)
     rows += load_rows(history, list(loads["joints"]))
     return [*rows, file_row(files)]
-
-
-def _taut_row(taut: Taut | None) -> list[tuple[str, str]]:
-    return [] if taut is None else [("kept taut", taut.sentence)]
 
 
 def _index(found: dict[str, Any]) -> str:

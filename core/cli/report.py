@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kingpost.base.errors import FileError
+from kingpost.cli.arguments import names_in
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_table
 
@@ -43,7 +44,7 @@ class Report(Command):
             help="slopes m of equivalent loads (default: 3,4,5)",
         )
         parser.add_argument(
-            "--joints", type=_names, metavar="NAME,...", help="show the loads of these joints (default: all that have any)"
+            "--joints", type=names_in, metavar="NAME,...", help="show the loads of these joints (default: all that have any)"
         )
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
@@ -80,7 +81,3 @@ def _numbers(text: str) -> tuple[float, ...]:
         return tuple(float(word) for word in text.split(","))
     except ValueError:
         raise argparse.ArgumentTypeError(f"'{text}' is not a list of numbers, such as 3,4,5") from None
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())

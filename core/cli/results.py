@@ -26,10 +26,16 @@ REPORT = "report.html"
 SHOWN = 12
 
 
-def carried_out(run: Callable[[ProgressBar], History], name: str, options: ResultOptions) -> tuple[History, list[Path]]:
+def carried_out(
+    run: Callable[[ProgressBar], History],
+    name: str,
+    options: ResultOptions,
+    more: Callable[[History], Mapping[str, Fill]] = lambda history: {},
+) -> tuple[History, list[Path]]:
     """Carry a run out with a progress bar; return its history and the files it was written to.
 
-    Of a run that stops, what it had computed is written, and the error tells where.
+    ``more`` gives further files of a complete run. Of a run that stops, what it had computed is written, and the error tells
+    where.
     """
     bar = ProgressBar(name)
     try:
@@ -41,7 +47,7 @@ def carried_out(run: Callable[[ProgressBar], History], name: str, options: Resul
     finally:
         bar.close()
     beside, obstacle = _report(history) if options.report else ({}, None)
-    files = _written(history, options, beside)
+    files = _written(history, options, {**more(history), **beside})
     older = options.folder / REPORT
     if older not in files and older.is_file():
         print(f"kingpost: note: '{older}' is of an earlier run; --report makes it anew", file=sys.stderr)

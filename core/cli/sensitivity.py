@@ -44,7 +44,7 @@ class FindSensitivity(Command):
             required=True,
             action="append",
             metavar="NAME,...",
-            help="parameters, constant inputs and start values, or patterns such as 'm*' (repeatable)",
+            help="parameters, constant inputs and start values, or patterns such as 'm*'; inputs with stairs (repeatable)",
         )
         add_how_arguments(parser, *(name for name in OPTIONS if name not in NOT_OF_A_GRADIENT))
         add_input_argument(parser)
@@ -104,5 +104,9 @@ def _print(found: Sensitivity) -> None:
         for name, slope in found.gradient.items()
     ]
     print_table(rows, ("with respect to", "at", "gradient", "for 1 % more"))
+    for name, course in found.courses.items():
+        k = int(abs(course.gradient).argmax())
+        words = f"{len(course.time)} values, the largest gradient {course.gradient[k]:.9g} by that at {course.time[k]:g} s"
+        print_table([(name, f"{words}; --json prints them all")])
     spent = found.seconds
     print(f"\nrun {spent['run']:.3g} s, gradient {spent['gradient']:.3g} s")

@@ -40,6 +40,7 @@ from kingpost.fatigue.quality import (
 )
 from kingpost.fatigue.sn import VERIFY, CurveSet, SNCurve, curve_set, miner_damage
 from kingpost.fatigue.trust import (
+    Doubt,
     MotionNoise,
     checked_words,
     motion_noise,
@@ -277,14 +278,27 @@ def curve_of(spot: HotSpot, curves: CurveSet) -> SNCurve:
         raise KingpostError(f"hot spot '{spot.name}': {error}") from None
 
 
-def _checked(
+def doubts_about(history: History, options: CountingOptions, channels: Collection[str]) -> list[str]:
+    """Return as sentences what an assessment of some loads would refuse unless it is accepted, and what it would warn of."""
+    _, _, _, doubts, warnings = _doubted(history, options, channels)
+    return [*(doubt.text for doubt in doubts), *warnings]
+
+
+def _doubted(
     history: History, options: CountingOptions, channels: Collection[str]
-) -> tuple[Window, tuple[Residual, ...], tuple[MotionNoise, ...], list[str]]:
+) -> tuple[Window, tuple[Residual, ...], tuple[MotionNoise, ...], list[Doubt], list[str]]:
     window = counted_window(history.time, options.skip)
     found, noise = residuals(history, window.rows), motion_noise(history, window.rows)
     coarse, warnings = noise_doubts(noise, window.step)
-    accepted = settled_doubts([*residual_doubts(found), *coarse, *step_doubts(history, channels)], options.accept)
-    return window, found, noise, [*accepted, *warnings, *uniqueness_warnings(history)]
+    doubts = [*residual_doubts(found), *coarse, *step_doubts(history, channels)]
+    return window, found, noise, doubts, [*warnings, *uniqueness_warnings(history)]
+
+
+def _checked(
+    history: History, options: CountingOptions, channels: Collection[str]
+) -> tuple[Window, tuple[Residual, ...], tuple[MotionNoise, ...], list[str]]:
+    window, found, noise, doubts, warnings = _doubted(history, options, channels)
+    return window, found, noise, [*settled_doubts(doubts, options.accept), *warnings]
 
 
 def _joint_signals(history: History, joint: str | LoadRequest, known: Collection[str]) -> list[tuple[Channel, FloatArray]]:

@@ -11,11 +11,11 @@ from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
-from kingpost.gradients.functions import adjoint_functions
 from kingpost.kernel.kernel import Kernel, Status, Trail
 from kingpost.simulation.grid import NUMBER
 from kingpost.simulation.run import Simulation
@@ -175,9 +175,8 @@ def gone_back(
     return Collected(job.lam, job.by_rows, job.by_parameters)
 
 
-def adjoint_kernel(simulation: Simulation, channels: Sequence[int]) -> AdjointKernel:
-    """Return the adjoints that the way back of a run needs."""
-    functions = adjoint_functions(simulation.problem.stepper, channels)
+def adjoint_kernel(simulation: Simulation, functions: Sequence[ca.Function]) -> AdjointKernel:
+    """Return the adjoints that the way back of a run needs, from :func:`kingpost.gradients.functions.adjoint_functions`."""
     return AdjointKernel(functions, simulation.problem.how.backend or "auto")
 
 

@@ -15,13 +15,15 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError, closest, listed
-from kingpost.fatigue.assessment import CountingOptions, curve_of
+from kingpost.fatigue.assessment import CountingOptions, curve_of, doubts_about
 from kingpost.fatigue.counting import Cycles, count_cycles, turning_points
 from kingpost.fatigue.equivalent import damage_equivalent_range
 from kingpost.fatigue.hotspots import HotSpot, read_hot_spots
-from kingpost.fatigue.quality import counted_window
+from kingpost.fatigue.quality import counted_window, sampling, sampling_warning
 from kingpost.fatigue.sn import CurveSet, SNCurve, curve_set, megapascals, miner_damage
-from kingpost.gradients.functional import Functional, Reading, Record
+from kingpost.gradients.readings import Functional, Reading, Record
+from kingpost.mechanism.load_request import LoadRequest
+from kingpost.results.history import History
 
 #: Two ranges that decide about a pair are nearly equal if they differ by less than this part of the larger one.
 NEARLY = 1e-4
@@ -43,8 +45,22 @@ class Damage(Functional):
     def channels(self) -> Iterator[str]:
         yield from self.spot.stress
 
+    @property
+    def requests(self) -> Iterator[LoadRequest]:
+        yield from self.spot.loads.values()
+
     def check(self, time: FloatArray) -> None:
         counted_window(time, self.options.skip)
+
+    def doubts(self, history: History) -> list[str]:
+        """Return what an assessment of fatigue would doubt: loads that are not unique or do not balance, and coarse samples."""
+        found = doubts_about(history, self.options, set(self.spot.stress))
+        rows = counted_window(history.time, self.options.skip).rows
+        parts = [weight * history[name][rows] for name, weight in self.spot.stress.items()]
+        scale = max(float(np.abs(part).max()) for part in parts)
+        judged = sampling(history.time[rows], np.asarray(sum(parts)), scale)
+        coarse = None if judged is None else sampling_warning({self.spot.name: judged}, self.curve.m1)
+        return [f"'damage {self.spot.name}': {text}" for text in [*found, *([] if coarse is None else [coarse])]]
 
     def read(self, record: Record) -> Reading:
         rows = counted_window(record.time, self.options.skip).rows
@@ -176,10 +192,4 @@ class DamageWords:
         if name not in self.spots:
             raise KingpostError(f"there is no hot spot '{name}'{closest(name, self.spots)} Hot spots: {listed(self.spots)}.")
         spot = self.spots[name]
-        if spot.loads:
-            raise KingpostError(
-                f"hot spot '{name}' wants the load of {listed(spot.loads)} in axes of its own, to which it would be turned "
-                "after the run; ask for it in these axes in the run instead (loads = 'JOINT:frame=...,side=...'), and leave "
-                "'loads' out of the hot spot"
-            )
         return Damage(spot, curve_of(spot, self.curves or curve_set()), self.options)

@@ -65,7 +65,12 @@ def quick_rates(equations: Equations) -> Equations:
     if straight is None or straight.n_nodes() > STRAIGHT:
         return equations
     quick, symbols = replace(equations), straight.sx_in()
-    options: Any = {"cse": True, "is_diff_in": list(_STATE_INPUTS_PARAMETERS[:4]), "reverse_options": {"cse": True}}
+    options: Any = {
+        "cse": True,
+        "is_diff_in": list(_STATE_INPUTS_PARAMETERS[:4]),
+        "reverse_options": {"cse": True},
+        "forward_options": {"cse": True},
+    }
     # The place in which the equations would keep what they derive.
     vars(quick)["rhs"] = ca.Function("kp_rhs", symbols, straight.call(symbols), ["t", "x", "u", "p"], ["xdot"], options)
     return quick

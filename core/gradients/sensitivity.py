@@ -6,18 +6,24 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError, SolverError, listed
 from kingpost.equations.integrator import StepMap
-from kingpost.gradients.backward import AdjointKernel, adjoint_kernel, gone_back, with_trail
-from kingpost.gradients.functional import Functional, Reading, Record, check_channels, read_functional, weights_of
-from kingpost.gradients.functions import refuse_python
+from kingpost.gradients.backward import AdjointKernel, Collected, adjoint_kernel, gone_back, with_trail
+from kingpost.gradients.courses import CourseGradient, HeldCourse, held_courses
+from kingpost.gradients.forward import FEW, cheaper_forward, gone_along, tangent_functions
+from kingpost.gradients.functional import check_channels, read_functional, weights_of
+from kingpost.gradients.functions import adjoint_functions, refuse_python
+from kingpost.gradients.load_axes import with_load_axes
+from kingpost.gradients.readings import Functional, Reading, Record
 from kingpost.gradients.start import start_slopes
-from kingpost.gradients.targets import Directions, directions, value_of
+from kingpost.gradients.targets import Directions, directions, moving_inputs, value_of
+from kingpost.kernel.kernel import Kernel
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.values import resolve_values
 from kingpost.registry.pluginset import PluginSet
@@ -35,6 +41,9 @@ if TYPE_CHECKING:
 
     from kingpost.fatigue import CountingOptions, CurveSet, HotSpot
     from kingpost.gradients.damage import DamageWords
+
+
+Way: TypeAlias = Literal["adjoint", "tangents"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +64,10 @@ class Sensitivity:
     warnings: tuple[str, ...] = ()
     #: Seconds that the run and the way back took.
     seconds: Mapping[str, float] = field(default_factory=dict)
+    #: Of inputs that are held at one value after another, the derivatives with respect to each of these, by name.
+    courses: Mapping[str, CourseGradient] = field(default_factory=dict)
+    #: How it was found: ``"adjoint"``, all names on one way back, or ``"tangents"`` of one or two names, where that is quicker.
+    way: Way = "adjoint"
 
     @property
     def elasticity(self) -> dict[str, float]:
@@ -75,6 +88,16 @@ class Sensitivity:
             "places": dict(self.places),
             "warnings": list(self.warnings),
             "seconds": dict(self.seconds),
+            "way": self.way,
+            "courses": {
+                name: {
+                    "time_s": course.time.tolist(),
+                    "values": course.values.tolist(),
+                    "gradient": course.gradient.tolist(),
+                    "unit": course.unit,
+                }
+                for name, course in self.courses.items()
+            },
         }
 
 
@@ -108,7 +131,8 @@ def sensitivity(
         and products of such.
     to
         Names of parameters, inputs that are constant, and start values; patterns such as ``"m*"``; several with commas or in a
-        list.
+        list. An input that is held at one value after another, as an array of values at the output times or samples with
+        ``"hold"``, has a gradient with respect to every value, in ``courses``; it must be named itself.
     hot_spots, curves, counting
         For ``damage``: hot spots or a file with some, S-N curves, and how to count; as in :mod:`kingpost.fatigue`.
 
@@ -173,12 +197,32 @@ class Question:
     functional: Functional
     channels: tuple[str, ...]
     along: Directions
+    courses: tuple[HeldCourse, ...] = ()
+
+    @cached_property
+    def _rows(self) -> list[int]:
+        names = [channel.name for channel in self.simulation.equations.channels]
+        return [names.index(name) for name in self.channels]
+
+    @cached_property
+    def _back(self) -> list[ca.Function]:
+        return adjoint_functions(self.simulation.problem.stepper, self._rows)
+
+    @cached_property
+    def _along(self) -> list[ca.Function]:
+        return tangent_functions(self.simulation.problem.stepper, self._rows, self.along)
 
     @cached_property
     def adjoint(self) -> AdjointKernel:
         """The adjoints of a step and of the channels that are looked at."""
-        names = [channel.name for channel in self.simulation.equations.channels]
-        return adjoint_kernel(self.simulation, [names.index(name) for name in self.channels])
+        return adjoint_kernel(self.simulation, self._back)
+
+    @cached_property
+    def way(self) -> Way:
+        """Which way is quicker: measured where there are few names, and back for more of them and for inputs with stairs."""
+        if self.courses or not self.channels or not 0 < len(self.along) <= FEW:
+            return "adjoint"
+        return "tangents" if cheaper_forward(self.simulation, self._along, self._back, len(self.along)) else "adjoint"
 
     def at(self, settings: Mapping[str, float]) -> Question:
         """Return the same question with other parameters or start values; nothing is derived or compiled once more.
@@ -207,15 +251,18 @@ class Question:
 
     def answer(self, progress: Progress = lambda fraction: None) -> Sensitivity:
         """Carry the run out, go the way back, and return the gradient."""
-        simulation = with_trail(self.simulation)
+        simulation = with_trail(self.simulation) if self.way == "adjoint" else self.simulation
         started = time.perf_counter()
         history = simulation.run(lambda fraction: progress(fraction / 3))
         ran = time.perf_counter()
         reading = self.read(history)
-        gradient = self._gradient(simulation, reading, lambda fraction: progress((1 + 2 * fraction) / 3))
+        way = self.way
+        gradient, courses = self._slopes(simulation, reading, lambda fraction: progress((1 + 2 * fraction) / 3))
         back = time.perf_counter() - ran
-        if not np.isfinite(gradient).all() or not np.isfinite(reading.value):
+        whole = [gradient, *(course.gradient for course in courses.values())]
+        if not all(np.isfinite(part).all() for part in whole) or not np.isfinite(reading.value):
             bad = [name for name, slope in zip(self.along.names, gradient, strict=True) if not np.isfinite(slope)]
+            bad += [name for name, course in courses.items() if not np.isfinite(course.gradient).all()]
             raise SolverError(f"the gradient of '{self.of}' is not finite, with respect to {listed(bad)}", history=history)
         return Sensitivity(
             self.of,
@@ -225,8 +272,10 @@ class Question:
             dict(zip(self.along.names, self.along.units, strict=True)),
             history,
             reading.places,
-            (*history.provenance["warnings"], *dict.fromkeys(reading.warnings)),
+            (*history.provenance["warnings"], *dict.fromkeys([*reading.warnings, *self.functional.doubts(history)])),
             {"run": ran - started, "gradient": back},
+            courses,
+            way,
         )
 
     def _value(self, name: str) -> float:
@@ -235,14 +284,39 @@ class Question:
             return float(self.simulation.rows.values[0, inputs.index(name)])
         return value_of(self.simulation.problem, name)
 
-    def _gradient(self, simulation: Simulation, reading: Reading, progress: Progress) -> FloatArray:
-        if not self.channels or not any(slope.any() for slope in reading.slopes.values()):
-            return np.zeros(len(self.along))
+    def _slopes(
+        self, simulation: Simulation, reading: Reading, progress: Progress
+    ) -> tuple[FloatArray, dict[str, CourseGradient]]:
+        if self.way == "adjoint":
+            collected = self._collected(simulation, reading, progress)
+            return self._gradient(simulation, collected), self._course_gradients(simulation, collected)
         weights = weights_of(reading.slopes, self.channels, simulation.grid.samples + 1)
-        found = gone_back(simulation, self.adjoint, weights, progress)
+        kernel = Kernel(self._along, simulation.problem.how.backend or "auto")
+        return gone_along(simulation, kernel, start_slopes(simulation, self.along), weights, progress), {}
+
+    def _collected(self, simulation: Simulation, reading: Reading, progress: Progress) -> Collected | None:
+        """Return how the number depends on what the run is made of; None where it depends on nothing."""
+        if not self.channels or not any(slope.any() for slope in reading.slopes.values()):
+            return None
+        weights = weights_of(reading.slopes, self.channels, simulation.grid.samples + 1)
+        return gone_back(simulation, self.adjoint, weights, progress)
+
+    def _gradient(self, simulation: Simulation, found: Collected | None) -> FloatArray:
+        if found is None or not len(self.along):
+            return np.zeros(len(self.along))
         start = start_slopes(simulation, self.along)
         of_inputs = found.by_rows.sum(axis=0) @ self.along.inputs
         return np.asarray(found.by_start @ start + found.by_parameters @ self.along.parameters + of_inputs)
+
+    def _course_gradients(self, simulation: Simulation, found: Collected | None) -> dict[str, CourseGradient]:
+        gradients = {}
+        for course in self.courses:
+            gradient = np.zeros(len(course.time))
+            if found is not None:
+                start = start_slopes(simulation, course.direction(simulation))
+                gradient = course.gradient(found.by_rows, float((found.by_start @ start)[0]))
+            gradients[course.name] = CourseGradient(course.time, course.values, gradient, course.unit)
+        return gradients
 
 
 def ask(
@@ -264,7 +338,8 @@ def ask(
         )
     functional = read_functional(of, {} if damage is None else damage.words)
     functional.check(run_grid(how, plugins).times)
-    how = how.with_usual_loads(how.with_cuts(mechanism, plugins))
+    whole = how.with_cuts(mechanism, plugins)
+    how = with_load_axes(how.with_usual_loads(whole), whole, functional)
     simulation = prepare(mechanism, settings=settings, inputs=inputs, how=how, plugins=plugins)
     refuse_python(simulation.equations)
     moving = dict.fromkeys(simulation.rows.sources, "is an input that moves, and depends on nothing in the run")
@@ -273,7 +348,9 @@ def ask(
     if how.monitors or how.verify is not None or how.check_step is not None:
         raise KingpostError("monitors, verify and check_step are for runs; a gradient is of the run alone. Leave them out")
     signals: Mapping[str, Signal] = signals_by_name(simulation.mechanism, inputs, plugins)
-    return Question(of, simulation, functional, tuple(channels), directions(simulation, _words(to), signals))
+    courses = held_courses(simulation, moving_inputs(simulation, signals), signals)
+    along, many = directions(simulation, _words(to), signals, courses)
+    return Question(of, simulation, functional, tuple(channels), along, tuple(courses[name] for name in many))
 
 
 def _words(to: str | Sequence[str]) -> list[str]:

@@ -33,26 +33,36 @@ class Directions:
         return len(self.names)
 
 
-def directions(simulation: Simulation, to: Sequence[str], signals: Mapping[str, Signal]) -> Directions:
-    """Return what some names and patterns mean in a run; ``signals`` are those that its inputs follow."""
+def moving_inputs(simulation: Simulation, signals: Mapping[str, Signal]) -> list[str]:
+    """Return the inputs of a run that are no single number."""
+    others = (name for name, signal in signals.items() if not isinstance(signal, int | float))
+    return list(dict.fromkeys([*simulation.rows.sources, *others]))
+
+
+def directions(
+    simulation: Simulation, to: Sequence[str], signals: Mapping[str, Signal], courses: Collection[str] = ()
+) -> tuple[Directions, tuple[str, ...]]:
+    """Return what some names and patterns mean in a run, and which of them are among ``courses`` of many values.
+
+    ``signals`` are those that its inputs follow.
+    """
     mechanism = simulation.mechanism
     parameters = [parameter.name for parameter in mechanism.parameters]
     inputs = [signal.name for signal in mechanism.inputs]
     states = list(declared_start(simulation.problem.assembly))
     led = _led(simulation)
-    moving = dict(simulation.rows.sources) | {
-        name: {} for name, signal in signals.items() if not isinstance(signal, int | float)
-    }
+    moving = moving_inputs(simulation, signals)
     units = {state.name: state.unit for state in simulation.problem.assembly.states}
     units |= {quantity.name: quantity.unit for quantity in (*mechanism.coordinates, *mechanism.speeds)}
     units |= {parameter.name: parameter.unit for parameter in mechanism.parameters}
     units |= {signal.name: signal.unit for signal in mechanism.inputs}
-    names = _chosen(to, parameters, inputs, states, {*moving, *led})
+    chosen = _chosen(to, parameters, inputs, states, {*moving, *led})
+    many, names = [name for name in chosen if name in courses], [name for name in chosen if name not in courses]
     for name in names:
         if name in moving:
             raise KingpostError(
                 f"input '{name}' moves during the run, so that there is no number to take a gradient with respect to; take one "
-                "with respect to parameters in its formula"
+                "with respect to parameters in its formula, or let it be held from one time of a step to another"
             )
         if name in led:
             raise KingpostError(
@@ -73,7 +83,7 @@ def directions(simulation: Simulation, to: Sequence[str], signals: Mapping[str, 
             by_parameters[parameters.index(name), k] = 1.0
         elif name in inputs:
             by_inputs[inputs.index(name), k] = 1.0
-    return Directions(tuple(names), tuple(units[name] for name in names), by_parameters, by_inputs)
+    return Directions(tuple(names), tuple(units[name] for name in names), by_parameters, by_inputs), tuple(many)
 
 
 def _chosen(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kingpost.base.channel_roles import GRAVITY, MOTION, ORIENTATION, POSITION, RESIDUALS, Role, roles_of
 from kingpost.base.channels import Channel
 from kingpost.base.load_frames import COMPONENTS
+from kingpost.report.optimal import optimal_channels
 from kingpost.results.history import History
 from kingpost.results.line_groups import ANGLES, by_size, peak
 from kingpost.results.monitor_channels import MONITOR_GROUPS
@@ -71,13 +72,15 @@ class Inventory:
     panels: tuple[Panel, ...]
     #: What would have a plot, but is zero throughout.
     zero: tuple[str, ...] = ()
+    #: Inputs, costates and so on of an optimum.
+    optimal: tuple[str, ...] = ()
 
     @property
     def plotted(self) -> tuple[str, ...]:
         """Every channel that some plot of the page shows, in the order in which they appear."""
         names = [name for panel in self.panels for name in panel.names]
         names += [name for load in self.loads for name in load.names]
-        return tuple(dict.fromkeys([*names, *self.residuals]))
+        return tuple(dict.fromkeys([*names, *self.residuals, *self.optimal]))
 
 
 def take_inventory(history: History) -> Inventory:
@@ -88,7 +91,8 @@ def take_inventory(history: History) -> Inventory:
     moving = _owners(history, "motion", MOTION)
     residuals = tuple(name for name in RESIDUALS if name in history)
     monitors = tuple(name for name, role in roles.items() if role == "monitors")
-    used = {name for load in loads for name in load.names} | {*residuals, *monitors}
+    optimal = optimal_channels(history)
+    used = {name for load in loads for name in load.names} | {*residuals, *monitors, *optimal}
     used |= {f"{body}.pose.{part}" for body in posed for part in POSE}
     used |= {f"{body}.motion.{part}" for body in moving for part in MOTION}
     if all(name in history and (history[name] == history[name][0]).all() for name in GRAVITY):
@@ -97,7 +101,7 @@ def take_inventory(history: History) -> Inventory:
     zero = tuple(channel.name for channel in rest if peak(history[channel.name]) == 0.0)
     drawn = [channel for channel in rest if channel.name not in zero]
     panels = (*_panels(drawn, roles, history), *_motion_panels(history, moving), *_monitor_panels(history))
-    return Inventory(loads, posed, moving, residuals, monitors, panels, zero)
+    return Inventory(loads, posed, moving, residuals, monitors, panels, zero, optimal)
 
 
 def _joint_loads(history: History, roles: Mapping[str, Role]) -> tuple[JointLoad, ...]:

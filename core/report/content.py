@@ -18,6 +18,7 @@ from kingpost.report.channels import Inventory, JointLoad, take_inventory
 from kingpost.report.cycles import counting_rules, describe_cycles
 from kingpost.report.geometry import Geometry
 from kingpost.report.monitors import describe_monitors
+from kingpost.report.optimal import describe_optimal
 from kingpost.report.packing import Buckets, packed, packed_time
 from kingpost.report.scene import make_scene
 from kingpost.report.statistics import Spectra, extremes, rose
@@ -81,12 +82,14 @@ def make_content(history: History, options: Options) -> dict[str, Any]:
         ],
         "zero": list(inventory.zero),
         "monitors": describe_monitors(history, inventory.monitors),
+        "optimal": describe_optimal(history),
         "scene": make_scene(history, inventory, loads),
         "joints": [_joint(history, load, geometry, first) for load in loads],
         "notes": [],
         "quality": _quality(history, inventory, numbers),
     }
-    moving = [name for name in shown if name not in inventory.monitors]
+    apart = {name for name in inventory.optimal if name.startswith("optimal.")} | {*inventory.monitors}
+    moving = [name for name in shown if name not in apart]
     content |= _analysis(history, moving, first, options, numbers)
     if not inventory.loads:
         content["notes"].append(NO_LOADS)

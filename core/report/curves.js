@@ -134,18 +134,11 @@ class TimePlot extends Chart {
       indexAt(plotTime, clock.range[0]),
       Math.min(indexAt(plotTime, clock.range[1]) + 1, plotTime.length - 1),
     ];
-    let [low, high] = [Infinity, -Infinity];
-    for (const name of this.shown) {
-      const { values } = seriesOf.get(name);
-      for (let i = from; i <= to; i++) {
-        if (values[i] < low) low = values[i];
-        if (values[i] > high) high = values[i];
-      }
-    }
+    const [low, high] = this.span(from, to);
     const air = this.extremes ? 0.13 : 0.07;
     const y = this.log ? decades(low, high) : this.whole ? { low: 0, high: high + 1 } : padded(low * factor, high * factor, air);
     this.axes = new Axes(this, { low: clock.range[0], high: clock.range[1] }, y);
-    this.drawSkipped(context);
+    this.drawBehind(context);
     this.axes.draw(context);
     this.axes.clip(context, () => {
       for (const name of this.shown) this.drawCurve(context, name, from, to);
@@ -161,7 +154,25 @@ class TimePlot extends Chart {
     this.drawCursor(context);
   }
 
-  drawSkipped(context) {
+  // The least and the greatest of what is shown.
+  span(from, to) {
+    let [low, high] = [Infinity, -Infinity];
+    for (const name of this.shown) {
+      const { values } = seriesOf.get(name);
+      for (let i = from; i <= to; i++) {
+        if (values[i] < low) low = values[i];
+        if (values[i] > high) high = values[i];
+      }
+    }
+    return [low, high];
+  }
+
+  // The sample that the cursor reads.
+  sampleAt(t) {
+    return nearestIndex(plotTime, t);
+  }
+
+  drawBehind(context) {
     if (report.counted.skip <= 0) return;
     const { left, top, bottom, right } = this.axes.box;
     const edge = Math.min(Math.max(this.axes.px(report.counted.from), left), right);
@@ -231,7 +242,7 @@ class TimePlot extends Chart {
       context.globalAlpha = 1;
     }
     const { factor } = this.scale;
-    const i = nearestIndex(plotTime, clock.time);
+    const i = this.sampleAt(clock.time);
     const resolution = 10 ** Math.floor(Math.log10((this.axes.y.high - this.axes.y.low) / 2000));
     this.names.forEach((name, k) => {
       const value = seriesOf.get(name).values[i] * factor;

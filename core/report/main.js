@@ -4,6 +4,7 @@ colours.read();
 buildHead();
 if (report.scene.bodies) document.getElementById("contents").append(element("a", { href: "#animation" }, "Animation"));
 buildMachine();
+buildOptimal();
 buildMotion();
 buildLoads();
 buildMonitors();

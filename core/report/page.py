@@ -31,6 +31,7 @@ SCRIPTS = (
     "controls.js",
     "sections.js",
     "analysis.js",
+    "optimal.js",
     "main.js",
 )
 STYLES = ("page.css", "parts.css")

@@ -32,7 +32,7 @@ function buildHead() {
   const head = document.getElementById("head");
   head.append(list);
   const sentences = [...report.warnings];
-  if (report.outcome && report.outcome !== "complete") {
+  if (report.outcome && report.outcome !== "complete" && !report.optimal) {
     sentences.unshift(`This run did not reach its end: it is ${report.outcome} at ${seconds(report.span[1])}.`);
   }
   if (sentences.length) {

@@ -43,7 +43,8 @@ class Moving:
         of the run are the samples.
     interpolation
         What is between samples: ``"linear"`` for straight lines, ``"cubic"`` for a spline, ``"hold"`` for stairs. By default
-        ``"cubic"`` for results of runs and what is sampled here, ``"linear"`` for a CSV table.
+        ``"cubic"`` for results of runs and what is sampled here, ``"hold"`` for inputs that optimal control found, ``"linear"``
+        for a CSV table.
     column
         The channel or column to take, by default the one that is called like the input.
 
@@ -150,10 +151,10 @@ def _course(target: Input | Quantity, signal: Signal, values: Values, grid: Grid
             said = {"file": str(path), "column": chosen} if chosen else {"file": str(path)}
             return _between(np.array(table.times), np.array(table.values), between or BETWEEN_ROWS, said)
         history = read_history(path, plugins)
-        return _channel(target, history, column, between or BETWEEN_RESULTS, {"file": str(path)})
+        return _channel(target, history, column, between, {"file": str(path)})
     if isinstance(source, History):
         said = {"file": signal.file} if signal.file else {"history": source.run_id or ""}
-        return _channel(target, source, column, between or BETWEEN_RESULTS, said)
+        return _channel(target, source, column, between, said)
     if isinstance(source, Trajectory):
         return _followed(source, values)
     return _between(grid.times, _samples(source, grid, "it"), between or BETWEEN_RESULTS, {"sampled_at": "output times"})
@@ -201,8 +202,12 @@ def _samples(signal: Any, grid: Grid, what: str) -> FloatArray:
     return column
 
 
-def _channel(target: Input | Quantity, history: History, column: str, between: Between, said: Mapping[str, Any]) -> Course:
-    """Return a channel of a history in the unit of the input."""
+def _channel(
+    target: Input | Quantity, history: History, column: str, between: Between | None, said: Mapping[str, Any]
+) -> Course:
+    """Return a channel of a history in the unit of the input; what its record says to be held is, if nothing is said."""
+    held = column in (history.provenance.get("held") or ())
+    between = between or ("hold" if held else BETWEEN_RESULTS)
     values = history[column]
     unit, wanted = parse_unit(history.unit(column)), parse_unit(target.unit)
     # A table without units gives all of them as 1, and so does an FMU.

@@ -25,7 +25,7 @@ class Bounded:
     @property
     def sizes(self) -> list[float]:
         """By what the rows of all that is seen are divided."""
-        return [limits.high if _is_vector(name) else limits.size or 1.0 for name, limits in self.seen.items()]
+        return [limits.high if is_vector(name) else limits.size or 1.0 for name, limits in self.seen.items()]
 
 
 @dataclass(frozen=True)
@@ -67,15 +67,16 @@ def bound_rows(limited: Bounded, sizes: Any, moments: Moments) -> list[BoundRow]
         moments_of = [(f"the bounds of '{name}'", ends)]
         if any(jumping[place] for place in places):
             moments_of.append((f"the bounds of '{name}' at the start of the interval", starts))
-        within = Limits(high=1.0) if _is_vector(name) else Limits(limits.low / size, limits.high / size)
+        within = Limits(high=1.0) if is_vector(name) else Limits(limits.low / size, limits.high / size)
         for words, values in moments_of:
             part = values[places] / sizes[k]
             # Of a vector the square, which is smooth at zero.
-            rows.append(BoundRow(ca.dot(part, part) if _is_vector(name) else part, words, within, size))
+            rows.append(BoundRow(ca.dot(part, part) if is_vector(name) else part, words, within, size))
     return rows
 
 
-def _is_vector(name: str) -> bool:
+def is_vector(name: str) -> bool:
+    """Say whether what is bounded is the length of a vector."""
     return channels_of(name) != (name,)
 
 

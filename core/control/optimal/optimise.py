@@ -48,7 +48,14 @@ class PreparedOptimisation:
         search = Search(self.problem, self.transcription, self.grid, self.options, watch, self.solver)
         best: Optimum | None = None
         for start, continuation in self._tries():
-            found = search.tried(start, continuation, patient=continuation is self.continuation)
+            try:
+                found = search.tried(start, continuation, patient=continuation is self.continuation)
+            except KeyboardInterrupt:
+                if best is None or best.solution.violation > FEASIBLE:
+                    raise
+                # What earlier starts gave is kept.
+                best = replace(best, solution=replace(best.solution, status="interrupted"))
+                break
             if found is None:
                 continue
             if best is None or better(found, best):
@@ -58,6 +65,8 @@ class PreparedOptimisation:
         assert best is not None
         best = replace(best, attempts=tuple(search.attempts), notes=tuple(dict.fromkeys(search.notes)))
         if best.solution.violation > FEASIBLE:
+            if best.status == "interrupted":
+                raise KeyboardInterrupt(str(failure(best)))
             raise failure(best)
         if best.solution.optimal:
             best = self.transcription.finished(self.problem, self.grid, best)
@@ -187,6 +196,8 @@ def optimise(
         When the task cannot work, before anything is solved.
     SolverError
         When no motion was found that keeps all constraints; the message says which one is worst, and when.
+    KeyboardInterrupt
+        When the search is interrupted before any motion keeps all constraints. Later, the best motion is returned.
 
     """
     return prepare_optimisation(mechanism, task, **choices).run(watch)

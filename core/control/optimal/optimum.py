@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
+from kingpost.control.optimal.biting import biting_bounds
 from kingpost.control.optimal.problem import OptimalProblem
 from kingpost.control.optimal.program import NonlinearProgram
-from kingpost.control.optimal.solving import Solution
+from kingpost.control.optimal.solving import Iteration, Solution
 from kingpost.control.optimal.starts import StartPath, linear_rows, path_of
 from kingpost.control.optimal.transcription import IntervalRule, Transcription
-
-#: Distance from a limit, as a part of the size of what is limited, within which it counts as reached.
-NEAR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -33,10 +31,12 @@ class Attempt:
     seconds: float
     #: What a continuation changed; empty for the problem itself.
     stage: str = ""
+    #: Its iterations.
+    course: tuple[Iteration, ...] = ()
 
     def data(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return dict(vars(self))
+        """Return it as plain data, without its iterations."""
+        return {key: value for key, value in vars(self).items() if key != "course"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,30 +183,12 @@ class Optimum:
 
     @cached_property
     def active(self) -> list[dict[str, Any]]:
-        """The bounds that bite: what, which limit, and from when until when."""
-        task, layout = self.problem.task, self.program.layout
-        found: list[dict[str, Any]] = []
-        middles = list(zip(self.times[:-1], self.times[1:], strict=True))
-        nodes = list(zip(self.times, self.times, strict=True))
-        for i, name in enumerate(task.inputs):
-            if name in task.bounds:
-                found += _touched(name, task.bounds[name], self.inputs[:, i], nodes if layout.linear else middles)
-        for name, limits in task.bounds.items():
-            if name in self.problem.state_names:
-                found += _touched(name, limits, self.states[:, self.problem.state_names.index(name)], nodes)
-        rows = self._row_values
-        for j, name in enumerate(self.program.names["interval"][len(self.rule.names) :]):
-            if name.startswith(("the bounds of", "the rate of")):
-                row = len(self.rule.names) + j
-                size = self.program.row_sizes[row]
-                low, high = size * self.program.row_low[row], size * self.program.row_high[row]
-                found += _touched(name.split("'")[1], (low, high), size * rows[:, row], middles)
-        if layout.horizon and not task.horizon.prescribed:
-            found += _touched("horizon", task.horizon, np.array([self.horizon]), [(self.times[0], self.times[-1])])
-        return found
+        """The bounds that bite; see :func:`kingpost.control.optimal.biting.biting_bounds`."""
+        return biting_bounds(self)
 
     @cached_property
-    def _row_values(self) -> FloatArray:
+    def row_values(self) -> FloatArray:
+        """The values of all rows of intervals, one interval in each row."""
         program = self.program
         g = np.asarray(program.functions.jacobian(self.solution.w / program.scales, program.theta)[0]).ravel()
         return program.interval_rows(g)
@@ -221,26 +203,3 @@ class Optimum:
         name, interval = program.row_name(i)
         t = float(self.times[-1] if interval is None else self.times[interval])
         return name, t, float(away[i] * program.row_sizes[i]) if away.size else 0.0
-
-
-def _touched(name: str, limits: Any, values: FloatArray, times: list[tuple[float, float]]) -> list[dict[str, Any]]:
-    low, high = (limits.low, limits.high) if hasattr(limits, "low") else limits
-    found = []
-    for limit, side in ((low, "lower"), (high, "upper")):
-        if not np.isfinite(limit) or low == high:
-            continue
-        scale = max(abs(limit), np.abs(values).max(initial=0.0), 1e-12)
-        near = np.flatnonzero(np.abs(values - limit) <= NEAR * scale)
-        if len(near):
-            share = round(len(near) / len(values), 4)
-            found.append(
-                {
-                    "name": name,
-                    "limit": side,
-                    "value": float(limit),
-                    "from_s": float(times[near[0]][0]),
-                    "until_s": float(times[near[-1]][1]),
-                    "share": share,
-                }
-            )
-    return found

@@ -361,7 +361,8 @@ def phased_optimum(
         w = solution.w[x : x + size]
         functions = piece.program.functions
         cost = float(functions.gradient(w / piece.program.scales, piece.program.theta)[0]) * piece.program.cost_scale
-        own = replace(solution, w=w, multipliers=solution.multipliers[row : row + rows], cost=cost)
+        limits = solution.limit_multipliers[x : x + size]
+        own = replace(solution, w=w, multipliers=solution.multipliers[row : row + rows], limit_multipliers=limits, cost=cost)
         found.append(Optimum(piece.problem, transcription, piece.rule, piece.program, own))
         x, row = x + size, row + rows
     whole: Any = program

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
@@ -13,22 +15,29 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
 from kingpost.base.version import __version__
 from kingpost.control.optimal.optimum import Optimum
+from kingpost.control.optimal.problem import seen_otherwise
+from kingpost.control.optimal.solving import Iteration
 from kingpost.kernel.kernel import Kernel
+from kingpost.mechanism.load_request import LoadRequest
 from kingpost.results.history import History
+from kingpost.simulation.problem import Problem
 from kingpost.simulation.provenance import plain_options, problem_record
 
 #: Iterations of which the course is kept in a record.
 KEPT = 200
 
 
-def history_of(optimum: Optimum, seconds: float) -> History:
+def history_of(optimum: Optimum, seconds: float, loads: Sequence[str | LoadRequest] | None = None) -> History:
     """Return an optimum as a history, one sample at every node.
 
     Inputs, costates and the Hamiltonian belong to intervals: each stands at the start of its interval, the last one at the end,
-    too. Inputs are to be held from sample to sample; linear ones are what they are at the nodes.
+    too. Inputs are to be held from sample to sample; linear ones are what they are at the nodes. ``loads`` are joints whose loads
+    are shown, as of a run, in place of those that the search derived.
     """
-    problem, equations = optimum.problem, optimum.problem.equations
-    posed = problem.posed
+    problem = optimum.problem
+    if loads is not None and tuple(loads) != tuple(problem.posed.how.loads or ()):
+        problem = seen_otherwise(problem, replace(problem.posed.how, loads=tuple(loads)))
+    posed, equations = problem.posed, problem.equations
     kernel = Kernel([equations.observe], posed.how.backend or "auto", equations.python_forces)
     inputs = optimum.all_inputs if problem.linear else _at_nodes(optimum.all_inputs)
     states = optimum.states
@@ -60,7 +69,7 @@ def history_of(optimum: Optimum, seconds: float) -> History:
             names_of = [str(i + 1) for i in range(costates.shape[1])]
         channels += [Channel(f"optimal.costate.{name}", "1") for name in names_of]
         values.append(_at_nodes(costates))
-    return History(optimum.times, tuple(channels), np.hstack(values), _provenance(optimum, channels, kernel, seconds))
+    return History(optimum.times, tuple(channels), np.hstack(values), _provenance(optimum, posed, channels, seconds))
 
 
 def _at_nodes(rows: FloatArray) -> FloatArray:
@@ -83,8 +92,8 @@ def result(optimum: Optimum) -> dict[str, Any]:
         **({"parameters_found": optimum.free} if optimum.free else {}),
         **({"phases": [_phase(part) for part in optimum.parts]} if optimum.problem.phases else {}),
         "active_bounds": optimum.active,
-        "starts": [attempt.data() for attempt in optimum.attempts],
-        "course": [vars(step) for step in solution.course[-KEPT:]],
+        "starts": [{**attempt.data(), "course": _course(attempt.course)} for attempt in optimum.attempts],
+        "course": _course(solution.course),
         "seconds": {"setup": round(solution.setup_seconds, 6), "solve": round(solution.seconds, 6)},
         "solver": {"name": solution.solver, "words": solution.words},
         "task": optimum.problem.task.data(),
@@ -102,8 +111,24 @@ def _phase(part: Optimum) -> dict[str, Any]:
     }
 
 
-def _provenance(optimum: Optimum, channels: list[Channel], kernel: Kernel, seconds: float) -> dict[str, Any]:
-    posed, found = optimum.problem.posed, result(optimum)
+def _outcome(status: str) -> str:
+    return {"optimal": "complete", "interrupted": "interrupted"}.get(status, "stopped")
+
+
+def _course(steps: Sequence[Iteration]) -> dict[str, list[float]]:
+    """Return iterations as columns; of many, some that are spread over all of them."""
+    rows = np.unique(np.linspace(0, len(steps) - 1, min(len(steps), KEPT)).round().astype(int)).tolist()
+    kept = [steps[i] for i in rows]
+    return {
+        "iteration": [step.number for step in kept],
+        "cost": [step.cost for step in kept],
+        "violation": [step.violation for step in kept],
+        "seconds": [round(step.seconds, 6) for step in kept],
+    }
+
+
+def _provenance(optimum: Optimum, posed: Problem, channels: list[Channel], seconds: float) -> dict[str, Any]:
+    found = result(optimum)
     blocks = optimum.program.blocks
     warnings = list(optimum.notes)
     if not optimum.solution.optimal:
@@ -113,7 +138,7 @@ def _provenance(optimum: Optimum, channels: list[Channel], kernel: Kernel, secon
         )
     return {
         "kingpost": __version__,
-        "outcome": "complete" if optimum.solution.optimal else "stopped",
+        "outcome": _outcome(optimum.status),
         "finished": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "wall_time_s": round(seconds, 6),
         **problem_record(posed),
@@ -129,6 +154,8 @@ def _provenance(optimum: Optimum, channels: list[Channel], kernel: Kernel, secon
         "statistics": {"iterations": optimum.solution.iterations},
         "backend": {"name": blocks.backend, "note": blocks.note, "loop": "compiled" if blocks.backend == "c" else "python"},
         "channels": [vars(channel) for channel in channels],
+        # What holds from sample to sample; whoever takes these channels as inputs holds them, too.
+        "held": [] if optimum.problem.linear else [signal.name for signal in posed.mechanism.inputs],
         "plugins": posed.plugins.sources(),
         "python": platform.python_version(),
         "casadi": ca.CasadiMeta.version(),

@@ -158,7 +158,12 @@ class Search:
             counted: Any = CountedProgram(program, found.problem, counts)
             solution = solve(counted, counted.start(found.solution.w), options, self.watch, self.solver)
             size, rows = len(program.scales), len(program.row_low)
-            plain = replace(solution, w=solution.w[:size], multipliers=solution.multipliers[:rows])
+            plain = replace(
+                solution,
+                w=solution.w[:size],
+                multipliers=solution.multipliers[:rows],
+                limit_multipliers=solution.limit_multipliers[:size],
+            )
             before, counts = counts, counts_of(replace(found, solution=plain))
             told = sum(count.cost for count in counts)
             ends = solution.w[size:]
@@ -186,6 +191,7 @@ class Search:
                 solution.iterations,
                 round(solution.seconds, 6),
                 stage.name,
+                solution.course,
             )
         )
 

@@ -6,8 +6,9 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from types import FrameType
 from typing import Any
 
 import casadi as ca
@@ -52,6 +53,9 @@ class Solution:
     setup_seconds: float
     course: tuple[Iteration, ...] = ()
     solver: str = "ipopt"
+    #: Multipliers of the limits of the variables as they are, for the unscaled cost: positive at upper limits. Empty where a
+    #: solver tells none.
+    limit_multipliers: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @property
     def optimal(self) -> bool:
@@ -165,7 +169,8 @@ def solve(
 ) -> Solution:
     """Solve a program from a start by a solver, by default IPOPT; ``w`` is unscaled.
 
-    The first interrupt from the keyboard ends the search with the best iterate, a second one ends it at once.
+    The first interrupt, or a signal that asks this program to end, ends the search with the best iterate; a second one ends it
+    at once.
     """
     began = time.perf_counter()
     watcher = _Watcher(program, watch, options.time_limit)
@@ -201,10 +206,16 @@ def solve(
         setup_seconds=prepared - began,
         course=tuple(watcher.course),
         solver="ipopt" if solver is None else solver.name,
+        limit_multipliers=_limit_multipliers(program, np.asarray(found["lam_x"]).ravel()),
     )
     if status == "infeasible" and solution.violation <= FEASIBLE:
         solution = replace(solution, status="not converged")
     return solution
+
+
+def _limit_multipliers(program: NonlinearProgram, found: FloatArray) -> FloatArray:
+    """Return multipliers of limits, unscaled; none where a solver has other variables than the program."""
+    return found * program.cost_scale / program.scales if len(found) == len(program.scales) else np.zeros(0)
 
 
 def _values(program: NonlinearProgram) -> ca.Function:
@@ -228,20 +239,36 @@ def _status(words: str, watcher: _Watcher) -> str:
     }.get(words, "not converged")
 
 
+#: Signals that ask a search to end.
+ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
 @contextmanager
 def _listening(watcher: _Watcher) -> Iterator[None]:
-    """Let the first interrupt from the keyboard stop the search, and a second one be what it is."""
+    """Let the first signal that would interrupt this program stop the search, and a second one be what it is.
+
+    Signals for which nobody has a handler end the program as ever.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.getsignal(signal.SIGINT)
+    handlers = {number: signal.getsignal(number) for number in ENDING}
+    before = {number: handler for number, handler in handlers.items() if callable(handler)}
 
-    def stop(number: int, frame: Any) -> None:
+    def back() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def stop(number: int, frame: FrameType | None) -> None:
         watcher.interrupted = True
-        signal.signal(signal.SIGINT, before)
+        back()
+        # Whoever is asked to end by this signal knows it then, though the search goes on to the end of its iteration.
+        with suppress(KeyboardInterrupt):
+            before[signal.Signals(number)](number, frame)
 
-    signal.signal(signal.SIGINT, stop)
+    for number in before:
+        signal.signal(number, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        back()

@@ -57,7 +57,13 @@ def test_a_run_that_is_asked_to_end_keeps_its_samples(tmp_path, number, status):
 
 
 @pytest.mark.parametrize(
-    ("verb", "number", "status"), [("run", signal.SIGTERM, 143), ("run", signal.SIGINT, 130), ("inverse", signal.SIGINT, 130)]
+    ("verb", "number", "status"),
+    [
+        ("run", signal.SIGTERM, 143),
+        ("run", signal.SIGINT, 130),
+        ("inverse", signal.SIGINT, 130),
+        ("optimise", signal.SIGTERM, 143),
+    ],
 )
 def test_an_interrupt_during_preparation_says_so(tmp_path, verb, number, status):
     (tmp_path / "slow.py").write_text(SLOW_MODEL)
@@ -102,6 +108,73 @@ def test_steps_of_inverse_dynamics_that_are_interrupted_are_kept_beside_earlier_
     # In portions of 64 steps of 1 ms; what is kept is the beginning of the whole, of 6 s.
     assert 64 < len(found) < 6001
     assert found["servo.position.mass2.x"] == pytest.approx(0.0, abs=1e-9)
+
+
+OPTIMISE = """
+import sys, time
+from kingpost.cli.output import ProgressBar
+
+def slowly(self, words):
+    if float(words.rpartition("violation")[2]) < 1e-6 or len(sys.argv) > 1:
+        print("under way", flush=True)
+        time.sleep(1.0)
+
+ProgressBar.say = slowly
+from kingpost.cli.main import main
+
+words = ["optimise", "mathematical-pendulum", "--backend", "vm", "--write", "csv", "--out", "o"]
+sys.exit(main(words))
+"""
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_the_best_motion_of_a_search_that_is_interrupted_is_kept_beside_earlier_results(tmp_path, number, status):
+    """From the first iterate on that keeps all constraints."""
+    (tmp_path / "o").mkdir()
+    (tmp_path / "o" / "history.csv").write_text("earlier")
+    code, said = ended([sys.executable, "-c", OPTIMISE], tmp_path, number, b"under way")
+    assert code == status, said
+    by = " (by SIGTERM)" if number == signal.SIGTERM else ""
+    assert "kingpost: interrupted after " in said and "the best motion so far costs " in said and by in said
+    files = ["interrupted-history.csv", "interrupted-run.json"]
+    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == ["history.csv", *files]
+    assert (tmp_path / "o" / "history.csv").read_text() == "earlier"
+    record = json.loads((tmp_path / "o" / files[1]).read_text())
+    assert (record["outcome"], record["status"]) == ("interrupted", "interrupted")
+    assert record["optimal"]["violation"] < 1e-6
+    assert "its cost is not the least" in record["warnings"][0]
+
+
+def test_a_search_that_is_interrupted_before_any_motion_is_one_writes_nothing(tmp_path):
+    code, said = ended([sys.executable, "-c", OPTIMISE, "at once"], tmp_path, signal.SIGTERM, b"under way")
+    assert code == 143
+    assert "the search was interrupted before any motion kept all constraints" in said
+    assert "Traceback" not in said
+    assert list(tmp_path.iterdir()) == []
+
+
+SENSITIVITY = """
+import sys, time
+from kingpost.cli.output import ProgressBar
+
+def slowly(self, fraction):
+    print("under way", flush=True)
+    time.sleep(0.3)
+
+ProgressBar.__call__ = slowly
+from kingpost.cli.main import main
+
+words = ["sensitivity", "double-pendulum", "--of", "max abs elbow.Fx", "--to", "*", "--t-end", "2", "--backend", "vm"]
+sys.exit(main(words))
+"""
+
+
+def test_a_gradient_that_is_interrupted_prints_and_writes_nothing(tmp_path):
+    code, said = ended([sys.executable, "-c", SENSITIVITY], tmp_path, signal.SIGTERM, b"under way")
+    assert code == 143
+    assert "there is no gradient (by SIGTERM)" in said or "the gradient was being found; nothing is written" in said
+    assert "with respect to" not in said
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow

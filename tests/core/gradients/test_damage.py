@@ -10,7 +10,8 @@ from kingpost.base.channels import Channel
 from kingpost.fatigue import CountingOptions, HotSpot, SNCurve, assess_hot_spots, count_cycles
 from kingpost.fatigue.sn import CurveSet
 from kingpost.gradients.damage import DamageWords, narrowest_decision
-from kingpost.gradients.functional import Record, read_functional
+from kingpost.gradients.functional import read_functional
+from kingpost.gradients.readings import Record
 
 TIME = np.arange(0.0, 20.01, 0.1)
 LOADS = {
@@ -72,8 +73,22 @@ def test_ranges_at_the_knee_are_told():
 def test_hot_spots_that_cannot_be_had():
     with pytest.raises(KingpostError, match="there is no hot spot 'food'; did you mean 'foot'"):
         read_functional("damage food", WORDS.words)
-    from kingpost.mechanism.load_request import LoadRequest
 
-    turned = HotSpot("foot", "bent", {"slew.Mx": 1.0}, loads={"slew": LoadRequest.parse("slew:frame=parent")})
-    with pytest.raises(KingpostError, match="in axes of its own"):
-        read_functional("damage foot", DamageWords({"foot": turned}, WORDS.curves).words)
+
+def loaded(provenance, time=TIME):
+    columns = {name: np.interp(time, TIME, values) for name, values in LOADS.items()}
+    return History(time, tuple(Channel(name, "N") for name in columns), np.column_stack(list(columns.values())), provenance)
+
+
+def doubts(history):
+    return read_functional("damage foot + 0", WORDS.words).doubts(history)
+
+
+def test_doubts_of_an_assessment_are_told_with_the_gradient():
+    assert doubts(loaded({}, np.arange(0.0, 20.01, 0.01))) == []
+    open_loop = {"joints": ["slew"], "ways": 1, "metric": "size", "length_m": 1.0}
+    (unique,) = doubts(loaded({"loads": {"joints": {}, "not_unique": {"loops": [open_loop]}}}, np.arange(0.0, 20.01, 0.01)))
+    assert unique.startswith("'damage foot': rigid bodies leave the loads of joint slew open in 1 ways")
+    (coarse,) = doubts(loaded({}, np.arange(0.0, 20.01, 0.5)))
+    assert "'foot' has" in coarse
+    assert "samples per period of its highest significant frequency" in coarse

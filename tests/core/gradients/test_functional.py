@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from kingpost import KingpostError
-from kingpost.gradients.functional import Record, check_channels, read_functional
+from kingpost.gradients.functional import check_channels, read_functional
+from kingpost.gradients.readings import Record
 
 TIME = np.linspace(0.0, 2.0, 21)
 #: Smooth, without two samples that are equal.

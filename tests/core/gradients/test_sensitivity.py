@@ -9,10 +9,15 @@ import pytest
 
 import kingpost
 from kingpost import KingpostError, RunSettings, SolverError, simulate
-from kingpost.fatigue import HotSpot, SNCurve
+from kingpost.base.channels import Channel
+from kingpost.fatigue import CountingOptions, HotSpot, SNCurve, assess_hot_spots
 from kingpost.fatigue.sn import CurveSet
 from kingpost.gradients.backward import adjoint_kernel, gone_back, with_trail
+from kingpost.gradients.functional import read_functional
+from kingpost.gradients.functions import adjoint_functions
+from kingpost.gradients.readings import Record
 from kingpost.gradients.sensitivity import ask, sensitivity
+from kingpost.mechanism.load_request import LoadRequest
 from kingpost.simulation.simulate import prepare
 
 #: A start from which a crane leaves its plane.
@@ -81,6 +86,28 @@ def test_gradients_of_more_machines(machine, along_differences, name, of, to, t_
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "of", "to", "t_end", "part", "choices"),
+    [
+        ("vessel-crane", "rms slew.My / 1000 + end hull.roll", "*", 20.0, 1e-4, {"settings": ASKEW}),
+        (
+            "offshore-crane-on-base",
+            "rms luff.My / 1e6 + end load.y",
+            "*_mass,boom_length,luff.angle,*_target,base_v*",
+            2.0,
+            1e-5,
+            {},
+        ),
+    ],
+)
+def test_gradients_over_long_times(machine, along_differences, name, of, to, t_end, part, choices):
+    """What grows over a whole manoeuvre is compared with differences that are extrapolated to steps of no length."""
+    found, along, difference = along_differences(machine(name), of, to, t_end, part=part, extrapolated=True, **choices)
+    assert along == pytest.approx(difference, rel=CLOSE)
+    assert len(found.gradient) > 5
+
+
+@pytest.mark.slow
 def test_the_damage_of_a_manoeuvre(machine, plugins):
     """Damage at a foot over 20 s against central differences: peaks go from sample to sample in larger steps than 1e-6."""
     curve = SNCurve("plain", m1=3.0, log10_a1=12.0)
@@ -132,7 +159,11 @@ def pendulum(machine, plugins):
     simulation = prepare(machine("double-pendulum"), 0.5, plugins=plugins)
     weights = np.zeros((simulation.grid.samples + 1, 1))
     weights[[10, -1], 0] = 0.3, 1.0
-    return simulation, weights, adjoint_kernel(simulation, [1])
+    return simulation, weights, made_adjoint(simulation)
+
+
+def made_adjoint(simulation):
+    return adjoint_kernel(simulation, adjoint_functions(simulation.problem.stepper, [1]))
 
 
 def back(simulation, weights, kernel, room=2**20):
@@ -151,8 +182,32 @@ def test_a_long_run_keeps_some_states_and_finds_the_others_once_more(pendulum):
 def test_the_interpreter_goes_the_same_way_back(pendulum, machine, plugins):
     simulation, weights, kernel = pendulum
     slow = prepare(machine("double-pendulum"), 0.5, plugins=plugins, backend="vm")
-    found = back(slow, weights, adjoint_kernel(slow, [1]))
+    found = back(slow, weights, made_adjoint(slow))
     np.testing.assert_allclose(found, back(simulation, weights, kernel), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("choices", [{}, {"integrator": "midpoint"}, {"integrator": "bdf2"}])
+def test_tangents_of_few_names_are_what_the_way_back_gives(machine, plugins, monkeypatch, choices):
+    """Both differentiate the same steps, so that they agree to the rounding of sums over the run."""
+    monkeypatch.setattr("kingpost.gradients.sensitivity.cheaper_forward", lambda *given: True)
+    arm, of = machine("double-pendulum"), "rms elbow.Fx + max abs elbow.angle + shoulder.angle at 0.02"
+    given = {"t_end": 0.05, "step": 0.005, "output_step": 0.01, "backend": "vm", "plugins": plugins, **choices}
+    few = sensitivity(arm, of, "mass2,elbow.angle", **given)
+    monkeypatch.setattr("kingpost.gradients.sensitivity.cheaper_forward", lambda *given: False)
+    back = sensitivity(arm, of, "mass2,elbow.angle", **given)
+    assert (few.way, back.way) == ("tangents", "adjoint")
+    assert few.value == back.value
+    assert few.gradient == pytest.approx(back.gradient, rel=1e-10)
+    assert few.record()["way"] == "tangents"
+    assert sensitivity(arm, of, "mass*,elbow.angle", **given).way == "adjoint"
+
+
+def test_the_way_is_chosen_by_what_it_takes(machine, plugins, monkeypatch):
+    """The times of an evaluation decide, whatever they are."""
+    how = RunSettings(t_end=0.02, backend="vm").selected(plugins)
+    for seconds, way in ((iter([1.0, 2.0]), "tangents"), (iter([2.0, 1.0]), "adjoint")):
+        monkeypatch.setattr("kingpost.gradients.forward._seconds", lambda *given, times=seconds: next(times))
+        assert ask(machine("double-pendulum"), "elbow.angle", "mass2", None, None, how, plugins).way == way
 
 
 def test_a_gradient_that_is_known_in_closed_form():
@@ -182,10 +237,63 @@ def test_inputs_that_move(machine, plugins):
     parameter = pendulum.parameters[0].name
     given = {"t_end": 0.05, "backend": "vm", "plugins": plugins}
     with pytest.raises(KingpostError, match=f"input '{force}' moves during the run"):
-        sensitivity(pendulum, "energy.total", force, inputs={force: lambda t: t}, **given)
+        sensitivity(pendulum, "energy.total", force, inputs={force: kingpost.Moving(lambda t: t, "linear")}, **given)
     ramp = {"kind": "rest-to-rest", "start": 0.0, "end": parameter, "t_start": 0.0, "t_end": 0.05}
     with pytest.raises(KingpostError, match="made with .* before the run began"):
         sensitivity(pendulum, "energy.total", parameter, inputs={force: ramp}, **given)
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "bdf2"])
+def test_every_value_of_an_input_with_stairs(machine, plugins, integrator):
+    """An array at output times, and samples with "hold", against differences of fourth order in all values at once."""
+    pendulum = machine("slider-pendulum")
+    (force,) = [item.name for item in pendulum.inputs][:1]
+    how = {"t_end": 0.05, "step": 0.005, "output_step": 0.01, "backend": "vm", "plugins": plugins, "integrator": integrator}
+    of = "rms energy.kinetic + max abs energy.total"
+    values, along = np.array([300.0, -100.0, 200.0, 50.0, -250.0, 70.0]), np.array([1.0, -0.4, 0.7, 1.2, 0.3, -0.9])
+    times = np.arange(6) * 0.01
+
+    def signal(changed, samples):
+        columns = kingpost.History(times, (Channel(force, "N"),), changed[:, None], {})
+        return {force: kingpost.Moving(columns, "hold") if samples else changed}
+
+    def value(part):
+        history = simulate(pendulum, inputs=signal(values + part * along, False), **how)
+        return read_functional(of).read(Record(history.time, {name: history[name] for name in history.names})).value
+
+    slope = (8 * (value(1) - value(-1)) - (value(2) - value(-2))) / 12
+    found = [sensitivity(pendulum, of, force, inputs=signal(values, samples), **how) for samples in (False, True)]
+    for item in found:
+        course = item.courses[force]
+        assert course.time == pytest.approx(times)
+        assert course.values == pytest.approx(values)
+        assert course.gradient @ along == pytest.approx(slope, rel=CLOSE)
+        assert (course.gradient[:-1] != 0.0).all()
+        assert item.record()["courses"][force]["gradient"] == course.gradient.tolist()
+    assert found[0].courses[force].gradient == pytest.approx(found[1].courses[force].gradient, rel=1e-12, abs=1e-15)
+
+
+def test_hot_spots_with_axes_of_their_own(machine, plugins):
+    """The run gives the load in these axes; an assessment turns it there after a run, and a value of both is the same."""
+    turned = LoadRequest.parse("elbow:frame=world,side=parent,at=0/0/0.1")
+    spot = HotSpot("pin", "plain", {"elbow.Fx": 4e5, "elbow.My": 2e6}, loads={"elbow": turned})
+    curves = CurveSet({"plain": SNCurve("plain", m1=3.0, log10_a1=12.0)}, {})
+    how = {"t_end": 0.4, "step": 0.004, "output_step": 0.004, "backend": "vm", "plugins": plugins}
+    given = {"hot_spots": [spot], "curves": curves, **how}
+    arm = machine("double-pendulum")
+    found = sensitivity(arm, "damage pin", "mass2,elbow.angle", **given)
+    accepted = CountingOptions(accept=("residual", "noise", "step"))
+    (assessed,) = assess_hot_spots(simulate(arm, loads="all", **how), [spot], curves, accepted).results
+    assert found.value == pytest.approx(assessed.damage, rel=1e-9)
+    moved = []
+    for size in (1e-5, -1e-5):
+        history = simulate(arm, loads="all", settings={name: at + size for name, at in found.at.items()}, **how)
+        moved.append(assess_hot_spots(history, [spot], curves, accepted).results[0].damage)
+    assert sum(found.gradient.values()) == pytest.approx((moved[0] - moved[1]) / 2e-5, rel=1e-5)
+    with pytest.raises(KingpostError, match="the load of 'elbow' is wanted in two ways at once"):
+        sensitivity(arm, "damage pin + max elbow.Fx", "mass2", **given)
+    with pytest.raises(KingpostError, match="is asked for as 'elbow:frame=parent"):
+        sensitivity(arm, "damage pin", "mass2", loads=("elbow:frame=parent",), **given)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import pytest
 
 from kingpost import History
 from kingpost.report import write_report
+from tests.core.report.optima import bounded_pendulum
 from tests.core.report.synthetic import crane_history, foreign_history, monitored_history
 
 if importlib.util.find_spec("websockets") is None:
@@ -41,6 +42,7 @@ def pages(tmp_path_factory):
         "foreign": foreign_history(),
         "long": crane_history(samples=12_001, t_end=600.0),
         "monitored": monitored_history(),
+        "optimal": bounded_pendulum(),
     }
     evil = crane_history(name=EVIL)
     channels = tuple(type(c)(c.name.replace("tip", EVIL), c.unit, c.frame, c.side, c.at) for c in evil.channels)
@@ -380,3 +382,31 @@ def test_a_long_run_says_that_it_was_thinned(show):
     text = page.run("document.querySelector('#motion').innerText")
     assert "of the 12001 samples the least and the greatest are drawn" in text
     assert "of 12001 samples are shown." in page.run("document.querySelector('aside').innerText")
+
+
+def test_an_optimum_shows_inputs_as_steps_bounds_that_bite_and_the_search(show):
+    page = show("optimal")
+    heads = page.run("[...document.querySelectorAll('#optimal h3')].map(e => e.textContent)")
+    assert heads == ["Inputs", "Path", "Bounds that bite", "Costates", "Starts and convergence"]
+    titles = page.run("[...document.querySelectorAll('#optimal h4')].map(e => e.textContent)")
+    assert titles[0].startswith("torque")
+    assert "When they bite" in titles
+    assert any(title.startswith("Discrete Hamiltonian") for title in titles)
+    # An input that is held reads the same all over an interval of 0.15 s, and in the next one something else.
+    box = page.box("#optimal figure canvas")
+    read = "document.querySelector('#optimal .chip output').textContent"
+
+    def at(time):
+        left, right = box["x"] + 58, box["x"] + box["width"] - 14
+        page.move(left + (right - left) * time / 3.0, box["y"] + 40)
+        return page.run(read)
+
+    assert at(1.36) == at(1.42) == at(1.49)
+    assert at(1.52) != at(1.49)
+    rows = page.run("[...document.querySelectorAll('#optimal table')].map(e => e.rows.length)")
+    assert rows[0] >= 3  # at least the torque at both limits
+    assert rows[1] == 3
+    before = page.run("[...document.querySelectorAll('#optimal .halves h4')].map(e => e.textContent)")
+    page.run(fires("#optimal select", "1" if "constant" in before[0] else "0"))
+    after = page.run("[...document.querySelectorAll('#optimal .halves h4')].map(e => e.textContent)")
+    assert before != after

@@ -144,7 +144,7 @@ def test_the_history_says_how_it_was_found(plain):
     assert record["horizon"] == 3.0
     assert record["hamiltonian"]["min"] < record["hamiltonian"]["max"]
     assert record["optimal"]["starts"][0]["start"] == "constant"
-    assert len(record["optimal"]["course"]) == record["iterations"] + 1
+    assert record["optimal"]["course"]["iteration"] == list(range(record["iterations"] + 1))
     assert history["torque"][-1] == history["torque"][-2]
     assert {"optimal.hamiltonian", "optimal.switching.torque", "optimal.costate.pivot.angle"} <= {
         channel.name for channel in history.channels
