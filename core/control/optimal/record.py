@@ -31,8 +31,8 @@ def history_of(optimum: Optimum, seconds: float, loads: Sequence[str | LoadReque
     """Return an optimum as a history, one sample at every node.
 
     Inputs, costates and the Hamiltonian belong to intervals: each stands at the start of its interval, the last one at the end,
-    too. Inputs are to be held from sample to sample; linear ones are what they are at the nodes. ``loads`` are joints whose loads
-    are shown, as of a run, in place of those that the search derived.
+    too. Inputs are to be held from sample to sample; linear ones are what they are at the nodes. ``loads`` are joints whose
+    loads are shown, as of a run, in place of those that the search derived.
     """
     problem = optimum.problem
     if loads is not None and tuple(loads) != tuple(problem.posed.how.loads or ()):
