@@ -35,6 +35,8 @@ def test_spans_that_follow_each_other_are_one_stretch():
         ("an input", "torque", 2.65),
         ("a state", "pivot.angle.rate", 2.8),
         ("a joint load, which jumps with the torque", "pivot.Fz", 2.8),
+        ("the length of a vector", "norm(pivot.Fx, pivot.Fz)", 20.0),
+        ("an input that is linear within intervals", "linear torque", 2.6),
         ("the rate of an input", "torque.rate", 7.0),
         ("a parameter", "mass", 0.5),
         ("the horizon", "horizon", 3.0),
@@ -49,13 +51,17 @@ def test_a_multiplier_is_what_the_cost_falls_by_with_a_wider_bound(swung, what, 
             return swung(rates={"torque": (-wide, wide)})
         if name == "mass":
             return swung(free={"mass": (limit - shift, 3.0)})
+        if name == "linear torque":
+            return swung(bounds={"torque": (-wide, wide)}, control="linear")
+        if name.startswith("norm"):
+            return swung(bounds={name: (-np.inf, wide)})
         if name == "horizon":
             return swung(horizon=Limits(2.8, wide))
         return swung(bounds={name: (-wide, wide)})
 
     d = 1e-3 * limit
     found = solve(0.0)
-    biting = [item for item in found.active if item["name"] == name]
+    biting = [item for item in found.active if item["name"] == name.removeprefix("linear ")]
     assert biting, what
     fallen = (solve(-d).cost - solve(d).cost) / (2 * d)
     assert fallen > 0
