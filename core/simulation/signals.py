@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -202,12 +202,18 @@ def _samples(signal: Any, grid: Grid, what: str) -> FloatArray:
     return column
 
 
+def _recorded(history: History, column: str) -> Between | None:
+    """Return what the record of a history says of a channel between its samples, if it does."""
+    told = history.provenance.get("between")
+    word = told.get(column) if isinstance(told, Mapping) else None
+    return next((kind for kind in get_args(Between) if kind == word), None)
+
+
 def _channel(
     target: Input | Quantity, history: History, column: str, between: Between | None, said: Mapping[str, Any]
 ) -> Course:
-    """Return a channel of a history in the unit of the input; what its record says to be held is, if nothing is said."""
-    held = column in (history.provenance.get("held") or ())
-    between = between or ("hold" if held else BETWEEN_RESULTS)
+    """Return a channel of a history in the unit of the input; between samples it is what its record says, if nothing is said."""
+    between = between or _recorded(history, column) or BETWEEN_RESULTS
     values = history[column]
     unit, wanted = parse_unit(history.unit(column)), parse_unit(target.unit)
     # A table without units gives all of them as 1, and so does an FMU.

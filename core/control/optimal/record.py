@@ -154,8 +154,8 @@ def _provenance(optimum: Optimum, posed: Problem, channels: list[Channel], secon
         "statistics": {"iterations": optimum.solution.iterations},
         "backend": {"name": blocks.backend, "note": blocks.note, "loop": "compiled" if blocks.backend == "c" else "python"},
         "channels": [vars(channel) for channel in channels],
-        # What holds from sample to sample; whoever takes these channels as inputs holds them, too.
-        "held": [] if optimum.problem.linear else [signal.name for signal in posed.mechanism.inputs],
+        # What these channels are between samples, for whoever takes them as inputs.
+        "between": {signal.name: "linear" if optimum.problem.linear else "hold" for signal in posed.mechanism.inputs},
         "plugins": posed.plugins.sources(),
         "python": platform.python_version(),
         "casadi": ca.CasadiMeta.version(),

@@ -1,5 +1,7 @@
 """The inputs of an optimum inside of an FMU: it goes through the nodes of the optimum by the same step map."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,14 @@ def test_inputs_of_an_optimum_are_held_unless_told_otherwise(found, plugins):
     linear = Moving(folder, "linear")
     other = simulate(machine, HORIZON, output_step=STEP, inputs=linear, plugins=plugins, backend="vm", **MIDPOINT)
     assert np.abs(other["pivot.angle"] - history["pivot.angle"]).max() > 1e-3
+
+
+@pytest.mark.parametrize("between", [3, ["torque"], {"torque": "wavy"}, {"torque": 1}])
+def test_what_a_record_says_without_sense_is_left_aside(found, between, plugins):
+    machine, history, _ = found
+    told = replace(history, provenance={**history.provenance, "between": between})
+    run = simulate(machine, STEP, output_step=STEP, inputs=told, plugins=plugins, backend="vm", **MIDPOINT)
+    assert run.provenance["inputs"]["torque"]["moves"]["interpolation"] == "cubic"
 
 
 def test_a_finer_run_ends_where_the_optimum_does_to_the_error_of_its_steps(found, plugins):

@@ -10,7 +10,6 @@ from kingpost import MechanismError, RunSettings, optimise, simulate
 from kingpost.control.optimal.record import history_of
 from kingpost.mechanism.optimal_parts import CostPart
 from kingpost.modelfiles.opened import open_model
-from kingpost.simulation.signals import Moving
 from kingpost.testing.optimal_control import COST, HAMILTONIAN, _mass
 
 VM = RunSettings(backend="vm")
@@ -78,10 +77,10 @@ def test_costs_are_integrals_of_lines(pushed):
 
 
 def test_a_run_repeats_what_was_found(swung, pendulum):
-    """Linear between samples, with the same steps: to round-off of Newton's method, some 30 steps of 1e-10."""
+    """The record says that inputs are linear. With the same steps: round-off of Newton's method, some 30 steps of 1e-10."""
     history = history_of(swung(intervals=30), 0.0)
-    torque = {"torque": Moving(history, "linear")}
-    run = simulate(pendulum.mechanism, t_end=3.0, step=0.1, output_step=0.1, integrator="midpoint", inputs=torque)
+    run = simulate(pendulum.mechanism, t_end=3.0, step=0.1, output_step=0.1, integrator="midpoint", inputs=history)
+    assert run.provenance["inputs"]["torque"]["moves"]["interpolation"] == "linear"
     assert run["pivot.angle"] == pytest.approx(history["pivot.angle"], abs=1e-7)
     assert run["pivot.angle"][-1] == pytest.approx(pi / 2, abs=1e-7)
     assert history.provenance["optimal"]["task"]["control"] == "linear"
