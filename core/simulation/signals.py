@@ -212,7 +212,7 @@ def _recorded(history: History, column: str) -> Between | None:
 def _channel(
     target: Input | Quantity, history: History, column: str, between: Between | None, said: Mapping[str, Any]
 ) -> Course:
-    """Return a channel of a history in the unit of the input; if nothing is said, it is between samples what its record says."""
+    """Return a channel of a history in the unit of the input; between samples it is what its record says, or what is said."""
     between = between or _recorded(history, column) or BETWEEN_RESULTS
     values = history[column]
     unit, wanted = parse_unit(history.unit(column)), parse_unit(target.unit)
