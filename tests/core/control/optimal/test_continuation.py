@@ -63,6 +63,16 @@ def test_limits_are_tightened_from_what_they_cut_off(solved, direct):
     assert np.abs(found.inputs).max() <= LIMIT
 
 
+def test_limits_of_loads_that_nothing_else_names_are_tightened_too(pendulum, task, plugins):
+    loaded = replace(task, bounds={"norm(pivot.Fx, pivot.Fz)": (-np.inf, 20.0)})
+    direct, through = (
+        optimise(pendulum.mechanism, loaded, how=VM, plugins=plugins, continuation=lists) for lists in (None, {"bounds": [0.5]})
+    )
+    free, half, _ = through.attempts
+    assert free.cost < half.cost < through.cost
+    assert through.cost == pytest.approx(direct.cost, rel=1e-8)
+
+
 def test_a_task_brings_its_continuation(pendulum, task, plugins, direct):
     own = replace(task, continuation={"intervals": (4.0, 6)})
     found = optimise(pendulum.mechanism, own, how=VM, plugins=plugins)
