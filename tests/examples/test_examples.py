@@ -311,6 +311,7 @@ def _gains_and_damage(folder, *options):
     return np.array([[float(word) for word in line.split()] for line in lines[1:] if re.fullmatch(r"[\d.e+\- ]+", line)]), lines
 
 
+@pytest.mark.slow
 def test_e1_gains_and_damage_in_short(tmp_path):
     """Its two ends: the fastest cycle and the gentlest one, without the grid that the whole is compared with."""
     front, _ = _gains_and_damage(tmp_path, "--points", "2", "--grid", "0", "--t-end", "6")

@@ -221,6 +221,7 @@ def test_three_links_with_a_torque_of_one_sign():
     assert (found.switching[held, 2] < 0.0).all()
 
 
+@pytest.mark.slow
 def test_three_links_by_discrete_gradients():
     """Gonzalez' gradient with the metric of the document has spurious optima from a guess; near the solution it has none."""
     for N, cost in ((40, 3987551.88), (80, 3982729.33), (160, 3981457.59)):

@@ -104,7 +104,7 @@ def test_rates_are_those_of_the_projected_state(plugins):
     simulation = prepare(machine, 1.0, integrator="dop853", plugins=plugins, backend="vm")
     rate, projected = (simulation.kernel.evaluator(f"kp_{name}") for name in ("rhs", "projected"))
     x = simulation.x0 + 1e-3 * np.array([1.0, -2.0, 1.0, 3.0, 1.0, -1.0])
-    near = projected(0.0, x, simulation.p)
+    near = projected(0.0, x, [0.0], simulation.p)
     assert 1e-4 < np.abs(near - x).max() < 1e-2
     np.testing.assert_allclose(rate(0.0, x, [0.0], simulation.p), rate(0.0, near, [0.0], simulation.p), atol=1e-9)
     # At the state itself the accelerations would be others: this is what drift does.

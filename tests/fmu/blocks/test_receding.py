@@ -75,6 +75,7 @@ def test_the_crane_arrives_at_the_cost_of_the_optimum(made):
     assert np.abs(history["machine.swing.angle"][history.time > 4]).max() < 0.01
 
 
+@pytest.mark.quick("settings0")
 @pytest.mark.parametrize("settings", [{"load_mass": 80.0}, {"load_mass": 120.0}, {"swing.angle": 0.15}])
 def test_another_load_or_a_push_does_not_keep_it_from_arriving(settings, made):
     """The load a fifth lighter or heavier than the controller believes, or swinging when it begins."""
