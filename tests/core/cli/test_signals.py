@@ -45,7 +45,7 @@ def ended(words, cwd, number, line=b""):
     return process.returncode, said.decode()
 
 
-@pytest.mark.quick("15-143")
+@pytest.mark.quick("*-143")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_run_that_is_asked_to_end_keeps_its_samples(tmp_path, number, status):
     code, said = ended([*KINGPOST, *LONG], tmp_path, number, b"kernel")
