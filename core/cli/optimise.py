@@ -101,7 +101,8 @@ class Optimise(FindsInputs):
             options=SolverOptions(time_limit=arguments.time_limit),
             plugins=opened.plugins,
         )
-        return Prepared(lambda bar: _searched(prepared, how.with_usual_loads(opened.mechanism).loads, bar))
+        loads = how.with_usual_loads(opened.mechanism).loads
+        return Prepared(lambda bar: _searched(prepared, loads, arguments.path or (), bar))
 
     def beside(self, history: History, arguments: argparse.Namespace) -> dict[str, Fill]:
         if not arguments.path:
@@ -120,12 +121,14 @@ class Optimise(FindsInputs):
             print_table(_starts(history))
 
 
-def _searched(prepared: PreparedOptimisation, loads: Sequence[str | LoadRequest] | None, bar: ProgressBar) -> History:
+def _searched(
+    prepared: PreparedOptimisation, loads: Sequence[str | LoadRequest] | None, path: Sequence[str], bar: ProgressBar
+) -> History:
     from kingpost.control.optimal.record import history_of
 
     began = time.perf_counter()
     optimum = prepared.run(lambda step: _progress(bar, step))
-    history = history_of(optimum, time.perf_counter() - began, loads)
+    history = history_of(optimum, time.perf_counter() - began, loads, path)
     if optimum.status == "interrupted":
         words = f"interrupted after {optimum.solution.iterations} iterations; the best motion so far costs {optimum.cost:.6g}"
         raise Interrupted(words, history=history)

@@ -192,4 +192,9 @@ class DamageWords:
         if name not in self.spots:
             raise KingpostError(f"there is no hot spot '{name}'{closest(name, self.spots)} Hot spots: {listed(self.spots)}.")
         spot = self.spots[name]
+        if spot.mean_stress != "none":
+            raise KingpostError(
+                f"'damage {name}': its mean-stress correction ({spot.mean_stress}) has no derivative here; leave mean_stress "
+                "out of the hot spot"
+            )
         return Damage(spot, curve_of(spot, self.curves or curve_set()), self.options)

@@ -101,21 +101,34 @@ class Sensitivity:
         }
 
 
+class SensitivityChoices(RunChoices, total=False):
+    """What may be chosen about a gradient, beside how the run is carried out; everything may be left out."""
+
+    #: Parameters, start values and constant inputs by name, and inputs that move; as in :func:`kingpost.simulate`.
+    settings: Mapping[str, float] | None
+    inputs: Signals | None
+    #: For ``damage``: hot spots or a file with some, S-N curves, and how to count; as in :mod:`kingpost.fatigue`.
+    hot_spots: Sequence[HotSpot] | str | Path
+    curves: CurveSet | str | Path | None
+    counting: CountingOptions | None
+    #: How the run is carried out, where no keyword says otherwise.
+    how: RunSettings | None
+    #: The plugins to choose from; by default all built-in and installed ones.
+    plugins: PluginSet | None
+
+
+#: What is chosen about a gradient alone; the rest is about the run.
+OWN_CHOICES = tuple(name for name in SensitivityChoices.__annotations__ if name not in RunChoices.__annotations__)
+
+
 def sensitivity(
     mechanism: Mechanism,
     of: str,
     to: str | Sequence[str],
     t_end: float | None = None,
     *,
-    settings: Mapping[str, float] | None = None,
-    inputs: Signals | None = None,
-    hot_spots: Sequence[HotSpot] | str | Path = (),
-    curves: CurveSet | str | Path | None = None,
-    counting: CountingOptions | None = None,
-    how: RunSettings | None = None,
-    plugins: PluginSet | None = None,
     progress: Progress = lambda fraction: None,
-    **choices: Unpack[RunChoices],
+    **choices: Unpack[SensitivityChoices],
 ) -> Sensitivity:
     """Run a mechanism, read a number from its history, and return that with its gradient.
 
@@ -124,7 +137,7 @@ def sensitivity(
 
     Parameters
     ----------
-    mechanism, t_end, settings, inputs, how, plugins, progress, choices
+    mechanism, t_end, progress
         As in :func:`kingpost.simulate`.
     of
         What is read: ``"hull.roll at 0.3"``, ``"max abs slew.My"``, ``"rms hull.roll from 5 to 20"``, ``"damage SPOT"``, sums
@@ -133,8 +146,9 @@ def sensitivity(
         Names of parameters, inputs that are constant, and start values; patterns such as ``"m*"``; several with commas or in a
         list. An input that is held at one value after another, as an array of values at the output times or samples with
         ``"hold"``, has a gradient with respect to every value, in ``courses``; it must be named itself.
-    hot_spots, curves, counting
-        For ``damage``: hot spots or a file with some, S-N curves, and how to count; as in :mod:`kingpost.fatigue`.
+    choices
+        ``settings``, ``inputs``, ``hot_spots``, ``curves``, ``counting``, ``how``, ``plugins`` and those of a run: see
+        :class:`SensitivityChoices`.
 
     Raises
     ------
@@ -144,21 +158,7 @@ def sensitivity(
         If the integrator chooses its own steps, or if the run fails.
 
     """
-    question = prepare_sensitivity(
-        mechanism,
-        of,
-        to,
-        t_end,
-        settings=settings,
-        inputs=inputs,
-        hot_spots=hot_spots,
-        curves=curves,
-        counting=counting,
-        how=how,
-        plugins=plugins,
-        **choices,
-    )
-    return question.answer(progress)
+    return prepare_sensitivity(mechanism, of, to, t_end, **choices).answer(progress)
 
 
 def prepare_sensitivity(
@@ -166,15 +166,7 @@ def prepare_sensitivity(
     of: str,
     to: str | Sequence[str],
     t_end: float | None = None,
-    *,
-    settings: Mapping[str, float] | None = None,
-    inputs: Signals | None = None,
-    hot_spots: Sequence[HotSpot] | str | Path = (),
-    curves: CurveSet | str | Path | None = None,
-    counting: CountingOptions | None = None,
-    how: RunSettings | None = None,
-    plugins: PluginSet | None = None,
-    **choices: Unpack[RunChoices],
+    **choices: Unpack[SensitivityChoices],
 ) -> Question:
     """Derive and compile all that :func:`sensitivity` needs, whose arguments these are, to ask at many numbers.
 
@@ -182,10 +174,12 @@ def prepare_sensitivity(
     """
     from kingpost.gradients.damage import DamageWords  # brings all of fatigue
 
-    plugins = plugins or PluginSet()
-    how = RunSettings.of(choices).over(how or RunSettings()).selected(plugins)
+    of_run = {name: value for name, value in choices.items() if name not in OWN_CHOICES}
+    plugins = choices.get("plugins") or PluginSet()
+    how = RunSettings.of(of_run).over(choices.get("how") or RunSettings()).selected(plugins)
     how = how if t_end is None else replace(how, t_end=t_end)
-    return ask(mechanism, of, to, settings, inputs, how, plugins, DamageWords.read(hot_spots, curves, counting))
+    damage = DamageWords.read(choices.get("hot_spots", ()), choices.get("curves"), choices.get("counting"))
+    return ask(mechanism, of, to, choices.get("settings"), choices.get("inputs"), how, plugins, damage)
 
 
 @dataclass(frozen=True, eq=False)

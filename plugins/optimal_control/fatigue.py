@@ -42,6 +42,7 @@ class FatigueOptions:
 class Fatigue(CountedTerm):
     """Miner's sum at a hot spot over ranges counted at the nodes by the rainflow rule, as kingpost fatigue counts the result.
 
+    It is of the whole motion, all phases of it.
     Pairs of extremes are held while a program is solved and counted again behind it, until the sum stays the same.
     """
 
@@ -54,9 +55,14 @@ class Fatigue(CountedTerm):
 
     def refusal(self, problem: OptimalProblem) -> str:
         if problem.phase is not None:
-            return "ranges are counted over a whole motion, and the task has phases"
-        if len(problem.terms) == 1:
-            return "ranges are counted in the motion that other costs lead to; add one, such as effort"
+            return (
+                "ranges begin in one phase and end in another, so that it is of the whole motion; name it among the costs of "
+                "the task, not of a phase"
+            )
+        alone = [part for part in problem.parts if all(term.whole for _, term in part.terms)]
+        if alone:
+            where = f" of phase '{problem.task.phases[alone[0].phase or 0].name}'" if problem.phases else ""
+            return f"ranges are counted in the motion that other costs lead to; add one{where}, such as effort"
         return ""
 
     def weights(self) -> Mapping[str, float]:

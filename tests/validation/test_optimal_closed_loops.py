@@ -2,7 +2,8 @@
 
 All take inputs that are constant over intervals and rules of order two, whose errors are even in h. So costs tend to one limit
 as h^2, and what Richardson's extrapolation leaves as h^4: from 20 and 40 intervals a fifteenth of what it differs by from that
-from 10 and 20. Terms of order six are allowed to double it.
+from 10 and 20. Terms of order six are allowed to double it. By the same terms an order that is seen in three costs is off by
+b h^2, so that this, too, shrinks to a quarter when all intervals are halved, and to a half at most with terms of order six.
 """
 
 from dataclasses import replace
@@ -90,11 +91,13 @@ SLOW = pytest.mark.slow
     "how", [KANE, pytest.param(KANE_EM, marks=SLOW), *(pytest.param(how, marks=SLOW) for how in (BEM, REM, MODULAR))]
 )
 def test_a_loop_tends_to_the_tree_by_hand(turned, limit, how):
-    costs = [turned(intervals, how).cost for intervals in (10, 20, 40)]
-    coarse, fine = extrapolated(costs[:2]), extrapolated(costs[1:])
+    costs = [turned(intervals, how).cost for intervals in (10, 20, 40, 80)]
+    coarse, fine = extrapolated(costs[:2]), extrapolated(costs[1:3])
     assert fine == pytest.approx(limit, abs=2 * abs(fine - coarse) / 15)
-    # ... with an order that is nearer to two than to one or three.
-    assert 1.5 < np.log2((costs[1] - costs[0]) / (costs[2] - costs[1])) < 2.5
+    changes = np.diff(costs)
+    off, off_later = np.abs(np.log2(changes[:-1] / changes[1:]) - 2)
+    # The solver leaves 1e-9 of the cost, 4e-7, in changes of 0.05 and more.
+    assert off_later <= off / 2 + 3e-5
 
 
 def test_the_guess_closes_its_loops(turned):

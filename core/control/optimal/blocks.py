@@ -58,6 +58,9 @@ class Blocks:
     numbers: int
     backend: str
     note: str
+    #: Where the machine code is, if all that are called for every interval are in it; and what was compiled.
+    library: str = ""
+    source: Blocks | None = None
 
     @property
     def rows(self) -> int:
@@ -88,9 +91,9 @@ def build_blocks(interval: ca.Function, first: ca.Function, last: ca.Function, n
 def compiled_blocks(blocks: Blocks, backend: Backend) -> Blocks:
     """Return blocks whose functions of an interval are machine code, as far as that is to be had."""
     functions = {name: getattr(blocks, name) for name in COMPILED}
-    compiled, where, note = _compiled(list(functions.values()), backend)
+    compiled, where, note, library = _compiled(list(functions.values()), backend)
     changed: dict[str, Any] = dict(zip(functions, compiled, strict=True))
-    return replace(blocks, backend=where, note=note, **changed)
+    return replace(blocks, backend=where, note=note, library=library, source=blocks, **changed)
 
 
 def worth_compiling(blocks: Blocks, intervals: int) -> bool:
@@ -171,25 +174,26 @@ def _edge(function: ca.Function, name: str) -> dict[str, Any]:
     }
 
 
-def _compiled(functions: Sequence[ca.Function], backend: Backend) -> tuple[list[ca.Function], str, str]:
-    """Return functions as machine code, or as they are; where they run, and why."""
+def _compiled(functions: Sequence[ca.Function], backend: Backend) -> tuple[list[ca.Function], str, str, str]:
+    """Return functions as machine code, or as they are; where they run, why, and the library if all of them are in it."""
     compiler = find_compiler()
     if compiler is None:
         if backend == "c":
             raise SolverError("backend 'c' was asked for, but no C compiler was found")
-        return list(functions), "vm", "interpreter: no C compiler was found"
+        return list(functions), "vm", "interpreter: no C compiler was found", ""
     short = [function for function in functions if backend == "c" or _operations(function) <= LONGEST_COMPILED]
     try:
         built = build_cached(generated("kp_optimal", short), compiler, level=QUICK_LEVEL)
     except CompilerError as error:
         if backend == "c":
             raise SolverError(f"backend 'c' was asked for, but {error}") from None
-        return list(functions), "vm", f"interpreter: {error}"
+        return list(functions), "vm", f"interpreter: {error}", ""
     made = {function.name(): ca.external(function.name(), str(built.library)) for function in short}
-    note = "from the cache" if built.cached else "compiled"
+    note, library = "from the cache" if built.cached else "compiled", str(built.library)
     if len(short) < len(functions):
+        library = ""
         note += f"; {len(functions) - len(short)} of {len(functions)} functions are interpreted, for they are long"
-    return [made.get(function.name(), function) for function in functions], "c", note
+    return [made.get(function.name(), function) for function in functions], "c", note, library
 
 
 def _operations(function: ca.Function) -> int:

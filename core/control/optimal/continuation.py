@@ -22,8 +22,8 @@ COARSEST = 6
 #: fails and nobody says what else to do.
 COARSER, LOOSER, LONGER = (0.25, 0.5), (1.0, 0.5, 0.2), (1.5, 1.2)
 
-#: How far a motion goes beyond limits, below and above, by table and name.
-Excess = Mapping[tuple[str, str], tuple[float, float]]
+#: How far each phase of a motion goes beyond its limits, below and above, by table and name.
+Excess = tuple[Mapping[tuple[str, str], tuple[float, float]], ...]
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,6 @@ def stages(problem: OptimalProblem, grid: Grid, lists: Mapping[str, tuple[float,
     if HORIZON in lists and not task.horizon.prescribed:
         raise MechanismError(
             f"{task.title}: the horizon is free, so that no continuation can go through values of it", path=("continuation",)
-        )
-    if problem.phases and (HORIZON in lists or BOUNDS in lists):
-        raise MechanismError(
-            f"{task.title} has phases; a continuation goes through intervals and parameters of it alone", path=("continuation",)
         )
     whole = {name: values if values[-1] == own[name] else (*values, own[name]) for name, values in lists.items()}
     if BOUNDS in whole and whole[BOUNDS][0] != 1.0:
@@ -84,15 +80,25 @@ def problem_at(problem: OptimalProblem, stage: Stage, excess: Excess | None) -> 
         problem = pose_optimal(
             posed.mechanism, problem.task, posed.how, values={**posed.given, **stage.values}, plugins=posed.plugins
         )
-    task = problem.task
     if stage.horizon is not None:
-        task = task.lasting(stage.horizon)
+        problem = _with_task(problem, problem.task.stretched(stage.horizon))
     if stage.share:
-        task = _loosened(task, stage.share, excess or {})
-    return replace(problem, task=task)
+        beyond = excess or ({},) * len(problem.parts)
+        parts = [
+            replace(part, task=_loosened(part.task, stage.share, own)) for part, own in zip(problem.parts, beyond, strict=True)
+        ]
+        problem = replace(problem, phases=tuple(parts)) if problem.phases else parts[0]
+    return problem
 
 
-def _loosened(task: OptimalTask, share: float, excess: Excess) -> OptimalTask:
+def _with_task(problem: OptimalProblem, task: OptimalTask) -> OptimalProblem:
+    """Return a problem with another horizon: phases take as long, and begin, as its phases say."""
+    parts = zip(problem.phases, task.phase_tasks(), strict=True)
+    phases = [replace(part, task=own, posed=replace(part.posed, t_start=own.t_start)) for part, own in parts]
+    return replace(problem, task=task, phases=tuple(phases))
+
+
+def _loosened(task: OptimalTask, share: float, excess: Mapping[tuple[str, str], tuple[float, float]]) -> OptimalTask:
     """Return a task with limits that let through a part of what they cut off; without limits where that is everything."""
     if share == 1.0:
         return replace(task, bounds={}, rates={})
@@ -105,8 +111,12 @@ def _loosened(task: OptimalTask, share: float, excess: Excess) -> OptimalTask:
     return replace(task, bounds=bounds, rates={name: moved("rates", name, limits) for name, limits in task.rates.items()})
 
 
-def excess_of(optimum: Optimum, task: OptimalTask) -> Excess:
-    """Return how far a motion goes beyond the limits of a task."""
+def excess_of(optimum: Optimum, problem: OptimalProblem) -> Excess:
+    """Return how far a motion goes beyond the limits of a problem, phase by phase."""
+    return tuple(_excess(own, part.task) for own, part in zip(optimum.parts, problem.parts, strict=True))
+
+
+def _excess(optimum: Optimum, task: OptimalTask) -> dict[tuple[str, str], tuple[float, float]]:
     found = {}
     for name, limits in task.bounds.items():
         found["bounds", name] = _beyond(_course(optimum, name), limits)
@@ -137,8 +147,8 @@ def automatic(problem: OptimalProblem, grid: Grid) -> list[dict[str, tuple[float
     coarser = [round(part * grid.intervals) for part in COARSER]
     if coarser[0] >= COARSEST:
         found.append({INTERVALS: tuple(float(count) for count in coarser)})
-    if (task.bounds or task.rates) and not problem.phases:
+    if any(part.task.bounds or part.task.rates for part in problem.parts):
         found.append({BOUNDS: LOOSER})
-    if task.horizon.prescribed and not problem.phases:
+    if task.horizon.prescribed:
         found.append({HORIZON: tuple(times * task.horizon.low for times in LONGER)})
     return found

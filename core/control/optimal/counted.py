@@ -19,7 +19,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.control.optimal.optimum import Optimum
 from kingpost.control.optimal.problem import OptimalProblem
-from kingpost.control.optimal.program import NonlinearProgram
+from kingpost.control.optimal.program import Functions, NonlinearProgram
 from kingpost.control.optimal.transcription import CostTerm, Moments
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.symbols.straightline import expanded
@@ -41,6 +41,8 @@ class CountedRange:
 
 class CountedTerm(CostTerm):
     """A cost of a whole motion: the sum over ranges that are counted in a sum of channels at the nodes."""
+
+    whole = True
 
     @abstractmethod
     def weights(self) -> Mapping[str, float]:
@@ -94,23 +96,33 @@ class Count:
 
 
 def counts_of(optimum: Optimum) -> tuple[Count, ...]:
-    """Count the ranges of all terms that want it in a motion."""
+    """Count the ranges of all terms that want it in a motion, all phases of it."""
     found = []
     for weight, term in optimum.problem.terms:
         if isinstance(term, CountedTerm):
-            observer = optimum.problem.observer(tuple(term.weights()))
-            factors = np.array(list(term.weights().values()))
-            rows = zip(optimum.times, optimum.states, optimum.input_rows, strict=True)
-            values = np.array([factors @ np.asarray(observer(t, x, u, optimum.p)).ravel() for t, x, u in rows])
+            values = np.concatenate([_values(part, term, part is optimum.parts[-1]) for part in optimum.parts])
             found.append(Count(weight, term, values, term.ranges(values)))
     return tuple(found)
 
 
+def _values(part: Optimum, term: CountedTerm, last: bool) -> FloatArray:
+    """Return what is counted at the nodes of a phase; where phases meet, what the later one begins with."""
+    observer = part.problem.observer(tuple(term.weights()))
+    factors = np.array(list(term.weights().values()))
+    rows = zip(part.times, part.states, part.input_rows, strict=True)
+    values = np.array([factors @ np.asarray(observer(t, x, u, part.p)).ravel() for t, x, u in rows])
+    return values if last else values[:-1]
+
+
 @dataclass(frozen=True, eq=False)
 class CountedProgram:
-    """A program with variables for the ends of ranges behind its own, and rows that keep these beyond all samples around."""
+    """A program with variables for the ends of ranges behind its own, and rows that keep these beyond all samples around.
 
-    program: NonlinearProgram
+    ``program`` is one of intervals, or one in phases; ``parts`` are those of its phases, or itself.
+    """
+
+    program: Any
+    parts: tuple[NonlinearProgram, ...]
     problem: OptimalProblem
     counts: tuple[Count, ...]
 
@@ -182,7 +194,8 @@ def _seen(program: NonlinearProgram, problem: OptimalProblem, names: Sequence[st
     node0, node1 = whole[: layout.node], whole[layout.stride :]
     horizon = node0[layout.timing] if layout.horizon else ca.MX(problem.task.horizon.low)
     h = horizon / layout.intervals
-    t = posed.t_start + k * h
+    begin = node0[layout.timing + layout.horizon] if layout.begin else ca.MX(posed.t_start)
+    t = begin + k * h
     p = problem.parameters(node0[layout.node - layout.parameters :], ca.MX(ca.DM(posed.p)))
     given = ca.MX(ca.DM(posed.u0))
     if layout.linear:
@@ -196,22 +209,19 @@ def _seen(program: NonlinearProgram, problem: OptimalProblem, names: Sequence[st
     return expanded(function) or function
 
 
-class CountedFunctions:
-    """Cost, rows and their derivatives of a program with counted ranges."""
+class CountedFunctions(Functions):
+    """Those of a program with counted ranges."""
 
     def __init__(self, counted: CountedProgram) -> None:
         program = counted.program
-        self._own = program.functions
-        size, N = len(program.scales), program.layout.intervals
+        self._own: Functions = program.functions
+        size = len(program.scales)
         self.x, self.theta = ca.MX.sym("x", len(counted.scales)), ca.MX.sym("p", len(program.theta))
         self._inner = self.x[:size]
-        seen = ca.reshape(self._inner[program.layout.locals().ravel().tolist()], program.layout.local, N)
+        self._more = len(counted.scales) - size
         rows, cost, at = [], ca.MX(0), size
         for count in counted.counts:
-            weights = count.term.weights()
-            function = _seen(program, counted.problem, tuple(weights), tuple(weights.values()))
-            starts, ends = function.map(N)(seen, ca.DM(np.arange(N, dtype=float)).T)
-            samples = ca.horzcat(starts, ends[-1]).T / count.size
+            samples = self._samples(counted, count) / count.size
             places = {}
             for sample, upper in count.ends:
                 end = places[sample, upper] = self.x[at]
@@ -226,33 +236,39 @@ class CountedFunctions:
         self.beyond = int(self._beyond.numel())
         self.rows = self._own.rows + self.beyond
 
+    def _samples(self, counted: CountedProgram, count: Count) -> ca.MX:
+        """Return what is counted at all nodes, of one phase after the other."""
+        weights, found, at = count.term.weights(), [], 0
+        for part, problem in zip(counted.parts, counted.problem.parts, strict=True):
+            layout, own = part.layout, self._inner[at : at + len(part.scales)]
+            seen = ca.reshape(own[layout.locals().ravel().tolist()], layout.local, layout.intervals)
+            function = _seen(part, problem, tuple(weights), tuple(weights.values()))
+            starts, ends = function.map(layout.intervals)(seen, ca.DM(np.arange(layout.intervals, dtype=float)).T)
+            found.append(starts)
+            at += len(part.scales)
+        return ca.horzcat(*found, ends[-1]).T
+
     @cached_property
     def values(self) -> tuple[ca.MX, ca.MX]:
-        """Cost and rows."""
         f, g = ca.Function("kp_plain", [self._own.x, self._own.theta], list(self._own.values))(self._inner, self.theta)
         return f + self._cost, ca.vertcat(g, self._beyond)
 
-    def nlp(self) -> dict[str, ca.MX]:
-        """Return the program as CasADi takes it."""
-        f, g = self.values
-        return {"x": self.x, "p": self.theta, "f": f, "g": g}
-
-    def options(self) -> dict[str, ca.Function]:
-        """Return the derivatives as options of CasADi's solvers."""
-        given = [self.x, self.theta]
-        more = self.x.numel() - self._inner.numel()
+    @cached_property
+    def gradient(self) -> ca.Function:
         f, slope = self._own.gradient(self._inner, self.theta)
-        slope = ca.vertcat(slope, ca.MX.zeros(more)) + ca.gradient(self._cost, self.x)
-        gradient = ca.Function("nlp_grad_f", given, [f + self._cost, ca.densify(slope)], ["x", "p"], ["f", "grad_f_x"])
+        whole = ca.vertcat(slope, ca.MX.zeros(self._more)) + ca.gradient(self._cost, self.x)
+        return self.gradient_of(f + self._cost, whole)
+
+    @cached_property
+    def jacobian(self) -> ca.Function:
         g, J = self._own.jacobian(self._inner, self.theta)
-        whole = ca.vertcat(ca.horzcat(J, ca.MX(self._own.rows, more)), ca.jacobian(self._beyond, self.x))
-        rows = ca.vertcat(g, self._beyond)
-        jacobian = ca.Function("nlp_jac_g", given, [rows, whole], ["x", "p"], ["g", "jac_g_x"])
+        whole = ca.vertcat(ca.horzcat(J, ca.MX(self._own.rows, self._more)), ca.jacobian(self._beyond, self.x))
+        return self.jacobian_of(ca.vertcat(g, self._beyond), whole)
+
+    @cached_property
+    def hessian(self) -> ca.Function:
         sigma, lam = ca.MX.sym("lam_f"), ca.MX.sym("lam_g", self.rows)
         own, beyond = lam[: self._own.rows], lam[self._own.rows :]
-        H = ca.diagcat(self._own.hessian(self._inner, self.theta, sigma, own), ca.MX(more, more))
+        H = ca.diagcat(self._own.hessian(self._inner, self.theta, sigma, own), ca.MX(self._more, self._more))
         added: Any = ca.triu(ca.hessian(sigma * self._cost + ca.dot(beyond, self._beyond), self.x)[0])
-        hessian = ca.Function(
-            "nlp_hess_l", [*given, sigma, lam], [H + added], ["x", "p", "lam_f", "lam_g"], ["triu_hess_gamma_x_x"]
-        )
-        return {"grad_f": gradient, "jac_g": jacobian, "hess_lag": hessian}
+        return self.hessian_of(sigma, lam, H + added)

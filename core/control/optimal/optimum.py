@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -95,6 +95,10 @@ class Optimum:
     def parts(self) -> tuple[Optimum, ...]:
         """Its phases, each an optimum of its own, or itself."""
         return (self,)
+
+    def solved(self, solution: Solution) -> Optimum:
+        """Return another solution of the same program."""
+        return replace(self, solution=solution)
 
     @cached_property
     def states(self) -> FloatArray:

@@ -10,6 +10,8 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError, closest, listed
+from kingpost.control.optimal.optimum import Optimum
+from kingpost.control.optimal.record import history_of
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.sampled import Sampled
 from kingpost.mechanism.tasks import ServoTask, measures_of
@@ -35,12 +37,18 @@ def check_path(mechanism: Mechanism, names: Sequence[str] | None) -> None:
         raise MechanismError(f"path: {listed(names)}: every measure can be named once")
 
 
-def path_task(history: History, measures: Sequence[str], inputs: Sequence[str] | None = None) -> ServoTask:
-    """Return the way that measures take in a history as a servo task, for the inputs that were found if none are named."""
-    record = history.provenance.get("optimal")
-    found = dict(record).get("task") or {} if isinstance(record, Mapping) else {}
+def path_task(found: History | Optimum, measures: Sequence[str], inputs: Sequence[str] | None = None) -> ServoTask:
+    """Return the way that measures take in a history or an optimum as a servo task, by default for the inputs that were found.
+
+    Of an optimum the equations of the machine say how measures begin and end to move, which samples do not; its history knows
+    it, too, where its path was asked for.
+    """
+    history = found if isinstance(found, History) else history_of(found, 0.0, path=measures)
+    optimal = history.provenance.get("optimal")
+    record: Mapping[str, Any] = optimal if isinstance(optimal, Mapping) else {}
+    task = record.get("task") or {}
     if inputs is None:
-        inputs = found.get("inputs")
+        inputs = task.get("inputs")
     if not inputs:
         raise MechanismError(
             "the history is no optimum, so it names no inputs that were found; say which are to drive the path"
@@ -48,39 +56,46 @@ def path_task(history: History, measures: Sequence[str], inputs: Sequence[str] |
     missing = [name for name in measures if name not in history]
     if missing:
         raise MechanismError(f"the history shows no '{missing[0]}'{closest(missing[0], history.names)}")
-    times = tuple(history.time.tolist())
-    path = {name: _sampled(history.time, history[name]) for name in measures}
-    name = str(found.get("name") or "")
+    ends = record.get("path_ends") or {}
+    name = str(task.get("name") or "")
     return ServoTask(
-        path=path,
+        path={name: _sampled(history.time, history[name], ends.get(name)) for name in measures},
         inputs=tuple(inputs),
-        t_start=times[0],
-        t_end=times[-1],
-        settings=_settings(history, found),
+        t_start=float(history.time[0]),
+        t_end=float(history.time[-1]),
+        settings={**(task.get("settings") or {}), **(record.get("parameters_found") or {})},
         description=f"the path of an optimum{f' of task {name}' if name else ''}",
     )
 
 
-def _sampled(times: FloatArray, values: FloatArray) -> Sampled:
+def _sampled(times: FloatArray, values: FloatArray, ends: Mapping[str, Sequence[float]] | None) -> Sampled:
     """Return samples with a spline through them that goes on beyond both ends, where it would meet a constant otherwise.
 
-    A sample more on the polynomial at an end does not change the spline, whose knots are all kept.
+    ``ends`` are its first derivatives at both ends; without them its ends know no more than the samples do. A spline of degree
+    five is known by samples at its knots, of which all but three at each end are knots again, and by any three there.
     """
     if len(times) < FEWEST:
         return Sampled(tuple(times.tolist()), tuple(values.tolist()), "linear")
     from scipy.interpolate import make_interp_spline  # slow to import
 
-    spline = make_interp_spline(times, values, k=5)
-    outside = np.array([2 * times[0] - times[1], 2 * times[-1] - times[-2]])
-    early, late = spline(outside, extrapolate=True)
-    longer = [outside[0], *times, outside[1]], [early, *values, late]
-    return Sampled(tuple(map(float, longer[0])), tuple(map(float, longer[1])), SPLINE)
-
-
-def _settings(history: History, found: Mapping[str, Any]) -> dict[str, float]:
-    """Return what the optimum was found with: settings of its task and parameters that were found."""
-    record = history.provenance.get("optimal") or {}
-    return {**(found.get("settings") or {}), **(record.get("parameters_found") or {})}
+    if ends is None:
+        spline = make_interp_spline(times, values, k=5)
+        knots = times[3:-3]
+    else:
+        begin, end = (list(enumerate(ends[side], 1)) for side in ("begin", "end"))
+        knots = times[1:-1]
+        if len(begin) > 2:
+            # One knot more at each end for one derivative more.
+            knots = np.concatenate([[times[:2].mean()], knots, [times[-2:].mean()]])
+        whole = np.concatenate([np.full(6, times[0]), knots, np.full(6, times[-1])])
+        spline = make_interp_spline(times, values, k=5, t=whole, bc_type=(begin, end))
+    first, last = (knots[0] - times[0]) / 2, (times[-1] - knots[-1]) / 2
+    early = [times[0] - first, times[0], times[0] + first]
+    late = [times[-1] - last, times[-1], times[-1] + last]
+    if ends is None:
+        early[2:], late[:1] = times[1:3].tolist(), times[-3:-1].tolist()
+    places = np.array([*early, *knots, *late])
+    return Sampled(tuple(places.tolist()), tuple(spline(places, extrapolate=True).tolist()), SPLINE)
 
 
 def task_text(task: ServoTask) -> str:

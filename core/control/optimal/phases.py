@@ -15,7 +15,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError
 from kingpost.control.optimal.optimum import Optimum
 from kingpost.control.optimal.problem import OptimalProblem
-from kingpost.control.optimal.program import NonlinearProgram
+from kingpost.control.optimal.program import Functions, NonlinearProgram
 from kingpost.control.optimal.solving import Solution
 from kingpost.control.optimal.starts import PhasedPath
 from kingpost.control.optimal.transcription import IntervalRule, Transcription
@@ -130,8 +130,8 @@ class PhasedProgram:
         return "the horizon of all phases", None
 
 
-class PhasedFunctions:
-    """Cost, rows and their derivatives of a program in phases, as functions of all variables and all numbers."""
+class PhasedFunctions(Functions):
+    """Those of a program in phases."""
 
     def __init__(self, program: PhasedProgram) -> None:
         parts = program.parts
@@ -150,7 +150,6 @@ class PhasedFunctions:
 
     @cached_property
     def values(self) -> tuple[ca.MX, ca.MX]:
-        """Cost and rows."""
         costs, rows = [], []
         for part, x, theta in zip(self._parts, self._x, self._theta, strict=True):
             f, g = ca.Function("kp_phase", [part.x, part.theta], list(part.values))(x, theta)
@@ -158,34 +157,22 @@ class PhasedFunctions:
             rows.append(g)
         return sum(costs, ca.MX(0)), ca.vertcat(*rows, self._links)
 
-    def nlp(self) -> dict[str, ca.MX]:
-        """Return the program as CasADi takes it."""
-        f, g = self.values
-        return {"x": self.x, "p": self.theta, "f": f, "g": g}
-
-    def options(self) -> dict[str, ca.Function]:
-        """Return the derivatives as options of CasADi's solvers."""
-        return {"grad_f": self.gradient, "jac_g": self.jacobian, "hess_lag": self.hessian}
-
     @cached_property
     def gradient(self) -> ca.Function:
-        """(x, p) -> cost, its gradient."""
         found = [part.gradient(x, theta) for part, x, theta in zip(self._parts, self._x, self._theta, strict=True)]
         whole = ca.vertcat(*(slope for _, slope in found))
         cost = sum((value for value, _ in found), ca.MX(0))
-        return ca.Function("nlp_grad_f", [self.x, self.theta], [cost, whole], ["x", "p"], ["f", "grad_f_x"])
+        return self.gradient_of(cost, whole)
 
     @cached_property
     def jacobian(self) -> ca.Function:
-        """(x, p) -> rows, their sparse Jacobian."""
         found = [part.jacobian(x, theta) for part, x, theta in zip(self._parts, self._x, self._theta, strict=True)]
         J = ca.vertcat(ca.diagcat(*(slope for _, slope in found)), ca.jacobian(self._links, self.x))
         rows = ca.vertcat(*(value for value, _ in found), self._links)
-        return ca.Function("nlp_jac_g", [self.x, self.theta], [rows, J], ["x", "p"], ["g", "jac_g_x"])
+        return self.jacobian_of(rows, J)
 
     @cached_property
     def hessian(self) -> ca.Function:
-        """(x, p, lam_f, lam_g) -> upper triangle of the Hessian of lam_f f + lam_g . g."""
         sigma, lam = ca.MX.sym("lam_f"), ca.MX.sym("lam_g", self.rows)
         pieces = ca.vertsplit(lam, np.cumsum([0, *self._counts, self._links.numel()]).tolist())
         own = [
@@ -193,10 +180,7 @@ class PhasedFunctions:
             for part, x, theta, piece in zip(self._parts, self._x, self._theta, pieces, strict=False)
         ]
         between: Any = ca.triu(ca.hessian(ca.dot(pieces[-1], self._links), self.x)[0])
-        H = ca.diagcat(*own) + between
-        return ca.Function(
-            "nlp_hess_l", [self.x, self.theta, sigma, lam], [H], ["x", "p", "lam_f", "lam_g"], ["triu_hess_gamma_x_x"]
-        )
+        return self.hessian_of(sigma, lam, ca.diagcat(*own) + between)
 
 
 def linked(problem: OptimalProblem, pieces: Sequence[Piece]) -> PhasedProgram:
@@ -290,6 +274,20 @@ class PhasedOptimum(Optimum):
     def parts(self) -> tuple[Optimum, ...]:
         return self.pieces
 
+    def solved(self, solution: Solution) -> Optimum:
+        found, x, row = [], 0, 0
+        for piece in self.pieces:
+            program = piece.program
+            size, rows = len(program.scales), program.rows
+            w, limits = (item[x : x + size] for item in (solution.w, solution.limit_multipliers))
+            cost = float(program.functions.gradient(w / program.scales, program.theta)[0]) * program.cost_scale
+            own = replace(
+                solution, w=w, multipliers=solution.multipliers[row : row + rows], limit_multipliers=limits, cost=cost
+            )
+            found.append(piece.solved(own))
+            x, row = x + size, row + rows
+        return replace(self, solution=solution, pieces=tuple(found))
+
     def _behind(self, name: str) -> FloatArray:
         return np.concatenate([getattr(part, name) for part in self.pieces])
 
@@ -353,17 +351,8 @@ def phased_optimum(
     pieces: Sequence[Piece],
     program: PhasedProgram,
     solution: Solution,
-) -> PhasedOptimum:
+) -> Optimum:
     """Return a solution with its phases, each of which is an optimum of its own."""
-    found, x, row = [], 0, 0
-    for piece in pieces:
-        size, rows = len(piece.program.scales), piece.program.rows
-        w = solution.w[x : x + size]
-        functions = piece.program.functions
-        cost = float(functions.gradient(w / piece.program.scales, piece.program.theta)[0]) * piece.program.cost_scale
-        limits = solution.limit_multipliers[x : x + size]
-        own = replace(solution, w=w, multipliers=solution.multipliers[row : row + rows], limit_multipliers=limits, cost=cost)
-        found.append(Optimum(piece.problem, transcription, piece.rule, piece.program, own))
-        x, row = x + size, row + rows
     whole: Any = program
-    return PhasedOptimum(problem, transcription, pieces[0].rule, whole, solution, pieces=tuple(found))
+    parts = tuple(Optimum(piece.problem, transcription, piece.rule, piece.program, solution) for piece in pieces)
+    return PhasedOptimum(problem, transcription, pieces[0].rule, whole, solution, pieces=parts).solved(solution)

@@ -35,6 +35,7 @@ class OptimalProblem:
 
     posed: Problem
     task: OptimalTask
+    #: The terms of the cost with their weights; where there are phases, those of the whole motion.
     terms: tuple[tuple[float, CostTerm], ...]
     #: Its phases as problems of their own.
     phases: tuple[OptimalProblem, ...] = ()
@@ -183,26 +184,30 @@ def pose_optimal(
     how = replace(how or RunSettings(), t_start=task.t_start)
     if how.integrator is None:
         how = replace(how, integrator=DEFAULT_INTEGRATOR)
-    registry = plugins.of("cost_terms")
     tasks = task.phase_tasks() or (task,)
-    all_terms = [tuple((part.weight, select(registry, part.term, dict(part.options))) for part in each.costs) for each in tasks]
-    for each, terms in zip(tasks, all_terms, strict=True):
+    all_terms = [_terms(each, plugins) for each in tasks]
+    own = all_terms[0] if not task.phases else tuple(item for item in _terms(task, plugins) if item[1].whole)
+    for each, terms in zip((task, *tasks), (own, *all_terms), strict=True):
         how = _with_loads(mechanism, each, terms, how)
     drive = _ramps(task) if task.control == "linear" else None
     posed = pose(mechanism, how, values={**task.settings, **(values or {})}, plugins=plugins, drive=drive)
-    problem = OptimalProblem(posed, task, () if task.phases else all_terms[0])
+    problem = OptimalProblem(posed, task, own)
     if task.phases:
         problem = replace(problem, phases=tuple(_phases(problem, tasks, all_terms, values or {})))
+        _check_costs(problem)
     _check_symbolic(problem)
     for part in problem.parts:
         _check_names(part)
         if not part.later:
             _check_start(part, {**part.task.settings, **(values or {})})
-        for _, term in part.terms:
-            refusal = term.refusal(part)
-            if refusal:
-                raise MechanismError(f"{part.task.title}: cost '{term.name}': {refusal}", path=("costs",))
+        _check_costs(part)
     return problem
+
+
+def _terms(task: OptimalTask, plugins: PluginSet) -> tuple[tuple[float, CostTerm], ...]:
+    """Return the terms of the cost of a task with their weights."""
+    registry = plugins.of("cost_terms")
+    return tuple((part.weight, select(registry, part.term, dict(part.options))) for part in task.costs)
 
 
 def _phases(
@@ -218,7 +223,9 @@ def _phases(
         given = {**problem.task.settings, **values, **phase.settings}
         p = parameter_row(posed.mechanism, resolve_values(posed.mechanism, given, names))
         own = replace(posed, p=p, t_start=task.t_start)
-        yield OptimalProblem(own, task, terms[i], phase=i, moves=moves)
+        # What the task says of the whole motion stays with that; what a phase says of itself is refused.
+        kept = terms[i] if phase.costs else tuple(item for item in terms[i] if not item[1].whole)
+        yield OptimalProblem(own, task, kept, phase=i, moves=moves)
         moves = moves or not task.horizon.prescribed
 
 
@@ -259,8 +266,7 @@ def _with_loads(
 
 
 def _check_names(problem: OptimalProblem) -> None:
-    task, known = problem.task, problem.known
-    where = f"'{problem.posed.mechanism.name}' with formulation '{problem.equations.formulation}'"
+    task, known, where = problem.task, problem.known, _where(problem)
     bounds = [channel for name in task.bounds for channel in channels_of(name)]
     for key, names, extra in (("end", task.end, ()), ("bounds", bounds, task.inputs)):
         for name in names:
@@ -271,6 +277,11 @@ def _check_names(problem: OptimalProblem) -> None:
                     f"It shows: {listed(every)}.",
                     path=(key, name),
                 )
+
+
+def _check_costs(problem: OptimalProblem) -> None:
+    """Refuse terms that name what nothing shows, or that cannot be taken for a problem."""
+    task, known, where = problem.task, problem.known, _where(problem)
     for _, term in problem.terms:
         for name in term.names(problem.posed.mechanism, task.inputs):
             if name not in known:
@@ -279,6 +290,13 @@ def _check_names(problem: OptimalProblem) -> None:
                     f"It shows: {listed(known)}.",
                     path=("costs",),
                 )
+        refusal = term.refusal(problem)
+        if refusal:
+            raise MechanismError(f"{task.title}: cost '{term.name}': {refusal}", path=("costs",))
+
+
+def _where(problem: OptimalProblem) -> str:
+    return f"'{problem.posed.mechanism.name}' with formulation '{problem.equations.formulation}'"
 
 
 def _check_symbolic(problem: OptimalProblem) -> None:

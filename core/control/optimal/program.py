@@ -7,6 +7,7 @@ whole.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -81,8 +82,59 @@ class NonlinearProgram:
         return values[: self.blocks.rows * self.layout.intervals].reshape(self.layout.intervals, self.blocks.rows)
 
 
-class ProgramFunctions:
-    """Cost, rows and their derivatives as functions of all variables and the numbers theta."""
+class Functions(ABC):
+    """Cost, rows and their exact derivatives as functions of all variables x and the numbers theta."""
+
+    x: ca.MX
+    theta: ca.MX
+    #: The number of rows.
+    rows: int
+
+    @property
+    @abstractmethod
+    def values(self) -> tuple[ca.MX, ca.MX]:
+        """Cost and rows."""
+
+    @property
+    @abstractmethod
+    def gradient(self) -> ca.Function:
+        """(x, p) -> cost, its gradient."""
+
+    @property
+    @abstractmethod
+    def jacobian(self) -> ca.Function:
+        """(x, p) -> rows, their sparse Jacobian."""
+
+    @property
+    @abstractmethod
+    def hessian(self) -> ca.Function:
+        """(x, p, lam_f, lam_g) -> upper triangle of the Hessian of lam_f f + lam_g . g."""
+
+    def nlp(self) -> dict[str, ca.MX]:
+        """Return the program as CasADi takes it."""
+        f, g = self.values
+        return {"x": self.x, "p": self.theta, "f": f, "g": g}
+
+    def options(self) -> dict[str, ca.Function]:
+        """Return the derivatives as options of CasADi's solvers."""
+        return {"grad_f": self.gradient, "jac_g": self.jacobian, "hess_lag": self.hessian}
+
+    def gradient_of(self, cost: ca.MX, slope: ca.MX) -> ca.Function:
+        """Return the gradient of a cost as CasADi's solvers name it."""
+        return ca.Function("nlp_grad_f", [self.x, self.theta], [cost, ca.densify(slope)], ["x", "p"], ["f", "grad_f_x"])
+
+    def jacobian_of(self, rows: ca.MX, slopes: ca.MX) -> ca.Function:
+        """Return the Jacobian of rows as CasADi's solvers name it."""
+        return ca.Function("nlp_jac_g", [self.x, self.theta], [rows, slopes], ["x", "p"], ["g", "jac_g_x"])
+
+    def hessian_of(self, sigma: ca.MX, lam: ca.MX, triangle: ca.MX) -> ca.Function:
+        """Return the upper triangle of a Hessian as CasADi's solvers name it."""
+        given = [self.x, self.theta, sigma, lam]
+        return ca.Function("nlp_hess_l", given, [triangle], ["x", "p", "lam_f", "lam_g"], ["triu_hess_gamma_x_x"])
+
+
+class ProgramFunctions(Functions):
+    """Those of a program of intervals."""
 
     def __init__(self, layout: Layout, blocks: Blocks) -> None:
         self.layout, self.blocks = layout, blocks
@@ -102,38 +154,20 @@ class ProgramFunctions:
 
     @cached_property
     def values(self) -> tuple[ca.MX, ca.MX]:
-        """Cost and rows."""
         rows = self._mapped(self.blocks.value, [2])(self._local, self._steps, self.theta)
         costs = self._mapped(self.blocks.cost, [2])(self._local, self._steps, self.theta)
         first = self.blocks.first(self._begin, self.theta)
         last = self.blocks.last(self._end, self.theta)
         return ca.sum2(costs), ca.vertcat(ca.vec(rows), first, last)
 
-    def nlp(self) -> dict[str, ca.MX]:
-        """Return the program as CasADi takes it."""
-        f, g = self.values
-        return {"x": self.x, "p": self.theta, "f": f, "g": g}
-
-    def options(self) -> dict[str, ca.Function]:
-        """Return the derivatives as options of CasADi's solvers."""
-        return {"grad_f": self.gradient, "jac_g": self.jacobian, "hess_lag": self.hessian}
-
     @cached_property
     def gradient(self) -> ca.Function:
-        """(x, p) -> cost, its gradient."""
         costs, gradients = self._mapped(self.blocks.cost_slope, [2])(self._local, self._steps, self.theta)
         gathered = _gather(self._index[:, self.blocks.cost_pattern.row()].ravel(), self.layout.size)
-        return ca.Function(
-            "nlp_grad_f",
-            [self.x, self.theta],
-            [ca.sum2(costs), ca.densify(gathered @ ca.vec(gradients))],
-            ["x", "p"],
-            ["f", "grad_f_x"],
-        )
+        return self.gradient_of(ca.sum2(costs), gathered @ ca.vec(gradients))
 
     @cached_property
     def jacobian(self) -> ca.Function:
-        """(x, p) -> rows, their sparse Jacobian."""
         b, N = self.blocks, self.layout.intervals
         entries, own = self._mapped(b.slope, [2])(self._local, self._steps, self.theta)
         edges = [b.first(self._begin, self.theta), b.last(self._end, self.theta)]
@@ -151,11 +185,10 @@ class ProgramFunctions:
         matrix, order = _sparse(i, j, (self.rows, self.layout.size))
         J = ca.MX(matrix, nonzeros[order])
         g = ca.vertcat(ca.vec(own), *edges)
-        return ca.Function("nlp_jac_g", [self.x, self.theta], [g, J], ["x", "p"], ["g", "jac_g_x"])
+        return self.jacobian_of(g, J)
 
     @cached_property
     def hessian(self) -> ca.Function:
-        """(x, p, lam_f, lam_g) -> upper triangle of the Hessian of lam_f f + lam_g . g."""
         b, N = self.blocks, self.layout.intervals
         sigma, lam = ca.MX.sym("lam_f"), ca.MX.sym("lam_g", self.rows)
         own = ca.reshape(lam[: b.rows * N], b.rows, N)
@@ -172,14 +205,7 @@ class ProgramFunctions:
         i = np.concatenate([(shift + rows[None, :]).ravel(), fi, end + li])
         j = np.concatenate([(shift + columns[None, :]).ravel(), fj, end + lj])
         pattern, summed = _summed(i, j, self.layout.size)
-        H = ca.MX(pattern, summed @ contributions)
-        return ca.Function(
-            "nlp_hess_l",
-            [self.x, self.theta, sigma, lam],
-            [H],
-            ["x", "p", "lam_f", "lam_g"],
-            ["triu_hess_gamma_x_x"],
-        )
+        return self.hessian_of(sigma, lam, ca.MX(pattern, summed @ contributions))
 
     @cached_property
     def hamiltonian(self) -> ca.Function:

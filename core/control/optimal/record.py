@@ -15,11 +15,13 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
 from kingpost.base.version import __version__
 from kingpost.control.optimal.optimum import Optimum
+from kingpost.control.optimal.path_ends import path_ends
 from kingpost.control.optimal.problem import seen_otherwise
 from kingpost.control.optimal.solving import Iteration
 from kingpost.kernel.kernel import Kernel
 from kingpost.mechanism.load_request import LoadRequest
 from kingpost.results.history import History
+from kingpost.results.turns import with_turns
 from kingpost.simulation.problem import Problem
 from kingpost.simulation.provenance import plain_options, problem_record
 
@@ -27,12 +29,15 @@ from kingpost.simulation.provenance import plain_options, problem_record
 KEPT = 200
 
 
-def history_of(optimum: Optimum, seconds: float, loads: Sequence[str | LoadRequest] | None = None) -> History:
+def history_of(
+    optimum: Optimum, seconds: float, loads: Sequence[str | LoadRequest] | None = None, path: Sequence[str] = ()
+) -> History:
     """Return an optimum as a history, one sample at every node.
 
     Inputs, costates and the Hamiltonian belong to intervals: each stands at the start of its interval, the last one at the end,
     too. Inputs are to be held from sample to sample; linear ones are what they are at the nodes. ``loads`` are joints whose
-    loads are shown, as of a run, in place of those that the search derived.
+    loads are shown, as of a run, in place of those that the search derived; ``path`` are measures of which the record says how
+    they begin and end to move (:mod:`kingpost.control.optimal.path_ends`).
     """
     problem = optimum.problem
     if loads is not None and tuple(loads) != tuple(problem.posed.how.loads or ()):
@@ -69,7 +74,10 @@ def history_of(optimum: Optimum, seconds: float, loads: Sequence[str | LoadReque
             names_of = [str(i + 1) for i in range(costates.shape[1])]
         channels += [Channel(f"optimal.costate.{name}", "1") for name in names_of]
         values.append(_at_nodes(costates))
-    return History(optimum.times, tuple(channels), np.hstack(values), _provenance(optimum, posed, channels, seconds))
+    record = _provenance(optimum, posed, channels, seconds)
+    if path:
+        record["optimal"]["path_ends"] = path_ends(optimum, path)
+    return History(optimum.times, tuple(channels), with_turns(channels, np.hstack(values)), record)
 
 
 def _at_nodes(rows: FloatArray) -> FloatArray:

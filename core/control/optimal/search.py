@@ -11,12 +11,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.control.optimal.checks import check_end
 from kingpost.control.optimal.continuation import Excess, Stage, excess_of, problem_at, stages
 from kingpost.control.optimal.counted import AGREE, COUNTS, Count, CountedProgram, CountedTerm, counts_of
 from kingpost.control.optimal.optimum import Attempt, Optimum
-from kingpost.control.optimal.phases import PhasedProgram, Piece, linked, phased_optimum
+from kingpost.control.optimal.phases import Piece, linked, phased_optimum
 from kingpost.control.optimal.problem import DEFAULT_INTEGRATOR, OptimalProblem, seen_otherwise
+from kingpost.control.optimal.ranks import check_end
 from kingpost.control.optimal.solver import NlpSolver, SolverOptions
 from kingpost.control.optimal.solving import FEASIBLE, Solution, Watch, solve
 from kingpost.control.optimal.starts import PhasedPath, StartPath, guessed, lifted, path_from
@@ -102,7 +102,7 @@ class Search:
             here = problem_at(problem, stage, excess)
             found = self._solved(here, transcription, stage, _called(path, name))
             if stage.share == 1.0:
-                excess = excess_of(found, problem.task)
+                excess = excess_of(found, problem)
             if found.solution.violation <= FEASIBLE:
                 path = _paths_of(found)
             elif not patient and found.status not in ENDED:
@@ -129,11 +129,11 @@ class Search:
             pieces.append(Piece(part, rule, program, start))
             begin += way.horizon
         first = pieces[0]
+        whole: Any = linked(problem, pieces) if problem.phases else first.program
         if problem.equations.formulation not in {attempt.formulation for attempt in self.attempts}:
-            note = check_end(first.problem, first.program, first.start)
+            note = check_end(problem, pieces, whole.joints if problem.phases else ())
             self.notes += [note] if note else []
         w = np.concatenate([piece.start for piece in pieces])
-        whole: Any = linked(problem, pieces) if problem.phases else first.program
         options = self.options
         if options.time_limit is not None:
             options = replace(options, time_limit=max(0.0, options.time_limit - (time.perf_counter() - self.began)))
@@ -141,9 +141,10 @@ class Search:
             options = replace(options, time_limit=0.0)
         solution = solve(whole, w, options, self.watch, self.solver)
         self._noted(problem, stage, path[0].name, solution)
-        if isinstance(whole, PhasedProgram):
-            return phased_optimum(problem, transcription, pieces, whole, solution)
-        found = Optimum(problem, transcription, first.rule, whole, solution)
+        if problem.phases:
+            found = phased_optimum(problem, transcription, pieces, whole, solution)
+        else:
+            found = Optimum(problem, transcription, first.rule, whole, solution)
         if any(isinstance(term, CountedTerm) for _, term in problem.terms) and solution.violation <= FEASIBLE:
             return self._counted(found, stage, options)
         return found
@@ -155,7 +156,7 @@ class Search:
         for number in range(1, COUNTS + 1):
             if found.status in ENDED:
                 break
-            counted: Any = CountedProgram(program, found.problem, counts)
+            counted: Any = CountedProgram(program, tuple(part.program for part in found.parts), found.problem, counts)
             solution = solve(counted, counted.start(found.solution.w), options, self.watch, self.solver)
             size, rows = len(program.scales), len(program.row_low)
             plain = replace(
@@ -164,11 +165,11 @@ class Search:
                 multipliers=solution.multipliers[:rows],
                 limit_multipliers=solution.limit_multipliers[:size],
             )
-            before, counts = counts, counts_of(replace(found, solution=plain))
+            before, counts = counts, counts_of(found.solved(plain))
             told = sum(count.cost for count in counts)
             ends = solution.w[size:]
             held = sum(_reckoned(before, ends))
-            found = replace(found, solution=replace(plain, cost=solution.cost - held + told))
+            found = found.solved(replace(plain, cost=solution.cost - held + told))
             self._noted(found.problem, replace(stage, name=f"ranges counted {number} times"), "count before", found.solution)
             if abs(told - held) <= AGREE * max(abs(found.cost), abs(told)):
                 return found

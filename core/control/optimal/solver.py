@@ -34,7 +34,8 @@ class SolverOptions:
 class Stated:
     """A program as CasADi's solvers take it, and the way back from what they find."""
 
-    nlp: Mapping[str, Any]
+    #: Its symbols, or a function with derivatives of its own.
+    nlp: Any
     #: Options that belong to the program, such as its derivatives or its structure.
     options: Mapping[str, Any]
     #: x0, p, and the limits lbx, ubx, lbg and ubg.
@@ -42,6 +43,9 @@ class Stated:
     #: Variables and multipliers of rows that the solver found -> those of the program, scaled.
     variables: Callable[[FloatArray], FloatArray] = lambda x: x
     multipliers: Callable[[FloatArray], FloatArray] = lambda lam: lam
+    #: Lets somebody hear of every iterate where the solver itself does not tell: of its variables, cost, rows, and a further
+    #: violation. Where that says that it should stop, the solver fails.
+    listen: Callable[[Callable[[FloatArray, float, FloatArray, float], bool]], None] | None = None
 
 
 def plainly_stated(program: NonlinearProgram, w: FloatArray) -> Stated:
@@ -64,7 +68,8 @@ class NlpSolver(Plugin):
     kind = "nonlinear solver"
     #: What CasADi calls it.
     casadi: ClassVar[str]
-    #: Whether it tells about its iterations; without that there is no progress, no time limit, and no best iterate.
+    #: Whether it tells about its iterations; without that, and where nobody can listen, there is no progress, no time limit,
+    #: and no best iterate.
     tells: ClassVar[bool] = True
     #: Whether CasADi differentiates the program for it, which it cannot do with machine code.
     differentiates: ClassVar[bool] = False

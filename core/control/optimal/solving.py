@@ -16,7 +16,7 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.control.optimal.program import NonlinearProgram
-from kingpost.control.optimal.solver import NlpSolver, SolverOptions, plainly_stated
+from kingpost.control.optimal.solver import NlpSolver, SolverOptions, Stated, plainly_stated
 
 #: IPOPT's own words for an optimum.
 OPTIMAL = ("Solve_Succeeded",)
@@ -73,9 +73,12 @@ class _Watcher(ca.Callback):
         self.course: list[Iteration] = []
         # Arrays of CasADi, for these are seen in every iteration, and to turn them into others takes longer than all the rest.
         self.violation = _violation(program)
-        self.best: tuple[float, float, ca.DM] | None = None
+        self.best: tuple[float, float, Any] | None = None
         self.stopped = ""
         self.interrupted = False
+        self.error: BaseException | None = None
+        names = [ca.nlpsol_out(i) for i in range(ca.nlpsol_n_out())]
+        self.places = [names.index(name) for name in ("x", "f", "g")]
         self.construct("kp_watch", {})
 
     def get_n_in(self) -> int:
@@ -91,30 +94,38 @@ class _Watcher(ca.Callback):
         return "ret"
 
     def get_sparsity_in(self, i: int) -> ca.Sparsity:
+        sizes = {"x": len(self.program.scales), "f": 1, "g": self.program.rows}
         name = ca.nlpsol_out(i)
-        if name == "f":
-            return ca.Sparsity.scalar()
-        if name in ("x", "lam_x"):
-            return ca.Sparsity.dense(len(self.program.scales))
-        if name in ("g", "lam_g"):
-            return ca.Sparsity.dense(self.program.rows)
-        return ca.Sparsity(0, 0)
+        # What is not asked for is not handed over, either.
+        return ca.Sparsity.dense(sizes[name]) if name in sizes else ca.Sparsity(0, 0)
 
     def eval(self, arguments: Sequence[ca.DM]) -> list[float]:
-        found = {ca.nlpsol_out(i): item for i, item in enumerate(arguments)}
-        cost = float(found["f"]) * self.program.cost_scale
-        violation = float(self.violation(found["x"], found["g"]))
+        x, f, g = (arguments[i] for i in self.places)
+        return [1.0 if self.told(x, float(f), g) else 0.0]
+
+    def told(self, x: Any, f: float, g: Any, further: float = 0.0) -> bool:
+        """Hear of an iterate: scaled variables, cost and rows, and a further violation; say whether to stop."""
+        cost = f * self.program.cost_scale
+        violation = max(float(self.violation(x, g)), further)
         step = Iteration(len(self.course), cost, violation, time.perf_counter() - self.began)
         self.course.append(step)
         rank = (max(violation - FEASIBLE, 0.0), cost)
         if np.isfinite(cost) and (self.best is None or rank < self.best[:2]):
-            self.best = (*rank, found["x"])
+            self.best = (*rank, x)
         self.watch(step)
         if self.interrupted:
             self.stopped = "interrupted"
         elif self.limit is not None and step.seconds > self.limit:
             self.stopped = "time limit"
-        return [1.0 if self.stopped else 0.0]
+        return bool(self.stopped)
+
+    def heard(self, x: FloatArray, f: float, g: FloatArray, further: float) -> bool:
+        """Hear of an iterate from machine code, through which no error passes: it is kept."""
+        try:
+            return self.told(x, f, g, further)
+        except BaseException as error:
+            self.error = error
+            return True
 
 
 def violations(program: NonlinearProgram, g: FloatArray) -> FloatArray:
@@ -150,6 +161,8 @@ def ipopt_settings(options: SolverOptions) -> dict[str, Any]:
         "ipopt.bound_relax_factor": 0.0,
         # MUMPS spends two thirds of its time on this, and gains nothing for banded matrices.
         "ipopt.mumps_permuting_scaling": 0,
+        # Approximate minimum degree. By itself MUMPS takes METIS for large matrices: 1.4 times as long in all for banded ones.
+        "ipopt.mumps_pivot_order": 0,
         "calc_lam_p": False,
         "calc_lam_x": False,
         "calc_f": False,
@@ -176,19 +189,26 @@ def solve(
     watcher = _Watcher(program, watch, options.time_limit)
     stated = plainly_stated(program, w) if solver is None else solver.stated(program, w)
     settings = {**(ipopt_settings(options) if solver is None else solver.settings(options)), **stated.options}
-    if solver is None or solver.tells:
+    if stated.listen is not None:
+        stated.listen(watcher.heard)
+    elif solver is None or solver.tells:
         settings["iteration_callback"] = watcher
-    machine = ca.nlpsol("kp_solver", "ipopt" if solver is None else solver.casadi, dict(stated.nlp), settings)
+    machine = ca.nlpsol("kp_solver", "ipopt" if solver is None else solver.casadi, stated.nlp, settings)
     prepared = time.perf_counter()
     watcher.began = prepared
     with _listening(watcher):
-        found = machine(**stated.start)
+        found = _carried_out(machine, stated, watcher)
+    if watcher.interrupted:
+        # Of a solver that is silent this is known when it has ended; it would go on with wrong numbers if it were disturbed.
+        watcher.stopped = "interrupted"
     ended = time.perf_counter()
-    record = machine.stats()
+    record = machine.stats() if found else {"return_status": "stopped"}
     words = str(record["return_status"])
-    x = stated.variables(np.asarray(found["x"]).ravel())
-    lam = stated.multipliers(np.asarray(found["lam_g"]).ravel())
     status = _status(words, watcher)
+    found = found or {name: np.zeros(0) for name in ("x", "lam_g", "lam_x")}
+    x, lam = np.asarray(found["x"]).ravel(), np.asarray(found["lam_g"]).ravel()
+    x = stated.variables(x) if x.size else x
+    lam = stated.multipliers(lam) if lam.size else np.zeros(program.rows)
     if solver is not None and not watcher.stopped and solver.succeeded(record):
         status = "optimal"
     if status != "optimal" and watcher.best is not None:
@@ -211,6 +231,18 @@ def solve(
     if status == "infeasible" and solution.violation <= FEASIBLE:
         solution = replace(solution, status="not converged")
     return solution
+
+
+def _carried_out(machine: ca.Function, stated: Stated, watcher: _Watcher) -> dict[str, Any]:
+    """Return what a solver finds; nothing where it was stopped in a way in which it fails."""
+    try:
+        return dict(machine(**stated.start))
+    except RuntimeError:
+        if watcher.error is not None:
+            raise watcher.error from None
+        if not watcher.stopped:
+            raise
+        return {}
 
 
 def _limit_multipliers(program: NonlinearProgram, found: FloatArray) -> FloatArray:

@@ -120,6 +120,8 @@ class CostTerm(Plugin):
     kind = "cost term"
     #: Whether it needs the inputs of the interval before.
     needs_before: ClassVar[bool] = False
+    #: Whether it is of a whole motion, all phases of it, and not of intervals.
+    whole: ClassVar[bool] = False
 
     def names(self, mechanism: Mechanism, inputs: tuple[str, ...]) -> tuple[str, ...]:
         """Return the channels that it looks at; they are derived, joint loads included."""

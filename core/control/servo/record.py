@@ -21,6 +21,7 @@ from kingpost.control.servo.stepping import ServoStepper
 from kingpost.control.servo.system import InverseDynamics, SteppedInverse
 from kingpost.kernel.kernel import Kernel
 from kingpost.results.history import History
+from kingpost.results.turns import with_turns
 from kingpost.simulation.problem import observed
 from kingpost.simulation.provenance import plain_options, problem_record
 
@@ -111,7 +112,7 @@ def history_of(problem: ServoProblem, solution: ServoSolution, record: InverseRe
         ],
         "diverges": False,
     }
-    return History(times, channels, values, provenance)
+    return History(times, channels, with_turns(channels, values), provenance)
 
 
 def _corners(problem: ServoProblem, index: int) -> list[float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -92,3 +94,10 @@ def test_doubts_of_an_assessment_are_told_with_the_gradient():
     (coarse,) = doubts(loaded({}, np.arange(0.0, 20.01, 0.5)))
     assert "'foot' has" in coarse
     assert "samples per period of its highest significant frequency" in coarse
+
+
+def test_a_mean_stress_correction_has_no_derivative():
+    spot = dataclasses.replace(SPOT, mean_stress="goodman", ultimate_strength=5e8)
+    words = DamageWords({"foot": spot}, CurveSet({"bent": CURVE}, {}), CountingOptions())
+    with pytest.raises(KingpostError, match="its mean-stress correction \\(goodman\\) has no derivative here"):
+        words.damage("foot")

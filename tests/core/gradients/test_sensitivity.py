@@ -94,7 +94,7 @@ def test_gradients_of_more_machines(machine, along_differences, name, of, to, t_
             "offshore-crane-on-base",
             "rms luff.My / 1e6 + end load.y",
             "*_mass,boom_length,luff.angle,*_target,base_v*",
-            2.0,
+            20.0,
             1e-5,
             {},
         ),

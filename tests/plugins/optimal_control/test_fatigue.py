@@ -10,7 +10,9 @@ from kingpost.control.optimal import search
 from kingpost.control.optimal.counted import Count, CountedProgram, CountedRange, counts_of
 from kingpost.control.optimal.record import history_of
 from kingpost.fatigue.assessment import assess_hot_spots
+from kingpost.fatigue.counting import count_cycles
 from kingpost.fatigue.hotspots import HotSpot
+from kingpost.fatigue.sn import curve_set
 from kingpost.mechanism.optimal_parts import CostPart
 from kingpost.modelfiles.opened import open_model
 
@@ -68,10 +70,51 @@ def test_each_motion_is_the_best_for_its_own_weight(found):
         assert own.cost < effort(other) + weight * damage(other)
 
 
-def test_derivatives_agree_with_finite_differences(found):
+#: The same grid in two phases: 6 and 10 intervals of 3/16 s.
+PHASES = {"horizon": None, "phases": (Phase(1.125, intervals=6), Phase(1.875, intervals=10))}
+
+
+@pytest.fixture(scope="module")
+def in_phases(solve):
+    return solve(CostPart("effort"), fatigue(WEIGHTS[0]), **PHASES)
+
+
+def test_ranges_go_through_phases(found, in_phases):
+    """Phases without anything where they meet are one motion: the same cost, to what counts agree to, and the same damage."""
+    whole = found[WEIGHTS[0]]
+    assert in_phases.status == "optimal"
+    assert in_phases.cost == pytest.approx(whole.cost, rel=2e-6)
+    assert in_phases.inputs == pytest.approx(whole.inputs, abs=2e-3 * np.abs(whole.inputs).max())
+    assert damage(in_phases) == pytest.approx(damage(whole), rel=1e-3)
+    efforts = sum(part.cost for part in in_phases.parts)
+    assert efforts == pytest.approx(sum(map(effort, in_phases.parts)), rel=1e-9)
+    assert in_phases.cost == pytest.approx(efforts + WEIGHTS[0] * damage(in_phases), rel=1e-8)
+
+
+def test_phases_with_other_costs_and_lengths_are_counted_too(solve):
+    """The damage of the whole counts beside what a phase says; lengths are found."""
+    phases = Phase((0.5, 2.0), intervals=6, costs=({"term": "effort", "weight": 2.0},)), Phase((1.0, 2.5), intervals=10)
+    given = {"horizon": 3.0, "phases": phases}
+    plain, tired = (solve(CostPart("effort"), *more, **given) for more in ((), (fatigue(1e6),)))
+    efforts = [2 * effort(each.parts[0]) + effort(each.parts[1]) for each in (plain, tired)]
+    damages = [uneven_damage(each) for each in (plain, tired)]
+    assert tired.cost == pytest.approx(efforts[1] + 1e6 * damages[1], rel=1e-8)
+    assert damages[1] < damages[0]
+    assert efforts[1] > efforts[0]
+    assert tired.cost < efforts[0] + 1e6 * damages[0]
+
+
+def uneven_damage(found):
+    """The same as :func:`damage` for samples that are not as far apart everywhere, which assessments refuse."""
+    cycles = count_cycles(5e6 * history_of(found, 0.0, ["pivot"])["pivot.Fx"])
+    return (cycles.count / curve_set(None).get("D-air").cycles_to_failure(cycles.range)).sum()
+
+
+@pytest.mark.parametrize("phased", [False, True])
+def test_derivatives_agree_with_finite_differences(found, in_phases, phased):
     """Of the program with ends of ranges, by central differences: errors and noise of 1e-9."""
-    each = found[WEIGHTS[0]]
-    program = CountedProgram(each.program, each.problem, counts_of(each))
+    each = in_phases if phased else found[WEIGHTS[0]]
+    program = CountedProgram(each.program, tuple(part.program for part in each.parts), each.problem, counts_of(each))
     rng = np.random.default_rng(5)
     x = program.start(each.solution.w) / program.scales
     x = x + 1e-3 * rng.normal(size=len(x))
@@ -112,10 +155,16 @@ def test_ranges_that_do_not_settle_are_told(solve, monkeypatch):
         (("effort", fatigue(1.0, curve="Z")), {}, PluginError, "Z"),
         (("effort", fatigue(1.0)), {"solver": "fatrop"}, MechanismError, "counted ranges join distant ones; take 'ipopt'"),
         (
-            ("effort", fatigue(1.0)),
-            {"horizon": None, "phases": (Phase(1.0), Phase(2.0))},
+            ("effort",),
+            {"horizon": None, "phases": (Phase(1.0), Phase(2.0, costs=("effort", fatigue(1.0))))},
             MechanismError,
-            "the task has phases",
+            "is of the whole motion; name it among the costs of the task, not of a phase",
+        ),
+        (
+            (fatigue(1.0),),
+            {"horizon": None, "phases": (Phase(1.0, costs=("effort",)), Phase(2.0, name="back"))},
+            MechanismError,
+            "add one of phase 'back', such as effort",
         ),
     ],
 )

@@ -23,8 +23,10 @@ from kingpost import (
     optimise,
     simulate,
 )
-from kingpost.control.optimal import checks
+from kingpost.control.optimal import ranks
 from kingpost.control.optimal.optimise import prepare_optimisation
+from kingpost.control.optimal.phases import Piece
+from kingpost.control.optimal.ranks import End
 from kingpost.control.optimal.record import history_of
 from kingpost.mechanism.optimal_tasks import CostPart
 from kingpost.modelfiles.opened import open_model
@@ -262,24 +264,24 @@ def test_ends_that_hardly_move_are_told_with_the_margin(plugins):
     problem, program = found.problem, found.program
     slopes = np.diag([1.0, 1.0, 1.0, 1.0])
     slopes[3] = slopes[2] + 1e-7 * slopes[3]
-    names = list(end)
-    margin = checks._dependence(slopes)
+    ends = [End(name, 0) for name in end]
+    margin = ranks._dependence(slopes)
     assert margin.missing == 0
-    told = checks._told_margin(names, margin)
+    told = ranks._told_margin(ends, margin)
     assert re.search(r"can hardly change 'pushed.x.rate' and 'pulled.x.rate'|can hardly change 'pushed.x.rate', 'pulled", told)
     assert "5.0e-08" in told or "e-08" in told
     slopes[3] = slopes[2] + 1e-12 * np.eye(4)[3]
-    gap = checks._dependence(slopes)
+    gap = ranks._dependence(slopes)
     assert gap.missing == 1
     with pytest.raises(
         MechanismError, match=r"1 of the 4 end conditions follow.*smallest singular value .*e-1.* of the largest"
     ):
-        checks._refuse(problem, names, gap)
-    assert checks.check_end(problem, program, found.solution.w) == ""
+        ranks._refuse(problem, ends, gap)
+    assert ranks.check_end(problem, [Piece(problem, found.rule, program, found.solution.w)]) == ""
 
 
 def test_it_is_told_where_the_end_could_not_be_looked_at(swung, monkeypatch):
-    monkeypatch.setattr(checks, "_nearby", lambda program, w, count: None)
+    monkeypatch.setattr(ranks, "NEWTON", 0)
     found = swung()
     assert "could not be looked at: no motion near the start was found" in found.notes[0]
     assert found.notes[0] in history_of(found, 0.0).provenance["warnings"]

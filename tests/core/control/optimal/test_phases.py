@@ -21,6 +21,7 @@ from kingpost import (
     prepare_optimisation,
     read_optimal_task,
 )
+from kingpost.control.optimal.continuation import Stage, automatic, excess_of, problem_at
 from kingpost.control.optimal.phases import Piece, linked
 from kingpost.control.optimal.record import history_of
 from kingpost.control.optimal.starts import guessed, lifted
@@ -119,6 +120,62 @@ def test_lengths_are_divided_within_one_horizon(solved):
     assert found.cost == pytest.approx(6 * MASS**2 * DISTANCE**2 / 2.5**3, rel=1e-8)
 
 
+#: Limits that bite in both phases, each its own.
+TIGHT = (Phase(1.0, end={"slide.x": 1.0}, bounds={"force": (-9.0, 5.2)}), Phase(1.0, bounds={"slide.x.rate": (-9.0, 2.6)}))
+
+
+def test_limits_of_phases_are_tightened_from_what_they_cut_off(solved):
+    """Every phase lets through half of what its own limits cut off of its own part of the motion without any."""
+    direct = solved(*TIGHT, intervals=8)
+    found = solved(*TIGHT, intervals=8, continuation={"bounds": (0.5,)})
+    free, half, last = found.attempts
+    assert [attempt.stage for attempt in found.attempts] == ["bounds = 1", "bounds = 0.5", ""]
+    assert free.cost < half.cost < last.cost
+    assert found.cost == pytest.approx(direct.cost, rel=1e-8)
+    assert [item["name"] for item in found.active] == ["force", "slide.x.rate"]
+
+
+def test_half_of_an_excess_is_what_each_phase_lets_through(machine, plugins):
+    """The force goes to 5.9 N in the first phase, and the rate to 2.69 m/s in the second, where nothing limits them."""
+    task = OptimalTask(("force",), phases=TIGHT, end=END, intervals=8)
+    free = optimise(machine, replace(task, phases=[replace(phase, bounds={}) for phase in TIGHT]), how=VM, plugins=plugins)
+    problem = prepare_optimisation(machine, task, how=VM, plugins=plugins).problem
+    excess = excess_of(free, problem)
+    assert excess[0] == {("bounds", "force"): (0.0, pytest.approx(free.parts[0].inputs.max() - 5.2))}
+    early, late = problem_at(problem, Stage(8, share=0.5, name="half"), excess).parts
+    assert early.task.bounds["force"].high == pytest.approx((free.parts[0].inputs.max() + 5.2) / 2)
+    assert late.task.bounds["slide.x.rate"].high == pytest.approx((free.parts[1].states[:, 1].max() + 2.6) / 2)
+    assert early.task.bounds["force"].low == -9.0
+
+
+@pytest.mark.parametrize(
+    ("phases", "horizon"),
+    [
+        ((Phase(1.0, end={"slide.x": 1.0}), Phase(1.5)), None),
+        ((Phase((0.5, 2.0), end={"slide.x": 1.0}), Phase((0.5, 2.0))), 2.5),
+    ],
+)
+def test_horizons_of_phases_are_stretched_alike(solved, phases, horizon):
+    """Efforts of a mass without other forces go with 1 / T^3, and its program by the mid-point rule with them."""
+    direct = solved(*phases, horizon=horizon)
+    found = solved(*phases, horizon=horizon, continuation={"horizon": (5.0, 3.0)})
+    assert [attempt.cost * times**3 for attempt, times in zip(found.attempts, (2.0, 1.2, 1.0), strict=True)] == pytest.approx(
+        [direct.cost] * 3, rel=1e-7
+    )
+    assert found.horizon == pytest.approx(2.5, rel=1e-9)
+    assert found.parts[0].horizon == pytest.approx(direct.parts[0].horizon, rel=1e-6)
+
+
+def test_what_is_tried_by_itself_with_phases(machine, plugins):
+    task = OptimalTask(("force",), phases=TIGHT, end=END, intervals=12)
+    prepared = prepare_optimisation(machine, task, how=VM, plugins=plugins)
+    assert automatic(prepared.problem, prepared.grid) == [
+        {"intervals": (6.0, 12.0)},
+        {"bounds": (1.0, 0.5, 0.2)},
+        {"horizon": (pytest.approx(3.0), pytest.approx(2.4))},
+    ]
+
+
 def test_derivatives_agree_with_finite_differences(machine, plugins):
     """Rows between phases, too: momenta, times, inputs before; errors and noise of central differences are 1e-9."""
     task = OptimalTask(
@@ -178,7 +235,10 @@ def test_phases_in_a_file(tmp_path, machine):
         ),
         ({"phases": (Phase(1.0, name="a"), Phase(1.0, name="a"))}, "two phases have the same name: a, a"),
         ({"phases": (Phase(1.0, settings={"mas": 1.0}),)}, "phase '1' sets 'mas', which is no parameter of 'pushed-mass'"),
-        ({"phases": (Phase(1.0), Phase(1.0)), "continuation": {"horizon": (3.0,)}}, "has phases; a continuation goes through"),
+        (
+            {"phases": (Phase((1.0, 2.0)), Phase(1.0)), "continuation": {"horizon": (3.0,)}},
+            "the horizon is free, so that no continuation",
+        ),
         ({"phases": (Phase(1.0), 3)}, "expected a table that describes a phase, got 3"),
         ({"phases": (Phase(1.0, end={"slide.x": 1.0}), Phase(1.0)), "intervals": 1}, "3 values .* at the ends of its phases"),
     ],
