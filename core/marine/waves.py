@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError
-
-#: Width of the peak below and above the peak frequency.
-NARROW, WIDE = 0.07, 0.09
-#: Frequencies are found on a grid of this many points, with an error of its spacing squared.
-GRID = 20001
+from kingpost.marine.bands import make_bands
+from kingpost.marine.draws import PHASES, draws
+from kingpost.marine.given_spectra import Between
+from kingpost.marine.spectra import Jonswap, Spectrum
 
 
 def jonswap_density(frequency: FloatArray | float, hs: float, tp: float, gamma: float = 3.3) -> FloatArray:
@@ -41,10 +39,7 @@ def jonswap_density(frequency: FloatArray | float, hs: float, tp: float, gamma: 
         Peakedness: 1 is a Pierson-Moskowitz spectrum, 3.3 the mean of the JONSWAP measurements.
 
     """
-    _check(hs, tp, gamma)
-    peak = 2 * math.pi / tp
-    density: FloatArray = hs**2 / 16 / peak * _shape(np.asarray(frequency, dtype=float) / peak, gamma) / _area(gamma)
-    return density
+    return Jonswap(hs, tp, gamma).density(frequency)
 
 
 def jonswap(
@@ -54,34 +49,34 @@ def jonswap(
     *,
     components: int = 50,
     seed: int = 0,
-    lowest: float = 0.5,
-    highest: float = 4.0,
+    lowest: float | None = None,
+    highest: float | None = None,
 ) -> tuple[tuple[float, float, float], ...]:
     """Return wave components (amplitude in m, circular frequency in rad/s, phase in rad) of a JONSWAP sea.
 
-    Every component carries the same energy: the spectrum between ``lowest`` and ``highest`` times the peak frequency is cut
-    into bands of equal energy, and each component stands at the frequency that halves the energy of its band. The frequencies
-    are not multiples of one another, so the sea does not repeat itself in a run, unlike one with even spacing. The sum
-    of a^2 / 2 is hs^2 / 16; what lies outside the limits, by default less than 0.5 % of the energy, is shared out.
+    The spectrum is cut into bands of equal energy, wide ones into narrower bands (:func:`kingpost.marine.bands.make_bands`);
+    each component has the energy of its band and stands at sqrt(m2 / m0) of it. Height and zero-crossing period are so those
+    of the whole spectrum, for any number of components. The frequencies are not multiples of one another, so the sea does not
+    repeat itself in a run, unlike one with even spacing. With ``lowest`` or ``highest``, in parts of the peak frequency, what
+    lies outside is left out and its energy shared out, which changes the period.
 
     Phases are drawn from ``seed``, evenly between 0 and 2 pi: the same seed gives the same sea. Further arguments are those of
     :func:`jonswap_density`.
     """
-    _check(hs, tp, gamma)
+    spectrum: Spectrum = Jonswap(hs, tp, gamma)
     if components < 1:
         raise MechanismError(f"jonswap: components is {components}; there must be at least one")
-    if not 0 < lowest < 1 < highest:
+    low, high = 0.0 if lowest is None else lowest, math.inf if highest is None else highest
+    if not 0 <= low < 1 < high:
         raise MechanismError(
-            f"jonswap: lowest is {lowest:g} and highest {highest:g} times the peak frequency; the peak, 1, must be between them"
+            f"jonswap: lowest is {low:g} and highest {high:g} times the peak frequency; the peak, 1, must be between them"
         )
-    grid = np.linspace(lowest, highest, GRID)
-    shape = _shape(grid, gamma)
-    energy = np.concatenate([[0.0], np.cumsum((shape[1:] + shape[:-1]) / 2)])
-    middles = (np.arange(components) + 0.5) / components
-    frequencies = 2 * math.pi / tp * np.interp(middles, energy / energy[-1], grid)
-    phases = np.random.default_rng(seed).uniform(0, 2 * math.pi, components)
-    amplitude = hs / math.sqrt(8 * components)
-    return tuple((amplitude, float(frequency), float(phase)) for frequency, phase in zip(frequencies, phases, strict=True))
+    if low or high < math.inf:
+        spectrum = Between(spectrum, low * spectrum.peak, high * spectrum.peak)
+    bands = make_bands(spectrum, components)
+    phases = 2 * math.pi * draws(seed, PHASES, components)
+    columns = np.sqrt(2 * bands.energy), bands.frequency, phases
+    return tuple((float(a), float(w), float(e)) for a, w, e in zip(*columns, strict=True))
 
 
 def transfer_at(
@@ -123,31 +118,3 @@ def transfer_at(
     found = np.array([np.interp(waves, table, column.real) + 1j * np.interp(waves, table, column.imag) for column in values.T])
     rows = {"transfer": np.abs(found).T, "transfer_phase": np.angle(found).T}
     return {name: tuple(tuple(map(float, row)) for row in numbers) for name, numbers in rows.items()}
-
-
-def _shape(x: FloatArray, gamma: float) -> FloatArray:
-    """Return the spectrum over the frequency as a multiple of the peak's, up to a factor; zero at and below frequency zero."""
-    safe = np.where(x > 0, x, 1.0)
-    width = np.where(x <= 1, NARROW, WIDE)
-    shape = safe**-5.0 * np.exp(-1.25 * safe**-4.0) * gamma ** np.exp(-((safe - 1) ** 2) / (2 * width**2))
-    return np.where(x > 0, shape, 0.0)
-
-
-@lru_cache(maxsize=64)
-def _area(gamma: float) -> float:
-    """Return the integral of the shape: 1/5 by closed form without the peak, and what the peak adds by Gauss's rule."""
-    nodes, weights = np.polynomial.legendre.leggauss(64)
-    added = 0.0
-    # Beyond ten widths the peak adds nothing that a double could hold.
-    for low, high in ((1 - 10 * NARROW, 1.0), (1.0, 1 + 10 * WIDE)):
-        x = (low + high) / 2 + (high - low) / 2 * nodes
-        added += (high - low) / 2 * float(weights @ (_shape(x, gamma) - _shape(x, 1.0)))
-    return 0.2 + added
-
-
-def _check(hs: float, tp: float, gamma: float) -> None:
-    for name, value, unit in (("hs", hs, " m"), ("tp", tp, " s")):
-        if not (math.isfinite(value) and value > 0):
-            raise MechanismError(f"jonswap: {name} is {value:g}{unit}; it must be a positive number")
-    if not (math.isfinite(gamma) and 1 <= gamma <= 20):
-        raise MechanismError(f"jonswap: gamma is {gamma:g}; use 1 (Pierson-Moskowitz) to 20, usually 1 to 7")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -27,12 +28,13 @@ from kingpost.simulation.settings import RunSettings
 from kingpost.simulation.signals import Between
 from kingpost.symbols.closure_kinds import CLOSURE_KINDS
 from kingpost.symbols.joints import JOINT_KINDS
+from kingpost.vessels.options import VesselTable
 
 NUMBER_OR_FORMULA = {"$ref": "#/$defs/scalar"}
 #: A file of tasks alone.
 _ONLY_TASKS = {
     "anyOf": [{"required": [key]} for key in ("servo", "tasks", "optimal", "optimal_tasks")],
-    "not": {"anyOf": [{"required": [key]} for key in ("model", "bodies", "joints", "subsystems")]},
+    "not": {"anyOf": [{"required": [key]} for key in ("model", "bodies", "joints", "subsystems", "vessel")]},
 }
 
 
@@ -49,7 +51,10 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
         "additionalProperties": False,
         "oneOf": [
             {"required": ["model"]},
-            {"required": ["name"], "anyOf": [{"required": ["bodies", "joints"]}, {"required": ["subsystems"]}]},
+            {
+                "required": ["name"],
+                "anyOf": [{"required": ["bodies", "joints"]}, {"required": ["subsystems"]}, {"required": ["vessel"]}],
+            },
             _ONLY_TASKS,
         ],
         "properties": {
@@ -65,6 +70,7 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
             "measures": {"type": "array", "items": {"oneOf": _measures()}},
             "ports": {"type": "array", "items": _table(Port)},
             "subsystems": {"type": "array", "items": _subsystems()},
+            "vessel": _vessel(),
             "model": {"type": "string", "description": "name of a model, or path of a model file"},
             "plugins": {"type": "array", "items": {"type": "string"}},
             "set": {"type": "object", "additionalProperties": {"type": "number"}},
@@ -86,6 +92,12 @@ def model_schema(plugins: PluginSet) -> dict[str, Any]:
             "use": _use(),
         },
     }
+
+
+def _vessel() -> dict[str, Any]:
+    table = _table(VesselTable)
+    table["properties"]["hydro"] = {"type": "string", "description": "file or folder with hydrodynamic data"}
+    return {**table, "required": ["hydro"]}
 
 
 def _subsystems() -> dict[str, Any]:
@@ -268,6 +280,8 @@ def _table(cls: type[Any]) -> dict[str, Any]:
     properties = {field.name: _type(hints[field.name]) for field in fields}
     for field in fields:
         value = None if required(field) else default(field)
+        if isinstance(value, float) and not math.isfinite(value):
+            continue  # JSON has no infinity
         if isinstance(value, bool | int | float | str) or (isinstance(value, tuple) and value):
             properties[field.name] |= {"default": list(value) if isinstance(value, tuple) else value}
     schema = {"type": "object", "additionalProperties": False, "properties": properties}
@@ -294,6 +308,8 @@ def _type(annotation: Any) -> dict[str, Any]:
         if arguments[-1] is Ellipsis:
             return {"type": "array", "items": _type(arguments[0])}
         return {"type": "array", "items": _type(arguments[0]), "minItems": len(arguments), "maxItems": len(arguments)}
+    if hasattr(annotation, "REQUIRED_KEYS"):
+        return {"type": "object", "required": list(annotation.REQUIRED_KEYS)}
     if hasattr(annotation, "from_data"):
         return {"anyOf": [dict(NUMBER_OR_FORMULA), {"type": "object", "required": ["kind"]}]}
     names = {float: "number", int: "integer", bool: "boolean"}

@@ -17,7 +17,7 @@ from kingpost.base.fields import fill
 from kingpost.base.numbers import finite, shown
 from kingpost.base.toml import read_toml
 from kingpost.mechanism.closures import Closure
-from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter, Port
+from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Output, Parameter, Port, WaveNumber
 from kingpost.mechanism.measures import Measure
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.optimal_tasks import OptimalTask
@@ -36,7 +36,7 @@ from kingpost.simulation.signals import Signal, read_signal
 
 MECHANISM_KEYS = (
     *("name", "description", "parameters", "inputs", "bodies", "joints", "closures", "forces", "outputs", "measures", "ports"),
-    "subsystems",
+    *("subsystems", "vessel"),
 )
 RUN_KEYS = ("model", "plugins", "set", "run")
 TASK_KEYS = (SERVO, TASKS, OPTIMAL, OPTIMAL_TASKS)
@@ -107,25 +107,38 @@ def mechanism_from_dict(data: Mapping[str, Any], base: Path = Path()) -> Mechani
                 f"a mechanism has no '{key}'{closest(key, MECHANISM_KEYS)} It takes: {listed(MECHANISM_KEYS)}.", path=(key,)
             )
     described = _tables(data, "subsystems")
-    for key in ("name",) if has_systems(described) else ("name", "bodies", "joints"):
+    for key in ("name",) if has_systems(described) or "vessel" in data else ("name", "bodies", "joints"):
         if key not in data:
             raise MechanismError(f"the mechanism lacks '{key}'")
     parameters, inputs = _named(data, "parameters", Parameter), _named(data, "inputs", Input)
     systems = read_subsystems(described, {item.name for item in (*parameters, *inputs)})
+    forces = _forces(data, base)
+    floating = _vessel(data, base, forces)
     return Mechanism(
         name=data["name"],
         description=data.get("description", ""),
         parameters=(*parameters, *systems.parameters),
         inputs=(*inputs, *systems.inputs),
-        bodies=_bodies(data, base),
-        joints=_listed(data, "joints", Joint),
-        forces=(*_forces(data, base), *systems.forces),
+        bodies=(*floating[0], *_bodies(data, base)),
+        joints=(*floating[1], *_listed(data, "joints", Joint)),
+        forces=(*floating[2], *forces, *systems.forces),
         outputs=_listed(data, "outputs", Output),
         measures=_listed(data, "measures", Measure),
         ports=_listed(data, "ports", Port),
         closures=_listed(data, "closures", Closure),
         subsystems=systems.groups,
     )
+
+
+def _vessel(
+    data: Mapping[str, Any], base: Path, forces: tuple[ForceElement, ...]
+) -> tuple[tuple[Body, ...], tuple[Joint, ...], tuple[ForceElement, ...]]:
+    """Return bodies, joints and forces of a vessel from hydrodynamic data, if there is one."""
+    if "vessel" not in data:
+        return (), (), ()
+    from kingpost.modelfiles.vessel_table import read_vessel  # with all that a fit needs
+
+    return read_vessel(_table(data, "vessel"), base, forces)
 
 
 def _interpret(path: Path, data: dict[str, Any], plugins: PluginSet | None) -> ModelFile:
@@ -216,7 +229,9 @@ def _named(data: Mapping[str, Any], key: str, cls: type[Any]) -> tuple[Any, ...]
         if "name" in entry:
             raise MechanismError(f"{what} has its name in front of the '='; remove 'name'", path=(key, name))
         try:
-            entries.append(fill(cls, {"name": name, **entry}, what))
+            # A machine at sea that was written down has numbers of waves among its parameters.
+            own = WaveNumber if cls is Parameter and "force" in entry else cls
+            entries.append(fill(own, {"name": name, **entry}, what))
         except MechanismError as error:
             raise error.within(key, name) from None
     return tuple(entries)

@@ -13,6 +13,7 @@ from kingpost.base.formulas import ZERO_VECTOR, Scalar, Scalars, Vector3, as_sca
 from kingpost.mechanism.drawings import Drawing, Line
 from kingpost.multibody.force import Force, Kinematics, Loads
 from kingpost.plugins.forces.laws import damping_law, spring_law
+from kingpost.symbols.screws import Pose
 
 #: Distances below this (m) have no direction; two points that meet feel no force.
 MEETING = 1e-9
@@ -100,7 +101,8 @@ class HydrostaticOptions:
     It acts at the body's origin, in world axes, on the displacement from the pose in which the body is at rest there:
     ``position`` (m), axes along the world's. ``buoyancy`` (N) is a constant force upwards at the point ``centre`` of the body
     frame (m), the centre of buoyancy: with it the matrix holds the terms of the waterplane alone, and weight and buoyancy
-    make the rest.
+    make the rest. With ``follows_yaw`` the matrix, of heave, roll and pitch alone, belongs to the hull and turns with its yaw:
+    then no restoring moment acts about the vertical, as none does in still water.
     """
 
     body: BodyName
@@ -108,9 +110,17 @@ class HydrostaticOptions:
     position: Vector3 = ZERO_VECTOR
     buoyancy: Scalar = 0.0
     centre: Vector3 = ZERO_VECTOR
+    follows_yaw: bool = False
 
     def __post_init__(self) -> None:
         rows = self.matrix
+        for i, j in ((i, j) for i in range(6) for j in range(6) if not {i, j} <= {2, 3, 4}):
+            if self.follows_yaw and as_scalar(rows[i][j]) != 0.0:
+                raise MechanismError(
+                    f"hydrostatic on '{self.body}': entry ({i + 1}, {j + 1}) is {rows[i][j]}; a matrix that follows the yaw "
+                    "holds heave, roll and pitch alone; give springs of surge, sway and yaw as a force of their own",
+                    path=("matrix",),
+                )
         for i in range(6):
             for j in range(i):
                 if as_scalar(rows[i][j]) != as_scalar(rows[j][i]):
@@ -135,8 +145,30 @@ class Hydrostatic(Force):
         return Drawing(floats=(self.options.body,))
 
     def loads(self, kinematics: Kinematics) -> Loads:
-        C = ca.blockcat([[kinematics.value(entry) for entry in row] for row in self.options.matrix])
         X_WB = kinematics.pose(self.options.body)
+        V, moment_B, force_B = (self._of_hull if self.options.follows_yaw else self._in_world)(kinematics, X_WB)
+        lift, centre = kinematics.value(self.options.buoyancy), kinematics.vector(self.options.centre)
+        lift_B = X_WB.R.T @ ca.vertcat(ca.SX(2, 1), lift)
+        wrench = ca.vertcat(moment_B + ca.cross(centre, lift_B), force_B + lift_B)
+        return Loads(wrenches={self.options.body: wrench}, potential=V - lift * (X_WB.p + X_WB.R @ centre)[2])
+
+    def _of_hull(self, kinematics: Kinematics, X_WB: Pose) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return potential, moment and force of a matrix that turns with the hull's yaw.
+
+        With the vertical n in body axes, roll is n_y and pitch -n_x where they are small. A turn d changes n by -d x n, so the
+        moment is n x dV/dn, which has no part along n.
+        """
+        C = ca.blockcat([[kinematics.value(entry) for entry in row[2:5]] for row in self.options.matrix[2:5]])
+        n = ca.densify(X_WB.R[2, :].T)
+        heave = (X_WB.p - kinematics.vector(self.options.position))[2]
+        displacement = ca.vertcat(heave, n[1], -n[0])
+        force = C @ displacement
+        slope = ca.vertcat(-force[2], force[1], 0)
+        return ca.dot(displacement, force) / 2, ca.cross(n, slope), -force[0] * n
+
+    def _in_world(self, kinematics: Kinematics, X_WB: Pose) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return potential, moment and force of a matrix in world axes."""
+        C = ca.blockcat([[kinematics.value(entry) for entry in row] for row in self.options.matrix])
         R, p, stiffness = ca.SX.sym("R", 3, 3), ca.SX.sym("p", 3), ca.SX.sym("C", 6, 6)
         displacement = ca.vertcat(p, ca.inv_skew(R - R.T) / 2)
         potential = ca.dot(displacement, stiffness @ displacement) / 2
@@ -147,8 +179,4 @@ class Hydrostatic(Force):
         evaluate = ca.Function("hydrostatic", [R, p, stiffness], [potential, moment_W, -ca.gradient(potential, p)])
         away = X_WB.p - kinematics.vector(self.options.position)
         V, moment_W, force_W = evaluate(ca.densify(X_WB.R), ca.densify(away), ca.densify(C))
-        R_BW = X_WB.R.T
-        lift, centre = kinematics.value(self.options.buoyancy), kinematics.vector(self.options.centre)
-        lift_B = R_BW @ ca.vertcat(ca.SX(2, 1), lift)
-        wrench = ca.vertcat(R_BW @ moment_W + ca.cross(centre, lift_B), R_BW @ force_W + lift_B)
-        return Loads(wrenches={self.options.body: wrench}, potential=V - lift * (X_WB.p + X_WB.R @ centre)[2])
+        return V, X_WB.R.T @ moment_W, X_WB.R.T @ force_W

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from kingpost.mechanism.model import Model
+from kingpost.plugins.models.barge import Barge, BargeCrane
 from kingpost.plugins.models.cablev import Cablev
 from kingpost.plugins.models.central_field import CentralFieldParticle
 from kingpost.plugins.models.chain import Chain
+from kingpost.plugins.models.crane_on_waves import OffshoreCraneOnWaves, SmallCraneOnWaves
 from kingpost.plugins.models.delta import Delta
 from kingpost.plugins.models.double_pendulum import DoublePendulum
 from kingpost.plugins.models.five_bar import FiveBar
@@ -89,14 +91,18 @@ def kingpost_register_models() -> list[type[Model]]:
         OffshoreCraneCylinder,
         OffshoreCraneOnBase,
         OffshoreCraneOnBaseNED,
+        OffshoreCraneOnWaves,
         OffshoreVessel,
         OffshoreVesselPlain,
         SmallCrane,
         SmallCraneOnBase,
+        SmallCraneOnWaves,
         SmallCraneParked,
         SmallCraneParkedOnBase,
         SmallVessel,
         SmallVesselPlain,
+        Barge,
+        BargeCrane,
         RollingCrane,
         RollingSphere,
         WhippleBicycle,

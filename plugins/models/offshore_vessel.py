@@ -7,9 +7,7 @@ from math import cos, exp, isfinite, pi, sin
 from typing import Any
 
 from kingpost.base.errors import MechanismError
-from kingpost.base.formulas import Scalar
 from kingpost.base.load_frames import COMPONENTS, UNITS
-from kingpost.marine.waves import jonswap
 from kingpost.mechanism.elements import Body, ForceElement, Input, Joint, Parameter, Port
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.model import Model
@@ -19,6 +17,12 @@ from kingpost.plugins.models.offshore_data import LARGE, SMALL, Ship
 GRAVITY = Parameter("gravity", 9.81, "m/s2", "acceleration of free fall")
 WATER = Parameter("water_density", 1025.0, "kg/m3", "density of the water")
 CARRIER = "vessel"
+#: Waterplane coefficient, and coefficients of its second moments.
+PLANE, ROLL, PITCH = 0.80, 0.70, 0.60
+#: Added masses in surge and sway, in parts of the mass afloat.
+SURGE_ADDED, SWAY_ADDED = 0.05, 0.60
+#: Radii of gyration of the hull, in parts of its beam and of its length.
+ROLL_RADIUS, PITCH_RADIUS = 0.35, 0.25
 
 
 @dataclass
@@ -65,11 +69,36 @@ class SeaOptions:
 REGULAR_PERIOD = 9.0
 
 
-def sea_waves(ship: Ship, sea: SeaOptions, heave: Any, roll: Any, pitch: Any) -> ForceElement:
+def any_sea(ship: Ship, weight: Any, length: Any, beam: Any) -> dict[str, Any]:
+    """Return what a wave force needs to take any sea: that of undisturbed waves on a box, by the fullness of the hull.
+
+    Forces along the water are those on its volume, and on the added mass in the same acceleration, so that long waves carry the
+    hull along; others are those on its waterplane and the second moments of that.
+    """
+    vessel = ship.vessel
+    block = (vessel.hull_mass + ship.carried_mass) / (WATER.default * vessel.length * vessel.beam * vessel.draft)
+    length, beam = length / vessel.length, beam / vessel.beam
+    plane, roll, pitch = weight * length * beam, weight * length * beam**3, weight * length**3 * beam
+    return {
+        "box": {"length": vessel.length, "beam": vessel.beam, "draft": vessel.draft},
+        "scale": (
+            (1 + SURGE_ADDED) * block * plane,
+            (1 + SWAY_ADDED) * block * plane,
+            PLANE * plane,
+            ROLL * roll,
+            PITCH * pitch,
+            block * pitch,
+        ),
+    }
+
+
+def sea_waves(ship: Ship, sea: SeaOptions, heave: Any, roll: Any, pitch: Any, **any_sea: Any) -> ForceElement:
     """Return the force of an irregular sea, from the vessel's stiffnesses.
 
     Forces fall with the wave number k as exp(-k d) sin(k b / 2) / (k b / 2): pressure at the draft d, mean over the beam b.
     """
+    from kingpost.marine.waves import jonswap
+
     beam, draft = ship.vessel.beam, ship.vessel.draft
     ahead, abeam = cos(sea.direction * pi / 180), sin(sea.direction * pi / 180)
 
@@ -85,8 +114,27 @@ def sea_waves(ship: Ship, sea: SeaOptions, heave: Any, roll: Any, pitch: Any) ->
         rows.append(tuple(size if isinstance(size, int) else part * size for size in sizes))
     return ForceElement(
         "wave-excitation", name="waves", body=CARRIER, components=waves, transfer=tuple(rows),
-        transfer_phase=((pi / 2, pi / 2, 0, pi / 2, pi / 2, 0),), ramp=10.0,
+        transfer_phase=((pi / 2, pi / 2, 0, pi / 2, pi / 2, 0),), ramp=10.0, **any_sea,
     )  # fmt: skip
+
+
+def hull_coefficients(
+    total: Any, roll: Any, pitch: Any, weight: Any, length: Any, beam: Any, roll_damping: Any = 0.05, water: Any = 1.0
+) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+    """Return stiffness, added mass, mass with it, and linear damping along surge to yaw, as numbers or formulas.
+
+    ``total`` is the mass afloat, ``roll`` and ``pitch`` are the hull's own moments of inertia, ``weight`` that of a cubic metre
+    of water.
+    """
+    heave_c = PLANE * weight * length * beam
+    roll_c, pitch_c = ROLL / 12 * weight * length * beam**3, PITCH / 12 * weight * beam * length**3
+    hold = (2 * pi / 120.0) ** 2
+    stiffness = (hold * total, hold * total, heave_c, roll_c, pitch_c, hold * pitch)
+    added = (SURGE_ADDED * total, SWAY_ADDED * total, 0.90 * total, 0.20 * roll, 0.90 * pitch, 0.50 * pitch)
+    ratios = (0.6, 0.6, 0.25, roll_damping, 0.15, 0.6)
+    moved = (total + added[0], total + added[1], total + added[2], roll + added[3], pitch + added[4], pitch + added[5])
+    damping = tuple(2 * water * ratio * _root(c * m) for ratio, c, m in zip(ratios, stiffness, moved, strict=True))
+    return stiffness, added, moved, damping
 
 
 def vessel_parts(ship: Ship, sea: SeaOptions | None = None) -> Parts:
@@ -107,8 +155,10 @@ def vessel_parts(ship: Ship, sea: SeaOptions | None = None) -> Parts:
         for axis, value in zip("xyz", (*ship.ballast, vessel.hull_z), strict=True)
     )
     z_B = Parameter("buoyancy_z", vessel.buoyancy_z, "m", "height of the centre of buoyancy above the waterline")
-    rx = Parameter("roll_radius", 0.35 * vessel.beam, "m", "radius of gyration in roll of the hull", minimum=0.0)
-    ry = Parameter("pitch_radius", 0.25 * vessel.length, "m", "radius of gyration in pitch and yaw of the hull", minimum=0.0)
+    rx = Parameter("roll_radius", ROLL_RADIUS * vessel.beam, "m", "radius of gyration in roll of the hull", minimum=0.0)
+    ry = Parameter(
+        "pitch_radius", PITCH_RADIUS * vessel.length, "m", "radius of gyration in pitch and yaw of the hull", minimum=0.0
+    )
     amplitude = Parameter("wave_amplitude", 0.5, "m", "amplitude of the regular waves, from abeam", minimum=0.0)
     frequency = Parameter("wave_frequency", 2 * pi / REGULAR_PERIOD, "rad/s", "circular frequency of the waves", minimum=1e-6)
     roll_damping = Parameter("roll_damping", 0.05, "1", "linear damping of roll, as a part of the critical one")
@@ -126,23 +176,16 @@ def vessel_parts(ship: Ship, sea: SeaOptions | None = None) -> Parts:
     total = mass + carried
     roll, pitch = mass * rx**2, mass * ry**2
     weight = WATER * GRAVITY
-    # Waterplane coefficient 0.80, coefficients of its second moments 0.70 and 0.60.
-    heave_c = 0.80 * weight * length * beam
-    roll_c, pitch_c = 0.70 / 12 * weight * length * beam**3, 0.60 / 12 * weight * beam * length**3
-    hold = (2 * pi / 120.0) ** 2
-    stiffness = (hold * total, hold * total, heave_c, roll_c, pitch_c, hold * pitch)
-    added = (0.05 * total, 0.60 * total, 0.90 * total, 0.20 * roll, 0.90 * pitch, 0.50 * pitch)
-    ratios: tuple[Scalar, ...] = (0.6, 0.6, 0.25, roll_damping, 0.15, 0.6)
-    moved = (total + added[0], total + added[1], total + added[2], roll + added[3], pitch + added[4], pitch + added[5])
-    damping = [2 * water * ratio * _root(c * m) for ratio, c, m in zip(ratios, stiffness, moved, strict=True)]
+    stiffness, added, moved, damping = hull_coefficients(total, roll, pitch, weight, length, beam, roll_damping, water)
+    _, _, heave_c, roll_c, pitch_c, _ = stiffness
     wave = (0, 0.5 * heave_c, 0.6 * heave_c, 0.05 * roll_c, 0, 0)
-    irregular = sea is not None and sea.hs > 0
+    irregular, seas = sea is not None and sea.hs > 0, any_sea(ship, weight, length, beam)
     waves = (
-        sea_waves(ship, sea, heave_c, roll_c, pitch_c)
+        sea_waves(ship, sea, heave_c, roll_c, pitch_c, **seas)
         if sea is not None and irregular
         else ForceElement(
             "wave-excitation", name="waves", body=CARRIER, components=((amplitude, frequency, 0),), transfer=(wave,),
-            transfer_phase=((0, pi / 2, 0, pi / 2, 0, 0),), ramp=10.0,
+            transfer_phase=((0, pi / 2, 0, pi / 2, 0, 0),), ramp=10.0, **seas,
         )
     )  # fmt: skip
     return Parts(

@@ -1,7 +1,6 @@
 """Sea states against the JONSWAP formula, its closed form without a peak, and their energy; tables of transfer functions."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,23 +10,31 @@ from kingpost import KingpostError
 from kingpost.marine.waves import jonswap, jonswap_density, transfer_at
 
 
-def test_the_energy_of_a_jonswap_sea_is_that_of_its_height_and_lies_where_the_spectrum_has_it():
-    hs, tp, gamma, count = 3.0, 9.0, 3.3, 40
-    sea = np.array(jonswap(hs, tp, gamma, components=count, seed=5))
-    assert np.sum(sea[:, 0] ** 2 / 2) == pytest.approx(hs**2 / 16, rel=1e-14)
+def test_a_jonswap_sea_has_the_height_and_the_zero_crossing_period_of_its_spectrum():
+    hs, tp, gamma = 3.0, 9.0, 3.3
+    for count in (10, 40, 200):
+        a, w, _ = np.array(jonswap(hs, tp, gamma, components=count, seed=5)).T
+        assert np.sum(a**2 / 2) == pytest.approx(hs**2 / 16, rel=1e-10)
+        # Cut at four times the peak frequency, as it once was, the sea would have 7.21 s.
+        assert 2 * math.pi * math.sqrt(np.sum(a**2) / np.sum(a**2 * w**2)) == pytest.approx(0.7774 * tp, rel=1e-4)
+    a, w, _ = np.array(jonswap(hs, tp, gamma, components=200, lowest=0.5, highest=4.0)).T
     peak = 2 * math.pi / tp
+    assert ((w > 0.5 * peak) & (w < 4 * peak)).all()
+    assert 4 * math.sqrt(np.sum(a**2 / 2)) == pytest.approx(hs, rel=1e-10)
+    assert 2 * math.pi * math.sqrt(np.sum(a**2) / np.sum(a**2 * w**2)) == pytest.approx(7.2119, abs=2e-4)
 
-    def energy(low, high):
-        knee = [peak] if low < peak < high else None
-        return quad(lambda w: float(jonswap_density(w, hs, tp, gamma)), low, high, points=knee, epsrel=1e-10, limit=200)[0]
 
-    inside = energy(0.5 * peak, 4 * peak)
-    # By default a spectrum of this shape has 0.32 % of its energy outside the limits.
-    assert 1 - 0.005 < inside / (hs**2 / 16) < 1
-    edges = [0.5 * peak, *sea[:, 1]]
-    below = np.cumsum([energy(low, high) for low, high in pairwise(edges)])
-    # The grid has steps of 1.75e-4 of the peak's frequency; trapezia miss their square times the curvature, some 400.
-    assert np.abs(below / inside - (np.arange(count) + 0.5) / count).max() < 400 * 1.75e-4**2
+def test_bands_lie_where_the_spectrum_has_its_energy():
+    hs, tp, gamma = 3.0, 9.0, 3.3
+    a, w, _ = np.array(jonswap(hs, tp, gamma, components=60)).T
+    peak = 2 * math.pi / tp
+    for part in (0.8, 1.0, 1.3, 2.0):
+        low, high = (
+            quad(lambda x: float(jonswap_density(x, hs, tp, gamma)), *ends, points=[peak], limit=200)[0]
+            for ends in ((0.3 * peak, part * peak), (part * peak, 30.0))
+        )
+        # A band is either below or above, and none has more than a twentieth of the energy.
+        assert np.sum(a[w < part * peak] ** 2 / 2) == pytest.approx(low, abs=0.05 * (low + high))
 
 
 def test_the_density_is_the_published_formula():
@@ -74,11 +81,11 @@ def test_a_tabulated_transfer_function_is_interpolated_as_complex_numbers():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"hs": 0.0, "tp": 8.0}, "hs is 0 m; it must be a positive number"),
-        ({"hs": 1.0, "tp": math.nan}, "tp is nan s"),
+        ({"hs": 0.0, "tp": 8.0}, "Hs is 0 m; it must be a positive number"),
+        ({"hs": 1.0, "tp": math.nan}, "Tp is nan s"),
         ({"hs": 1.0, "tp": 8.0, "gamma": 0.5}, "gamma is 0.5; use 1 (Pierson-Moskowitz) to 20"),
         ({"hs": 1.0, "tp": 8.0, "components": 0}, "components is 0"),
-        ({"hs": 1.0, "tp": 8.0, "lowest": 1.2}, "lowest is 1.2 and highest 4 times the peak frequency"),
+        ({"hs": 1.0, "tp": 8.0, "lowest": 1.2}, "lowest is 1.2 and highest inf times the peak frequency"),
     ],
 )
 def test_an_impossible_sea_is_refused(arguments, message):

@@ -11,6 +11,7 @@ from kingpost.modelfiles.subsystem_tables import GROUP_KEYS, SYSTEM_KEYS
 from kingpost.modelfiles.toml_model import mechanism_from_dict
 from kingpost.modular.machine import only_subsystem
 from kingpost.modular.tree import assembled
+from tests.core.modelfiles.validating import validate
 
 #: The example of docs/modular.md, its parts written as they come.
 ARM = """
@@ -235,9 +236,9 @@ def test_the_schema_knows_both_kinds():
 
     schema = json.loads(files("kingpost.modelfiles").joinpath("model.schema.json").read_text())
     for text in (ARM, BESIDE, PAIR):
-        jsonschema.validate(tomllib.loads(text), schema)
+        validate(tomllib.loads(text), schema)
     mixed = tomllib.loads(BESIDE)
     mixed["subsystems"][0]["forces"] = {"x": "1"}
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(mixed, schema)
+        validate(mixed, schema)
     assert not {*GROUP_KEYS} & {*SYSTEM_KEYS}

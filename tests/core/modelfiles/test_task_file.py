@@ -16,6 +16,7 @@ from kingpost.mechanism.trajectories import Joined, RestToRest, Sampled, Sequenc
 from kingpost.modelfiles.schema import model_schema
 from kingpost.modelfiles.task_file import read_task, read_task_file
 from tests.core.modelfiles.files import GOOD
+from tests.core.modelfiles.validating import validate
 
 CRANE = """\
 [servo]
@@ -163,7 +164,7 @@ reference = "middle"
     first, second = (path for _, path in task.together)
     assert first == Turn((0, 0, 0), {"bryant": (0.5, 0.2, 0.1)}, 0, 1)
     assert second.angle == pytest.approx(1.5 * math.pi)
-    jsonschema.validate(tomllib.loads(text), model_schema(open_model("double-pendulum").plugins))
+    validate(tomllib.loads(text), model_schema(open_model("double-pendulum").plugins))
     with pytest.raises(
         MechanismError, match=r"task.toml:8: the servo task: turn 1: start: rpy: expected 3 numbers, got \[0, 0\]"
     ):
@@ -298,12 +299,12 @@ def test_a_file_without_a_task_is_refused(write):
 
 def test_the_schema_knows_tasks(plugins):
     schema = model_schema(plugins)
-    jsonschema.validate(tomllib.loads(CRANE), schema)
-    jsonschema.validate(tomllib.loads(SEVERAL), schema)
-    jsonschema.validate(tomllib.loads('model = "rotary-crane"\n' + SEVERAL), schema)
+    validate(tomllib.loads(CRANE), schema)
+    validate(tomllib.loads(SEVERAL), schema)
+    validate(tomllib.loads('model = "rotary-crane"\n' + SEVERAL), schema)
     for old, new in [("t_end = 20\n\n", "tend = 20\n\n"), ("measures", "measure"), ("[5, -5]", "5"), ("= 10.0", '= "a"')]:
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(tomllib.loads(CRANE.replace(old, new, 1)), schema)
+            validate(tomllib.loads(CRANE.replace(old, new, 1)), schema)
     assert json.dumps(schema)
 
 

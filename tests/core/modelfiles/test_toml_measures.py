@@ -8,6 +8,7 @@ from kingpost.base.toml import tomllib
 from kingpost.modelfiles.schema import model_schema
 from kingpost.modelfiles.toml_model import mechanism_from_dict
 from tests.core.modelfiles.files import GOOD
+from tests.core.modelfiles.validating import validate
 
 MEASURES = """
 [[measures]]
@@ -118,11 +119,11 @@ def test_errors_name_file_and_line(old, new, line, message, tmp_path, plugins):
 
 def test_the_schema_takes_what_the_reader_takes(plugins):
     schema = model_schema(plugins)
-    jsonschema.validate(tomllib.loads(FILE), schema)
+    validate(tomllib.loads(FILE), schema)
     for old, new in [
         ('axis = "z"', 'axis = "w"'), ('kind = "azimuth"', 'kind = "azimut"'), ("reference =", "at ="),
         ('coordinate = "pivot.angle"\n', ""), ('terms = { "pivot.angle" = 0.5, swing = "-length / 2" }', "terms = {}"),
     ]:  # fmt: skip
         assert old in MEASURES
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(tomllib.loads(GOOD + MEASURES.replace(old, new, 1)), schema)
+            validate(tomllib.loads(GOOD + MEASURES.replace(old, new, 1)), schema)

@@ -50,7 +50,18 @@ CONSERVATIVE = {
     ),
     "uniform-field": (ForceElement("uniform-field", body="load", at=(0.1, 0.2, -0.3), field=(3.0, -1.0, 0.5), charge=-1.7),),
     "central-gravity": (ForceElement("central-gravity", body="load", strength=1000.0, centre=(0.5, 0.3, -6.0)),),
-    "hydrostatic": (ForceElement("hydrostatic", body="barge", matrix=MATRIX.tolist(), position=(0.5, 0, -0.3)),),
+    "hydrostatic": (
+        ForceElement("hydrostatic", body="barge", matrix=MATRIX.tolist(), position=(0.5, 0, -0.3)),
+        ForceElement(
+            "hydrostatic",
+            name="waterplane",
+            body="barge",
+            matrix=np.pad(MATRIX[2:5, 2:5], ((2, 1), (2, 1))).tolist(),
+            buoyancy=50.0,
+            centre=(0.1, 0.2, -0.4),
+            follows_yaw=True,
+        ),
+    ),
 }
 CONSERVATIVE["all"] = tuple(force for forces in CONSERVATIVE.values() for force in forces)
 
@@ -158,6 +169,37 @@ EVERYTHING = (
     ),
     ForceElement("body-damping", body="barge", matrix=restoring(13).tolist(), quadratic=(1, "k", 3, 1, 2, 3), at=(0, 0, 0.3)),
     ForceElement(
+        "radiation",
+        body="barge",
+        poles=[(-0.5, 0.8), (-1.0, 0.0)],
+        motions=[("sway", "roll"), ("heave",)],
+        residues=[[(3.0, 1.5), (0.5, 0.2), (2.0, 1.0)], [(4.0, 0.0)]],
+        added_mass=restoring(15).tolist(),
+        at=(0.3, -0.1, 0.2),
+        heading="k / 10",
+    ),
+    ForceElement("radiation", name="turning", body="load", added_mass=restoring(16).tolist(), at=(0.3, 0, 0), follows_yaw=True),
+    ForceElement(
+        "current-coefficients",
+        body="barge",
+        velocity=(1.5, "wind", 0),
+        headings=np.linspace(0, np.pi, 7).tolist(),
+        surge=(0.5, 0.4, 0.2, 0, -0.2, -0.4, -0.5),
+        sway=(0, 0.5, 0.8, 0.9, 0.8, 0.5, 0),
+        yaw=(0, 0.1, 0.05, 0, -0.05, -0.1, 0),
+        lateral_area="k",
+        density=3.0,
+    ),
+    ForceElement(
+        "wind-coefficients",
+        body="barge",
+        velocity=(-4.0, "wind", 0),
+        headings=(np.arange(8) * np.pi / 4).tolist(),
+        roll=(0.1, 0.5, 0.7, 0.4, 0, -0.4, -0.8, -0.5),
+        pitch=(0.3, 0.2, 0, -0.2, -0.3, -0.2, 0, 0.2),
+        at=(0, 0, 3),
+    ),
+    ForceElement(
         "wave-excitation", body="barge", components=[(0.5, 1.1, 0.2), ("k", 0.7, 1.0)], transfer=[(3, 1, 9, 2, 4, 1)], ramp=2.0
     ),
     ForceElement(
@@ -186,7 +228,8 @@ EVERYTHING = (
 
 
 def test_every_built_in_force_is_among_those_of_the_next_test():
-    alone = {"subsystems"}  # acts on no body; tests/core/modular/test_machine.py holds it
+    # Those act on no body (tests/core/modular/test_machine.py), or on none without a sea (test_seas.py, test_wave_motion.py).
+    alone = {"subsystems", "wave-drift", "wave-motion"}
     assert {force.kind for force in EVERYTHING} | alone == set(BUILT_IN.forces)
 
 
@@ -197,8 +240,8 @@ def test_all_forces_at_once_give_the_same_accelerations_in_both_formulations():
     assert len(kane.externals) - 1 == len(recursive.traced) == 4
     rng = np.random.default_rng(10)
     for q, v in states(mechanism, rng, 12):
-        # The inputs, and behind them the current of the motor.
-        t, u, p = rng.uniform(0, 3), rng.uniform(-5, 5, 3), rng.uniform(1, 10, 1)
+        # The inputs, and behind them the current of the motor and what the water remembers.
+        t, u, p = rng.uniform(0, 3), rng.uniform(-5, 5, 8), rng.uniform(1, 10, 1)
         exact, vdot = (np.asarray(equations.accelerations(t, q, v, u, p)).ravel() for equations in (kane, recursive))
         assert np.abs(vdot - exact).max() <= ROUNDING * max(1.0, np.abs(exact).max())
         exact, y = (np.asarray(equations.observations(t, q, v, u, p)).ravel() for equations in (kane, recursive))

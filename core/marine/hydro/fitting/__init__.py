@@ -1,0 +1,1 @@
+"""Radiation memory of a hull as a passive linear system, fitted to its hydrodynamic data."""

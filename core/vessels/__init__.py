@@ -1,0 +1,1 @@
+"""Floating vessels from hydrodynamic data, as parts of a mechanism."""
