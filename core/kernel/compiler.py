@@ -11,13 +11,15 @@ import shlex
 import shutil
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from kingpost.base.errors import KingpostError, listed
 from kingpost.kernel.bounded import compilation_limit, run_bounded
 from kingpost.kernel.cache_folder import cache_directory, made_by_us, remove_abandoned, usable_folder
+from kingpost.kernel.locks import locked
 
 #: Without contraction to fused operations the results are the same bits on every machine, and the interpreter's.
 # CasADi passes plain zeros for pointers in places, which newer compilers take for an error.
@@ -95,40 +97,128 @@ class Built:
     key: str
     cached: bool
     obstacle: str = ""
+    #: Who compiled it.
+    compiler: str = ""
+    #: Seconds that were waited for another process, which compiled the same.
+    waited: float = 0.0
 
 
 def build_cached(source: str, compiler: Compiler, directory: Path | None = None, level: str = USUAL_LEVEL) -> Built:
-    """Return the shared library for ``source``, from the cache if it is there and whole.
+    """Return the shared library for ``source``, from the cache if it is there and whole, or if it was shipped here.
 
     An entry is a folder that appears at once by renaming, so that processes building the same source never see each
-    other's half-made files; the record in it holds the library's hash, so that a damaged one is rebuilt. Where others can write
-    no cache is kept, for whoever can write a library can write its hash.
+    other's half-made files; the record in it holds the library's hash, so that a damaged one is rebuilt. Processes that need
+    the same library at the same time build it once: all but one wait. Where others can write no cache is kept, for whoever can
+    write a library can write its hash.
     """
-    identity = "\n".join([*compiler.command, compiler.version, *_flags(level), platform.system(), _processor(), source])
+    identity = "\n".join([*compiler.command, compiler.version, *_flags(level), platform.system(), processor(), source])
     key = hashlib.sha256(identity.encode()).hexdigest()[:32]
     root, obstacle = usable_folder(directory or cache_directory())
     entry = root / key
     if _whole(entry):
-        return Built(entry / LIBRARY, key, cached=True, obstacle=obstacle)
+        return Built(entry / LIBRARY, key, cached=True, obstacle=obstacle, compiler=compiler.version)
+    shipped = built_elsewhere(source, root, level, shipped=True)
+    if shipped is not None:
+        return replace(shipped, obstacle=obstacle)
     remove_abandoned(root)
-    work = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=root))
-    try:
-        (work / SOURCE).write_text(source)
-        compiler.build(work / SOURCE, work / LIBRARY, level)
-        record = {"sha256": _hash(work / LIBRARY), "compiler": compiler.version, "flags": _flags(level)}
-        (work / RECORD).write_text(json.dumps(record))
-        if entry.exists() and not _whole(entry):
-            _discard(entry)
+    with locked(root / f".{key}.lock", compilation_limit(len(source)), lambda: _whole(entry)) as waited:
+        if _whole(entry):
+            return Built(entry / LIBRARY, key, cached=True, obstacle=obstacle, compiler=compiler.version, waited=waited)
+        work = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=root))
         try:
-            work.rename(entry)
-        except OSError:
-            # Another process was first; what it built is as good.
-            if not _whole(entry):
-                raise
-    finally:
-        if work.exists():
-            shutil.rmtree(work, ignore_errors=True)
-    return Built(entry / LIBRARY, key, cached=False, obstacle=obstacle)
+            (work / SOURCE).write_text(source)
+            compiler.build(work / SOURCE, work / LIBRARY, level)
+            _put(work, entry, compiler.version, level, source_hash(source, level), processor())
+        finally:
+            if work.exists():
+                shutil.rmtree(work, ignore_errors=True)
+    return Built(entry / LIBRARY, key, cached=False, obstacle=obstacle, compiler=compiler.version, waited=waited)
+
+
+def built_elsewhere(
+    source: str, directory: Path | None = None, level: str = USUAL_LEVEL, *, shipped: bool = False
+) -> Built | None:
+    """Return a library in the cache for ``source`` that this processor can run, whichever compiler made it, or None.
+
+    For machines that have no compiler, whose version is a part of the keys; and for libraries that were ``shipped`` here.
+    """
+    root, obstacle = usable_folder(directory or cache_directory())
+    wanted = source_hash(source, level)
+    for path in sorted(root.glob(f"*/{RECORD}")):
+        record = _record(path.parent)
+        if record.get("source") != wanted or (shipped and not record.get("shipped")):
+            continue
+        if not missing_features(str(record.get("processor", ""))) and _whole(path.parent):
+            compiler = str(record.get("compiler", ""))
+            return Built(path.parent / LIBRARY, path.parent.name, cached=True, obstacle=obstacle, compiler=compiler)
+    return None
+
+
+def install(
+    library: bytes,
+    key: str,
+    compiler: str,
+    source: str,
+    built_for: str,
+    level: str = USUAL_LEVEL,
+    directory: Path | None = None,
+) -> Path:
+    """Put a library that was compiled elsewhere into the cache, as one that was shipped; ``source`` is the hash of its source.
+
+    Whoever calls this lets the library be run: it must come from somebody who may do that.
+    """
+    root, _ = usable_folder(directory or cache_directory())
+    entry = root / key
+    if not _whole(entry):
+        work = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=root))
+        try:
+            (work / LIBRARY).write_bytes(library)
+            _put(work, entry, compiler, level, source, built_for, shipped=True)
+        finally:
+            if work.exists():
+                shutil.rmtree(work, ignore_errors=True)
+    return entry
+
+
+def _put(work: Path, entry: Path, compiler: str, level: str, source: str, built_for: str, *, shipped: bool = False) -> None:
+    """Complete the folder of a library with a record, and move it into its place."""
+    record = {
+        "sha256": _hash(work / LIBRARY),
+        "compiler": compiler,
+        "flags": _flags(level),
+        "source": source,
+        "processor": built_for,
+        **({"shipped": True} if shipped else {}),
+    }
+    (work / RECORD).write_text(json.dumps(record))
+    if entry.exists() and not _whole(entry):
+        _discard(entry)
+    try:
+        work.rename(entry)
+    except OSError:
+        # Another process was first; what it built is as good.
+        if not _whole(entry):
+            raise
+
+
+def anything_kept(directory: Path | None = None) -> bool:
+    """Say whether the cache has any library at all."""
+    return any(True for _ in (directory or cache_directory()).glob(f"*/{RECORD}"))
+
+
+def source_hash(source: str, level: str = USUAL_LEVEL) -> str:
+    """Return what tells a source and how it is compiled from others, whoever compiles it."""
+    identity = "\n".join([*_flags(level), platform.system(), platform.machine(), source])
+    return hashlib.sha256(identity.encode()).hexdigest()
+
+
+def missing_features(built_for: str) -> list[str]:
+    """Return what the processor that a library was built for has and this one has not, none if the library runs here."""
+    machine, *features = built_for.split() or ["an unknown machine"]
+    own_machine, *own = processor().split()
+    if machine != own_machine:
+        return [machine]
+    return sorted(set(features) - set(own))
 
 
 def _flags(level: str) -> tuple[str, ...]:
@@ -136,7 +226,7 @@ def _flags(level: str) -> tuple[str, ...]:
 
 
 @cache
-def _processor() -> str:
+def processor() -> str:
     """Return what tells this processor from others that run other instructions."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -150,10 +240,18 @@ def _whole(entry: Path) -> bool:
     try:
         if not made_by_us(entry, entry / RECORD, entry / LIBRARY):
             return False  # put there when the folder was open to others
-        record = json.loads((entry / RECORD).read_text())
-        return bool(record["sha256"] == _hash(entry / LIBRARY))
-    except (OSError, ValueError, KeyError, TypeError):
+        return bool(_record(entry)["sha256"] == _hash(entry / LIBRARY))
+    except (OSError, KeyError):
         return False
+
+
+def _record(entry: Path) -> dict[str, Any]:
+    """Return the record of an entry, empty if there is none that can be read."""
+    try:
+        record = json.loads((entry / RECORD).read_text())
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def _discard(entry: Path) -> None:

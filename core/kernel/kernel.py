@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 import time
-from collections.abc import Callable, Sequence
-from enum import IntEnum
+from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
@@ -18,39 +16,26 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
 from kingpost.kernel.backends import Backend as Backend
 from kingpost.kernel.codegen import generated
-from kingpost.kernel.compiler import CompilerError, build_cached, find_compiler
+from kingpost.kernel.compiler import (
+    CompilerError,
+    anything_kept,
+    build_cached,
+    built_elsewhere,
+    find_compiler,
+    source_hash,
+)
+from kingpost.kernel.loops import InterpretedLoop as InterpretedLoop
+from kingpost.kernel.loops import Loop as Loop
+from kingpost.kernel.loops import Portion
+from kingpost.kernel.loops import Status as Status
+from kingpost.kernel.loops import Stop as Stop
+from kingpost.kernel.loops import Trail as Trail
 
 #: C sources beyond this many characters are interpreted unless machine code is demanded: a compiler would take hours and many
 #: gigabytes for them. The longest one that is known to be worth its minutes has a third of it.
 LONGEST_SOURCE = 60_000_000
-
-
-class Status(IntEnum):
-    """How a march ended, as in march.c."""
-
-    OK = 0
-    STEP_FAILED = 1
-    NOT_FINITE = 2
-    NO_MEMORY = 3
-    OUTPUT_NOT_FINITE = 4
-    SINGULAR = 5
-
-
-class Stop(NamedTuple):
-    """How a march ended: status, finished steps, the time of a failure if there was one, and the last good state."""
-
-    status: Status
-    steps: int
-    t: float
-    x: FloatArray
-
-
-class Trail(NamedTuple):
-    """Where a march leaves states on its way: row k of ``states`` is that after ``first`` + k ``every`` steps."""
-
-    states: FloatArray
-    every: int = 1
-    first: int = 0
+#: Seconds of waiting for another process that are worth a word.
+WORTH_TELLING = 0.5
 
 
 class Evaluator:
@@ -144,6 +129,8 @@ class Kernel:
         self.note = "interpreter, as asked"
         self.compiler = ""
         self.key = ""
+        #: What tells the C source, and how it is compiled, from others; empty in the interpreter.
+        self.source_hash = ""
         #: Why kernels are not kept for the next process, if they are not.
         self.cache_obstacle = ""
         self.cached = False
@@ -167,10 +154,8 @@ class Kernel:
 
     def _compile(self, demanded: bool) -> None:
         compiler = find_compiler()
-        if compiler is None:
-            self.note = "interpreter: no C compiler was found (set CC, or install gcc or clang, for speed)"
-            if demanded:
-                raise SolverError(f"backend 'c' was asked for, but {self.note.partition(': ')[2]}; or use backend 'vm'")
+        if compiler is None and not anything_kept():
+            self._do_without_compiler(demanded)
             return
         started = time.perf_counter()
         source = self._source()
@@ -181,7 +166,10 @@ class Kernel:
             )
             return
         try:
-            built = build_cached(source, compiler)
+            built = built_elsewhere(source) if compiler is None else build_cached(source, compiler)
+            if built is None:
+                self._do_without_compiler(demanded)
+                return
             self._library = ctypes.CDLL(str(built.library))
         except (CompilerError, OSError) as error:
             self.note = f"interpreter: the C compiler failed: {error}"
@@ -191,15 +179,29 @@ class Kernel:
                     "Set CC to a working compiler, or use backend 'vm'"
                 ) from None
             return
-        self._path, self.key, self.cached = built.library, built.key, built.cached
-        self.compiler = compiler.version
+        self._path, self.key, self.cached, self.compiler = built.library, built.key, built.cached, built.compiler
+        self.source_hash = source_hash(source)
         seconds = time.perf_counter() - started
         self.note = (
-            f"cache hit {built.key}" if built.cached else f"compiled in {seconds:.2f} s by {compiler.version} ({built.key})"
+            f"cache hit {built.key}" if built.cached else f"compiled in {seconds:.2f} s by {built.compiler} ({built.key})"
         )
+        if compiler is None:
+            self.note += f", compiled elsewhere by {built.compiler}; there is no C compiler here"
+        if built.waited > WORTH_TELLING:
+            self.note += f", after {built.waited:.1f} s of waiting for another process that compiled it"
         self.cache_obstacle = built.obstacle
         if built.obstacle:
             self.note += f"; {built.obstacle}"
+
+    def _do_without_compiler(self, demanded: bool) -> None:
+        self.note = "interpreter: no C compiler was found (set CC, or install gcc or clang, for speed)"
+        if demanded:
+            raise SolverError(f"backend 'c' was asked for, but {self.note.partition(': ')[2]}; or use backend 'vm'")
+
+    @property
+    def library(self) -> Path | None:
+        """The compiled library; None in the interpreter."""
+        return self._path
 
     def _source(self) -> str:
         code = generated("kernel", self._functions.values())
@@ -250,24 +252,42 @@ class Kernel:
         into ``trail``.
         """
         x = np.array(x0, dtype=float)
-        u, p = np.ascontiguousarray(u, dtype=float), np.ascontiguousarray(p, dtype=float)
+        u, p = _rows(u), np.ascontiguousarray(p, dtype=float)
         total = len(y) * substeps
         loop = self.loop(x, u, p, y, every, trail)
-        first, status = 0, Status.OK
-        portion = total if at_once else 1 if self._library is None else 64
-        while first < total and status == Status.OK:
-            started = time.perf_counter()
-            portion = min(portion, total - first)
-            try:
-                status = loop.go(t0, h, portion, substeps, first)
-            finally:
-                first += loop.done
-                if sys.exc_info()[0] is not None:
-                    progress(first)
-            progress(first)
-            if time.perf_counter() - started < 0.025:
-                portion *= 2
+        portion = Portion(total if at_once else 1 if self._library is None else 64)
+        first, status = portion.taken(loop, t0, h, substeps, 0, total, progress)
         return Stop(status, first, loop.t_stop if total else t0, x)
+
+    def march_in_parts(
+        self,
+        y: FloatArray,
+        samples: int,
+        substeps: int,
+        t0: float,
+        h: float,
+        x0: FloatArray,
+        u: FloatArray,
+        p: FloatArray,
+        every: int | None = None,
+    ) -> Iterator[Stop]:
+        """Advance over ``samples`` samples as :meth:`march` does, to the same bits, with room for but some of them.
+
+        The rows of ``y`` are filled again and again: each time a :class:`Stop` is given, by which all but the last have
+        ``len(y)`` new rows. The last is that of the end, or of a failure. A single row of ``u`` holds for good.
+        """
+        x = np.array(x0, dtype=float)
+        u, p = _rows(u), np.ascontiguousarray(p, dtype=float)
+        loop = self.loop(x, u, p, y, every)
+        portion = Portion(1 if self._library is None else 64)
+        first, status = 0, Status.OK
+        for begin in range(0, samples, len(y)):
+            loop.first_row = begin
+            end = min(begin + len(y), samples) * substeps
+            first, status = portion.taken(loop, t0, h, substeps, first, end)
+            yield Stop(status, first, loop.t_stop, x)
+            if status != Status.OK:
+                return
 
     def loop(
         self,
@@ -292,149 +312,9 @@ class Kernel:
         return InterpretedLoop(self.evaluator("kp_step"), self.evaluator("kp_observe"), guard, x, u, p, y, every, trail)
 
 
-class InterpretedLoop:
-    """The time loop in Python, as :class:`Loop` where there is no machine code."""
-
-    def __init__(
-        self,
-        step: Evaluator,
-        observe: Evaluator,
-        guard: Evaluator | None,
-        x: FloatArray,
-        u: FloatArray,
-        p: FloatArray,
-        y: FloatArray,
-        every: int | None = None,
-        trail: Trail | None = None,
-    ) -> None:
-        self._every, self._trail = every, trail
-        if trail is not None:
-            trail.states[0] = x
-        self._step, self._observe, self._guard = step, observe, guard
-        self._x, self._u, self._p, self._y = x, u, p, y
-        self.before = x.copy()
-        self.done = 0
-        self.t_stop = 0.0
-
-    def go(self, t0: float, h: float, n: int, substeps: int, first: int = 0) -> Status:
-        """Take steps ``first`` to ``first + n - 1`` of a run that began at ``t0``; samples go into the rows of ``y``."""
-        self.done, self.t_stop = 0, t0
-        x, u, p, y = self._x, self._u, self._p, self._y
-        self.before[:] = x
-        held, every = len(u) == 1, self._every or substeps
-        for i in range(first, first + n):
-            self.t_stop = t0 + i * h
-            try:
-                following = self._step(self.t_stop, x, u[0 if held else i // every], p, h)
-            except SolverError:
-                return Status.STEP_FAILED
-            if not np.isfinite(following).all():
-                return Status.NOT_FINITE
-            if self._guard is not None and not (self._guard(following) > 0).all():
-                return Status.SINGULAR
-            x[:] = following
-            row, rest = divmod(i + 1, substeps)
-            if rest == 0:
-                self.t_stop = t0 + (i + 1) * h
-                y[row - 1] = self._observe(self.t_stop, x, u[0 if held else (i + 1) // every], p)
-                if not np.isfinite(y[row - 1]).all():
-                    return Status.OUTPUT_NOT_FINITE
-            if self._trail is not None and (i + 1 - self._trail.first) % self._trail.every == 0:
-                self._trail.states[(i + 1 - self._trail.first) // self._trail.every] = x
-            self.done += 1
-        return Status.OK
-
-    def steady(self, h: float, n: int) -> Callable[[float], int]:
-        """Return the function t0 -> status of ``n`` steps and one sample, always the same."""
-        return lambda t0: self.go(t0, h, n, n)
-
-
-class _Job(ctypes.Structure):
-    """kp_job in march.c."""
-
-    _fields_ = (
-        ("first", ctypes.c_longlong),
-        ("n", ctypes.c_longlong),
-        ("substeps", ctypes.c_longlong),
-        ("u_every", ctypes.c_longlong),
-        ("t0", ctypes.c_double),
-        ("h", ctypes.c_double),
-        ("x", ctypes.c_void_p),
-        ("nx", ctypes.c_longlong),
-        ("u", ctypes.c_void_p),
-        ("u_stride", ctypes.c_longlong),
-        ("p", ctypes.c_void_p),
-        ("y", ctypes.c_void_p),
-        ("ny", ctypes.c_longlong),
-        ("done", ctypes.c_longlong),
-        ("t_stop", ctypes.c_double),
-        ("before", ctypes.c_void_p),
-        ("trail", ctypes.c_void_p),
-        ("keep", ctypes.c_longlong),
-        ("trail_first", ctypes.c_longlong),
-        ("room", ctypes.c_void_p),
-    )
-
-
-class Loop:
-    """The compiled time loop on arrays that it keeps; states ``x`` and outputs ``y`` change in place."""
-
-    def __init__(
-        self,
-        library: ctypes.CDLL,
-        x: FloatArray,
-        u: FloatArray,
-        p: FloatArray,
-        y: FloatArray,
-        every: int | None = None,
-        trail: Trail | None = None,
-    ) -> None:
-        #: The state before the last call.
-        self.before = x.copy()
-        self._kept = (x, u, p, y, trail)
-        self._job = job = _Job()
-        job.x, job.nx = x.ctypes.data, x.size
-        job.u_every = every or 0
-        job.u, job.u_stride = u.ctypes.data, u.shape[1] if len(u) > 1 else 0
-        job.p = p.ctypes.data
-        job.y, job.ny = y.ctypes.data, y.shape[1]
-        job.before = self.before.ctypes.data
-        if trail is not None:
-            trail.states[0] = x
-            job.trail, job.keep, job.trail_first = trail.states.ctypes.data, trail.every, trail.first
-        self._march, self._release = library.kp_march, library.kp_release
-        self._at = ctypes.c_void_p(ctypes.addressof(job))
-
-    def go(self, t0: float, h: float, n: int, substeps: int, first: int = 0) -> Status:
-        """Take steps ``first`` to ``first + n - 1`` of a run that began at ``t0``; samples go into the rows of ``y``."""
-        job = self._job
-        job.first, job.n, job.substeps, job.t0, job.h = first, n, substeps, t0, h
-        return Status(self._march(self._at))
-
-    def steady(self, h: float, n: int) -> Callable[[float], int]:
-        """Return the function t0 -> status of ``n`` steps and one sample, always the same; :meth:`go` must not be used then."""
-        job, march, at = self._job, self._march, self._at
-        job.first, job.n, job.substeps, job.h = 0, n, n, h
-
-        def go(t0: float) -> int:
-            job.t0 = t0
-            return march(at)
-
-        return go
-
-    @property
-    def done(self) -> int:
-        """The steps that the last call finished."""
-        return int(self._job.done)
-
-    @property
-    def t_stop(self) -> float:
-        """The time at which it stopped, if it did not finish."""
-        return float(self._job.t_stop)
-
-    def __del__(self) -> None:
-        if getattr(self, "_job", None) is not None and self._job.room:
-            self._release(self._at)
+def _rows(u: FloatArray) -> FloatArray:
+    """Return rows of inputs as a time loop takes them: a single one, if all are the same one."""
+    return np.ascontiguousarray(u[:1] if len(u) > 1 and u.strides[0] == 0 else u, dtype=float)
 
 
 def _int(value: int) -> ctypes.c_longlong:

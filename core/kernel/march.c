@@ -86,7 +86,7 @@ typedef struct {
 } kp_room;
 
 /* A time loop, with a new row of inputs every u_every steps: steps first .. first + n - 1 of a run that began at t0. x holds the state before and after; after every `substeps`
-   steps the outputs go into the next row of y. `done` counts finished steps; on failure t_stop is the start of the failed step,
+   steps the outputs go into the next row of y, of which the first is that of sample `y_first` + 1. `done` counts finished steps; on failure t_stop is the start of the failed step,
    or the time of outputs that are not finite, and x the last good state; `before` is the state before the first step. The state
    after every `keep` steps goes into the next row of `trail`, if there is one; its row 0 is the state before step `trail_first`.
    Python has the same struct. */
@@ -105,6 +105,7 @@ typedef struct {
   double *before;
   double *trail;
   casadi_int keep, trail_first;
+  casadi_int y_first;
   kp_room *room;
 } kp_job;
 
@@ -176,7 +177,7 @@ KP_EXPORT int kp_march(kp_job *job) {
         wo->arg[1] = x;
         wo->arg[2] = KP_ROW(job->u, job->u_stride, (i + 1) / every);
         wo->arg[3] = job->p;
-        wo->res[0] = job->y + (row - 1) * ny;
+        wo->res[0] = job->y + (row - 1 - job->y_first) * ny;
         if (kp_observe(wo->arg, wo->res, wo->iw, wo->w, 0)) status = KP_STEP_FAILED;
         for (j = 0; j < ny && status == KP_OK; ++j)
           if (!isfinite(wo->res[0][j])) status = KP_OUTPUT_NOT_FINITE;

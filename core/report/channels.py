@@ -95,6 +95,7 @@ def take_inventory(history: History) -> Inventory:
     used = {name for load in loads for name in load.names} | {*residuals, *monitors, *optimal}
     used |= {f"{body}.pose.{part}" for body in posed for part in POSE}
     used |= {f"{body}.motion.{part}" for body in moving for part in MOTION}
+    used |= {name for name, role in roles.items() if role == "repeats"}
     if all(name in history and (history[name] == history[name][0]).all() for name in GRAVITY):
         used |= set(GRAVITY)
     rest = [channel for channel in history.channels if channel.name not in used]

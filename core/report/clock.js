@@ -53,7 +53,7 @@ const clock = {
 
 // Colours live in the style sheet, so that the page and its canvases change together.
 const colours = {
-  names: ["ink", "muted", "line", "panel", "accent", "shade", "floor", "shadow", "force", "moment", "axis", "edge"],
+  names: ["ink", "muted", "line", "panel", "accent", "shade", "floor", "shadow", "force", "moment", "axis", "edge", "water"],
   read() {
     const style = getComputedStyle(document.documentElement);
     const value = (name) => style.getPropertyValue(name).trim();

@@ -12,11 +12,15 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError, closest, listed
 from kingpost.base.load_frames import FORCES, HOW_TO_GET_LOADS, MOMENTS, is_load_unit
+from kingpost.fatigue.assessment import CountingOptions
 from kingpost.fatigue.equivalent import SLOPES, check_slopes
+from kingpost.fatigue.hotspots import HotSpot
 from kingpost.fatigue.quality import RESIDUAL_LIMIT, ROUND_OFF
+from kingpost.fatigue.sn import CurveSet
 from kingpost.report.channels import Inventory, JointLoad, take_inventory
 from kingpost.report.cycles import counting_rules, describe_cycles
 from kingpost.report.geometry import Geometry
+from kingpost.report.hotspots import describe_hot_spots
 from kingpost.report.monitors import describe_monitors
 from kingpost.report.optimal import describe_optimal
 from kingpost.report.packing import Buckets, packed, packed_time
@@ -43,6 +47,11 @@ class Options:
     slopes: tuple[float, ...] = SLOPES
     #: The joints whose loads are shown; None for all.
     joints: tuple[str, ...] | None = None
+    #: Hot spots whose damage is shown, and S-N curves beside those that are shipped.
+    spots: tuple[HotSpot, ...] = ()
+    curves: CurveSet | None = None
+    #: Doubts about the loads that do not stop the count.
+    accept: tuple[str, ...] = ()
 
 
 def make_content(history: History, options: Options) -> dict[str, Any]:
@@ -91,6 +100,7 @@ def make_content(history: History, options: Options) -> dict[str, Any]:
     apart = {name for name in inventory.optimal if name.startswith("optimal.")} | {*inventory.monitors}
     moving = [name for name in shown if name not in apart]
     content |= _analysis(history, moving, first, options, numbers)
+    content["hotspots"] = describe_hot_spots(history, options.spots, options.curves, _counting(options))
     if not inventory.loads:
         content["notes"].append(NO_LOADS)
     identity = {"run_id": history.run_id} if history.run_id else {}
@@ -100,6 +110,10 @@ def make_content(history: History, options: Options) -> dict[str, Any]:
         for channel in history.channels
     ]
     return content
+
+
+def _counting(options: Options) -> CountingOptions:
+    return CountingOptions(skip=options.skip, slopes=options.slopes, accept=options.accept)
 
 
 def _packed(values: FloatArray, logarithmic: bool) -> dict[str, Any]:

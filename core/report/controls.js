@@ -71,6 +71,7 @@ function machineControls(view, aside) {
       view.paths.length
         ? check(`Path of ${view.paths.length === 1 ? view.paths[0].name : "outputs"}`, view.shows, "path", redraw)
         : null,
+      view.water ? check("Water", view.shows, "water", redraw) : null,
     ),
   ];
   if (view.loads.length) {
@@ -87,6 +88,15 @@ function machineControls(view, aside) {
     rows.push(element("div", { class: "row" }, joints.element, kinds));
   }
   return rows;
+}
+
+function waterWords(sea) {
+  const count = sea.amplitude.length;
+  const what =
+    count === 1
+      ? `one regular wave, ${counted(2 * sea.amplitude[0], 3)} m high`
+      : `the sum of ${count} waves, Hs ${counted(sea.height, 3)} m`;
+  return `Water: ${what}, about z = 0. ${sea.note || ""}`;
 }
 
 function buildMachine() {
@@ -111,6 +121,7 @@ function buildMachine() {
     ...machineControls(view, aside),
     element("p", { class: "small" }, words),
     report.scene.note ? element("p", { class: "small" }, report.scene.note) : "",
+    view.water ? element("p", { class: "small" }, waterWords(report.scene.sea)) : "",
   );
 }
 

@@ -7,7 +7,7 @@ class MachineView extends Chart {
     this.canvas.classList.add("machine-canvas");
     this.scene = scene;
     this.times = unpackTime(scene.time);
-    this.shows = { axes: true, masses: true, names: false, path: true };
+    this.shows = { axes: true, masses: true, names: false, path: true, water: true };
     this.arrows = { joint: "", force: true, moment: true };
     const pieces = Math.max(2, Math.min(12, Math.round(240 / scene.bodies.length)));
     this.bodies = scene.bodies.map((body, i) => ({
@@ -41,8 +41,9 @@ class MachineView extends Chart {
     this.floor = low[2] >= 0 && low[2] < 0.15 * scene.size ? 0 : low[2];
     this.camera = new Camera([[low[0], low[1], Math.min(low[2], this.floor)], high], scene.outline);
     // The floor reaches under everything, and is never a mere strip.
-    const half = [0, 1].map((i) => Math.max((high[i] - low[i]) / 2, 0.3 * scene.size));
+    const half = [0, 1].map((i) => (scene.sea ? 1.3 : 1) * Math.max((high[i] - low[i]) / 2, (scene.sea ? 0.6 : 0.3) * scene.size));
     this.ground = [-1, 1].map((sign) => [0, 1].map((i) => (low[i] + high[i]) / 2 + sign * half[i]));
+    this.water = scene.sea ? new Water(scene.sea, this.ground) : null;
     this.gridStep = niceTicks(0, 2 * Math.max(...half), 8).step;
     clock.on("time", () => this.changed());
     this.listen();
@@ -144,18 +145,32 @@ class MachineView extends Chart {
       const pose = this.poses.get(body.name);
       for (const face of body.faces) faces.push(MachineView.placed(face, pose));
     }
+    const wet = this.water && this.shows.water;
     const above = camera.back[2] > 0;
-    if (above) this.drawFloor(context, faces);
-    const items = [...this.faceItems(faces), ...this.lineItems()];
-    items.sort((a, b) => a.depth - b.depth);
-    for (const item of items) item.draw(context);
-    if (!above) this.drawFloor(context, []);
+    if (above && !wet) drawFloor(context, this, faces);
+    for (const items of wet ? this.wetLayers(faces, above) : [[...this.faceItems(faces), ...this.lineItems()]]) {
+      items.sort((a, b) => a.depth - b.depth);
+      for (const item of items) item.draw(context);
+    }
+    if (!above && !wet) drawFloor(context, this, []);
     if (this.shows.axes) this.drawJointAxes(context);
     if (this.shows.masses) this.drawMasses(context);
     if (this.shows.path) this.drawGhosts(context);
     this.drawLoads(context);
     if (this.shows.names) this.drawNames(context);
     this.drawTriad(context);
+  }
+
+  // What is beyond the surface of the water, the surface, and what is before it.
+  wetLayers(faces, above) {
+    this.water.at(clock.time);
+    const lines = this.lineItems();
+    const side = (sign) => [
+      ...this.faceItems(faces.flatMap((face) => this.water.cut(face, sign))),
+      ...lines.filter(({ middle }) => this.water.above(middle) >= 0 === sign > 0),
+    ];
+    const layers = [side(-1), this.water.items(this.camera), side(1)];
+    return above ? layers : layers.reverse();
   }
 
   static placed(face, pose) {
@@ -204,7 +219,8 @@ class MachineView extends Chart {
         context.stroke();
         context.globalAlpha = 1;
       };
-      items.push({ depth: flat.reduce((sum, point) => sum + point[2], 0) / flat.length, draw });
+      const middle = points[Math.floor(points.length / 2)];
+      items.push({ depth: flat.reduce((sum, point) => sum + point[2], 0) / flat.length, draw, middle });
     };
     const reach = 0.18 * this.scene.size;
     for (let i = 0; i < 3; i++) {
@@ -259,45 +275,6 @@ class MachineView extends Chart {
     const along = V.unit(V.sub(b, a));
     const helper = Math.abs(along[2]) < 0.9 ? [0, 0, 1] : [1, 0, 0];
     return V.times(V.unit(V.cross(along, helper)), 1.2 * this.scene.thickness);
-  }
-
-  drawFloor(context, faces) {
-    const { camera, gridStep, floor } = this;
-    const [low, high] = this.ground;
-    const corner = (value, round) => (round(value / gridStep) + (round === Math.floor ? -1 : 1)) * gridStep;
-    const [x0, y0] = [0, 1].map((i) => corner(low[i], Math.floor));
-    const [x1, y1] = [0, 1].map((i) => corner(high[i], Math.ceil));
-    context.fillStyle = colours.floor;
-    context.beginPath();
-    path(
-      context,
-      [
-        [x0, y0],
-        [x1, y0],
-        [x1, y1],
-        [x0, y1],
-      ].map(([x, y]) => camera.project([x, y, floor])),
-    );
-    context.fill();
-    context.strokeStyle = colours.line;
-    context.lineWidth = 1;
-    context.beginPath();
-    const line = (a, b) => path(context, [camera.project(a), camera.project(b)]);
-    for (let x = x0; x <= x1 + gridStep / 2; x += gridStep) line([x, y0, floor], [x, y1, floor]);
-    for (let y = y0; y <= y1 + gridStep / 2; y += gridStep) line([x0, y, floor], [x1, y, floor]);
-    context.stroke();
-    // Shadows under a light straight above: every face once, all turned the same way, so that overlaps do not add up.
-    context.fillStyle = colours.shadow;
-    context.beginPath();
-    for (const { corners, normal } of faces) {
-      if (normal[2] <= 0) continue;
-      path(
-        context,
-        corners.map(([x, y]) => camera.project([x, y, floor])),
-      );
-      context.closePath();
-    }
-    context.fill();
   }
 
   drawJointAxes(context) {

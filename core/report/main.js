@@ -10,6 +10,7 @@ buildLoads();
 buildMonitors();
 buildRoses();
 buildAnalysis();
+buildHotSpots();
 const extremesTable = buildTable();
 buildFoot();
 listenToKeys();

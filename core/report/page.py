@@ -7,6 +7,7 @@ import hashlib
 import html
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from typing import Any
 from kingpost.base.files import write_whole
 from kingpost.base.transactions import Fill
 from kingpost.fatigue.equivalent import SLOPES
+from kingpost.fatigue.hotspots import HotSpot
+from kingpost.fatigue.sn import CurveSet
 from kingpost.report.content import Options, make_content
 from kingpost.results.history import History
 
@@ -25,12 +28,14 @@ SCRIPTS = (
     "plot.js",
     "curves.js",
     "scene3d.js",
+    "water.js",
     "machine.js",
     "charts.js",
     "tables.js",
     "controls.js",
     "sections.js",
     "analysis.js",
+    "hotspots.js",
     "optimal.js",
     "main.js",
 )
@@ -56,6 +61,9 @@ def write_report(
     skip: float = 0.0,
     slopes: tuple[float, ...] = SLOPES,
     joints: tuple[str, ...] | None = None,
+    spots: Sequence[HotSpot] = (),
+    curves: CurveSet | None = None,
+    accept: tuple[str, ...] = (),
 ) -> Report:
     """Write a report on ``history`` as one HTML file that needs no network.
 
@@ -73,6 +81,10 @@ def write_report(
         Slopes m of S-N curves for damage-equivalent loads.
     joints
         The joints whose loads are shown; all by default.
+    spots, curves
+        Hot spots whose damage is shown, and S-N curves; the shipped ones by default.
+    accept
+        Doubts about the loads that do not stop the count of damage (:class:`kingpost.fatigue.CountingOptions`).
 
     Raises
     ------
@@ -82,7 +94,7 @@ def write_report(
         If the file cannot be written.
 
     """
-    content = make_content(history, Options(title, skip, tuple(slopes), joints))
+    content = make_content(history, Options(title, skip, tuple(slopes), joints, tuple(spots), curves, accept))
     page = _encoded(content)
     path = Path(path)
     write_whole(path, lambda beside: _fill(beside, page))
@@ -109,11 +121,11 @@ def left_out(content: dict[str, Any]) -> tuple[str, ...]:
     return (*content["notes"], *(part["note"] for part in parts if part.get("note")))
 
 
-def render(content: dict[str, Any]) -> str:
+def render(content: dict[str, Any], scripts: tuple[str, ...] = SCRIPTS, styles: tuple[str, ...] = STYLES) -> str:
     """Return the page. Text from the model reaches it as data only, never as markup."""
-    script = "".join(f"// --- {name} ---\n{_asset(name)}\n" for name in SCRIPTS)
+    script = "".join(f"// --- {name} ---\n{_asset(name)}\n" for name in scripts)
     script = f'"use strict";\n(() => {{\n{script}}})();\n'
-    style = "".join(_asset(name) for name in STYLES)
+    style = "".join(_asset(name) for name in styles)
     data = json.dumps(content, allow_nan=False, separators=(",", ":"))
     for character in "<>&":  # so that no text in the data can end its element
         data = data.replace(character, f"\\u{ord(character):04x}")

@@ -15,6 +15,7 @@ from kingpost.report.channels import Inventory, JointLoad
 from kingpost.report.geometry import Geometry, JointGeometry, Poses
 from kingpost.report.lines import describe_lines
 from kingpost.report.packing import packed, packed_time
+from kingpost.report.sea import describe_sea
 from kingpost.report.shapes import THICKNESS, body_shapes, machine_size
 from kingpost.results.history import History
 
@@ -59,6 +60,9 @@ def make_scene(history: History, inventory: Inventory, loads: tuple[JointLoad, .
         "arrows": [arrow for load in loads if (arrow := _arrow(history, load, geometry, rows)) is not None],
         **_extent(geometry, poses, shapes),
     }
+    sea = describe_sea(history.provenance)
+    if sea is not None:
+        scene["sea"] = sea
     if not geometry.centres:
         scene["note"] = "The result records no geometry: bodies are shown as boxes at their origins, without links."
     return scene

@@ -242,3 +242,42 @@ function drawArrow(context, [x0, y0], [x1, y1], colour, heads, width = 3) {
     context.fill();
   }
 }
+
+// The ground under a machine, with a grid and shadows of the faces above it.
+function drawFloor(context, { camera, gridStep, floor, ground }, faces) {
+  const [low, high] = ground;
+  const corner = (value, round) => (round(value / gridStep) + (round === Math.floor ? -1 : 1)) * gridStep;
+  const [x0, y0] = [0, 1].map((i) => corner(low[i], Math.floor));
+  const [x1, y1] = [0, 1].map((i) => corner(high[i], Math.ceil));
+  context.fillStyle = colours.floor;
+  context.beginPath();
+  path(
+    context,
+    [
+      [x0, y0],
+      [x1, y0],
+      [x1, y1],
+      [x0, y1],
+    ].map(([x, y]) => camera.project([x, y, floor])),
+  );
+  context.fill();
+  context.strokeStyle = colours.line;
+  context.lineWidth = 1;
+  context.beginPath();
+  const line = (a, b) => path(context, [camera.project(a), camera.project(b)]);
+  for (let x = x0; x <= x1 + gridStep / 2; x += gridStep) line([x, y0, floor], [x, y1, floor]);
+  for (let y = y0; y <= y1 + gridStep / 2; y += gridStep) line([x0, y, floor], [x1, y, floor]);
+  context.stroke();
+  // Shadows under a light straight above: every face once, all turned the same way, so that overlaps do not add up.
+  context.fillStyle = colours.shadow;
+  context.beginPath();
+  for (const { corners, normal } of faces) {
+    if (normal[2] <= 0) continue;
+    path(
+      context,
+      corners.map(([x, y]) => camera.project([x, y, floor])),
+    );
+    context.closePath();
+  }
+  context.fill();
+}

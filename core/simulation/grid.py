@@ -37,7 +37,11 @@ class Grid:
     @cached_property
     def times(self) -> FloatArray:
         """The sample times, the start included."""
-        steps: FloatArray = np.arange(self.samples + 1, dtype=np.float64) * self.substeps
+        return self.times_of(0, self.samples + 1)
+
+    def times_of(self, first: int, beyond: int) -> FloatArray:
+        """Return the times of the samples from ``first`` on, ``beyond`` left out, to the bits of :attr:`times`."""
+        steps: FloatArray = np.arange(first, beyond, dtype=np.float64) * self.substeps
         return self.t_start + steps * self.step
 
     @property

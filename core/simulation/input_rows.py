@@ -11,6 +11,7 @@ import itertools
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -87,6 +88,23 @@ class InputRows:
         return found
 
 
+class HeldRows(InputRows):
+    """The rows of a run whose inputs do not change: one row, of which all others are views."""
+
+    def __init__(self, layout: InputLayout, row: FloatArray, grid: Grid) -> None:
+        fields = {"layout": layout, "per_sample": 1, "jumps": (), "sources": {}, "notes": ()}
+        self.__dict__.update(fields, grid=grid, values=np.broadcast_to(row, (grid.samples + 1, len(row))))
+
+    @cached_property
+    def starts(self) -> FloatArray:
+        # Found when asked for, since it is as long as the run.
+        return self.__dict__["grid"].times
+
+    @cached_property
+    def first(self) -> npt.NDArray[np.int_]:
+        return np.arange(len(self.values))
+
+
 @dataclass(frozen=True, eq=False)
 class Segment:
     """A stretch of a run over which inputs and their slopes do not jump."""
@@ -134,8 +152,16 @@ def input_rows(
     fixed: bool,
 ) -> InputRows:
     """Return the rows of a run; ``fixed``: for a step map, else for a solver."""
+    if not signals:
+        return held_rows(mechanism, values, grid)
     courses = input_courses(mechanism, values, signals, grid, plugins)
     return rows_by_plan(row_plan([courses], grid, fixed=fixed), courses, values, grid, fixed=fixed)
+
+
+def held_rows(mechanism: Mechanism, values: Values, grid: Grid) -> InputRows:
+    """Return the rows of a run whose inputs do not change."""
+    names = tuple(signal.name for signal in mechanism.inputs)
+    return HeldRows(InputLayout(names), np.array([values.inputs[name] for name in names], dtype=float), grid)
 
 
 def input_courses(
@@ -157,15 +183,15 @@ def row_plan(variants: Sequence[Mapping[str, Course]], grid: Grid, *, fixed: boo
     ]
     if not fixed:
         return RowPlan(InputLayout(names, _forms([_single(polynomials) for polynomials in moving]), driven), 1)
-    places = [{name: _places(item, grid) for name, item in polynomials.items()} for polynomials in moving]
-    jumps = [_jumps_on_steps(item, places[k][name]) for k, own in enumerate(moving) for name, item in own.items()]
+    places = [{name: places_of(item, grid) for name, item in polynomials.items()} for polynomials in moving]
+    jumps = [jumps_on_steps(item, places[k][name]) for k, own in enumerate(moving) for name, item in own.items()]
     plans: list[tuple[RowPlan, int, int]] = []
     for every in _divisors(grid.substeps):
         if any((on % every != 0).any() for on in jumps):
             continue
         forms = _forms(
             [
-                {name: InputForm(1 + _most_inside(places[k][name], every), item.degree) for name, item in own.items()}
+                {name: InputForm(1 + most_inside(places[k][name], every), item.degree) for name, item in own.items()}
                 for k, own in enumerate(moving)
             ]
         )
@@ -191,20 +217,20 @@ def _single(polynomials: Mapping[str, Polynomials]) -> dict[str, InputForm]:
     return {name: InputForm(1, item.degree) for name, item in polynomials.items()}
 
 
-def _places(polynomials: Polynomials, grid: Grid) -> FloatArray:
+def places_of(polynomials: Polynomials, grid: Grid) -> FloatArray:
     """Return where the breaks are, in steps since the start; those within rounding of a step's end are there."""
     places = (polynomials.breaks - grid.t_start) / grid.step
     whole = np.round(places)
     return np.where(np.abs(places - whole) <= ON_STEP, whole, places)
 
 
-def _most_inside(places: FloatArray, every: int) -> int:
+def most_inside(places: FloatArray, every: int) -> int:
     """Return how many breaks the row with most of them has inside."""
     inside = places[places % every != 0]
     return int(np.unique(np.floor(inside / every), return_counts=True)[1].max()) if inside.size else 0
 
 
-def _jumps_on_steps(polynomials: Polynomials, places: FloatArray) -> FloatArray:
+def jumps_on_steps(polynomials: Polynomials, places: FloatArray) -> FloatArray:
     """Return the places at which the value itself jumps between two steps: there a row must begin."""
     return places[_jump(polynomials, 0) & (places == np.round(places))]
 
@@ -242,7 +268,7 @@ def rows_by_plan(plan: RowPlan, courses: Mapping[str, Course], values: Values, g
             rows[:, i] = _formula_values(course.formula, values, starts)
     for name, item in moving.items():
         if fixed:
-            _write_steps(layout, rows, name, item, _places(item, grid), places, starts)
+            _write_steps(layout, rows, name, item, places_of(item, grid), places, starts)
         else:
             piece = np.searchsorted(_on_samples(item.breaks, times), starts, side="right")
             _write(layout, rows, name, 0, starts, item.around(piece, starts))
@@ -335,7 +361,7 @@ def _notes(courses: Mapping[str, Course], grid: Grid, fixed: bool) -> list[str]:
                     f"{begin:g} s to {end:g} s; it stays at {which}"
                 )
         if fixed and course.polynomials is not None:
-            places = _places(course.polynomials, grid)
+            places = places_of(course.polynomials, grid)
             inside = places[_jump(course.polynomials, 0) & (places != np.round(places))]
             inside = inside[(inside > 0) & (inside < grid.samples * grid.substeps)]
             if inside.size:

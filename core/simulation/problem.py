@@ -82,6 +82,13 @@ class Problem:
         """The functions that advance it."""
         return Stepper(self.equations, self.integrator)
 
+    @cached_property
+    def every_row(self) -> Equations:
+        """The equations with all rows of constraints, those that were left out because they follow from others included."""
+        if not self.equations.constraints.redundant or self.deriving is None:
+            return self.equations
+        return self.deriving(self.assembly)
+
     def with_ramps(self, degree: int) -> tuple[InputLayout, Stepper] | None:
         """Return the stepper for inputs that change during a step, and of what rows for them consist.
 
@@ -145,7 +152,7 @@ def draft(
     """Return a problem as :func:`pose` does, before its start is fitted to loops and its loads and ports are derived."""
     plugins = plugins or PluginSet()
     how = (how or RunSettings()).selected(plugins)
-    mechanism = how.with_cuts(mechanism, plugins)
+    mechanism = how.with_sea(how.with_cuts(mechanism, plugins), plugins, values or ())
     integrator = select(plugins.integrators, "rk4") if how.integrator is None else how.integrator
     assert isinstance(integrator, Integrator)
     assembly = assemble(mechanism, plugins)
@@ -360,6 +367,8 @@ def check_singularity(equations: Equations, x: FloatArray, t: float) -> None:
     if equations.guard is None:
         return
     measures = np.asarray(equations.guard(x[: equations.nx])).ravel()
+    if (measures > 0).all():
+        return
     for name, measure in zip(guarded_joints(equations.mechanism), measures, strict=True):
         if not measure > 0:
             joint = next(joint for joint in equations.mechanism.joints if joint.name == name)

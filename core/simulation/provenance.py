@@ -71,8 +71,9 @@ def problem_record(problem: Problem) -> dict[str, Any]:
         "model": {"name": mechanism.name, "digest": mechanism.digest(), "description": mechanism.description},
         "parameters": {
             parameter.name: {"value": problem.values.parameters[parameter.name], "unit": parameter.unit}
-            for parameter in mechanism.parameters
+            for parameter in mechanism.shown_parameters
         },
+        **_sea_of(problem),
         **({"geometry": geometry} if geometry else {}),
         "start": dict(zip(names, problem.x0.tolist(), strict=True)),
         **({"start_from": problem.how.start} if problem.how.start else {}),
@@ -86,6 +87,14 @@ def problem_record(problem: Problem) -> dict[str, Any]:
         **({} if equations.observed.loads is None else {"loads": dict(equations.observed.loads.record)}),
         **({"forces": forces} if forces else {}),
     }
+
+
+def _sea_of(problem: Problem) -> dict[str, Any]:
+    if problem.how.sea is None:
+        return {}
+    from kingpost.simulation.at_sea import sea_record
+
+    return {"sea": sea_record(problem.mechanism, problem.how.sea, problem.plugins)}
 
 
 def plain_options(plugin: Plugin) -> dict[str, Any]:

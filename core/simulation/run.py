@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeAlias
@@ -17,14 +17,17 @@ from kingpost.base.errors import Interrupted, PluginError, SolverError
 from kingpost.equations.equations import Equations
 from kingpost.equations.integrator import InitialValueProblem, Integrator, Solver
 from kingpost.equations.newton import ImplicitStepMap, iteration_statistics
-from kingpost.kernel.kernel import Evaluator, Kernel, Status, Trail
+from kingpost.kernel.kernel import Evaluator, Kernel, Status, Stop, Trail
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.registry.failures import plugin_failure
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
+from kingpost.results.turns import with_turns
+from kingpost.simulation.blocks import BLOCK, Block, kept_run, run_in_blocks
 from kingpost.simulation.failures import Failures
-from kingpost.simulation.grid import Grid
+from kingpost.simulation.grid import Grid, check_memory
 from kingpost.simulation.input_rows import InputRows, Segment
+from kingpost.simulation.other_numbers import Feed, with_numbers
 from kingpost.simulation.problem import Problem, check_singularity
 from kingpost.simulation.provenance import run_record
 from kingpost.simulation.stability import MANY, step_warnings
@@ -42,6 +45,26 @@ class Simulation:
     rows: InputRows
     #: Where states go while fixed steps are taken, for those who want to go the way back.
     trail: Trail | None = None
+    #: What makes rows for its inputs with other numbers; None if they only hold.
+    feed: Feed | None = None
+
+    def at(self, settings: Mapping[str, float]) -> Simulation:
+        """Return the same run with other numbers: what :func:`prepare` gives for ``settings``, to the last bit.
+
+        Nothing is derived, and nothing compiled. Parameters, constant inputs and start values that are not named are those of
+        the mechanism, not those of this run. Numbers that no machine can have, that leave loops open or make other constraints
+        redundant, a singular joint or mass matrix are refused as in a new run; a start in equilibrium is found anew.
+        """
+        return with_numbers(self, settings)
+
+    def blocks(self, samples: int = BLOCK) -> Iterator[Block]:
+        """Carry the run out and give so many samples at a time, the start among the first, to the bits of :meth:`run`.
+
+        For what is to be had of a run without keeping it: memory does not grow with its length, unless inputs move. The arrays
+        of a block are filled anew for the next. A run that cannot go on raises :class:`SolverError` after its last good
+        samples.
+        """
+        return run_in_blocks(self, samples)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -67,10 +90,10 @@ class Simulation:
     @property
     def channels(self) -> tuple[Channel, ...]:
         """What the history of the run has: the channels of the equations, and the inputs that move."""
-        return (*self.equations.channels, *self._moving)
+        return (*self.equations.channels, *self.moving_inputs)
 
     @cached_property
-    def _moving(self) -> tuple[Channel, ...]:
+    def moving_inputs(self) -> tuple[Channel, ...]:
         """The inputs that move, but for those that a channel of the equations is called like."""
         names = {channel.name for channel in self.equations.channels}
         units = {signal.name: signal.unit for signal in self.mechanism.inputs}
@@ -97,11 +120,14 @@ class Simulation:
         return self.equations.nx
 
     @cached_property
-    def _failures(self) -> Failures:
+    def failures(self) -> Failures:
+        """What says why the run cannot go on."""
         return Failures(self.problem, self.grid.step)
 
-    def run(self, progress: Progress = lambda fraction: None) -> History:
-        """Carry the run out; see :func:`simulate`."""
+    def run(self, progress: Progress = lambda fraction: None, keep: Sequence[str] | None = None) -> History:
+        """Carry the run out; see :func:`simulate`. ``keep`` names the channels that its history is to have, by default all."""
+        if keep is not None:
+            return kept_run(self, keep, progress)
         started = time.perf_counter()
         statistics: dict[str, Any] = {}
         y = self._room()
@@ -109,8 +135,8 @@ class Simulation:
         try:
             y[:1] = self.kernel.sample(*first, self.p)
         except SolverError as error:
-            raise self._failures.explained(error) from None
-        self._failures.check_outputs(self.grid.t_start, y[0])
+            raise self.failures.explained(error) from None
+        self.failures.check_outputs(self.grid.t_start, y[0])
         finished = 0
 
         def advanced(steps: int) -> None:
@@ -125,11 +151,12 @@ class Simulation:
                 statistics.update(self._newton_iterations(y))
             provenance = run_record(self, outcome, seconds, statistics)
             if outcome != "interrupted":
-                warnings = self._step_warnings(self.grid.times[rows], y[rows, : self.states])
+                warnings = self.step_warnings(self.grid.times[rows], y[rows, : self.states])
                 provenance["warnings"] = [*warnings, *self.rows.notes]
                 provenance["diverges"] = bool(warnings)
-            shown = [self.rows.column(channel.name)[rows] for channel in self._moving]
-            return History(self.grid.times[rows], self.channels, np.column_stack([y[rows], *shown]), provenance)
+            shown = [self.rows.column(channel.name)[rows] for channel in self.moving_inputs]
+            values = with_turns(self.channels, np.column_stack([y[rows], *shown]))
+            return History(self.grid.times[rows], self.channels, values, provenance)
 
         try:
             try:
@@ -138,7 +165,7 @@ class Simulation:
                 else:
                     self._solve(y[1:], advanced, statistics)
             except SolverError as error:
-                raise self._failures.explained(error) from None
+                raise self.failures.explained(error) from None
         except KeyboardInterrupt:
             reached = self.grid.times[finished]
             raise Interrupted(f"interrupted at t = {reached:g} s", history=so_far("interrupted")) from None
@@ -152,6 +179,7 @@ class Simulation:
     def _room(self) -> FloatArray:
         """Return room for all samples."""
         samples, channels = self.grid.samples + 1, len(self.equations.channels)
+        check_memory(self.grid, 1 + self.rows.per_sample * self.rows.layout.size + channels)
         try:
             return np.empty((samples, channels))
         except MemoryError:
@@ -176,19 +204,20 @@ class Simulation:
         )
         return {"newton_iterations": found} if found else {}
 
-    def _step_warnings(self, times: FloatArray, states: FloatArray) -> list[str]:
+    def step_warnings(self, times: FloatArray, states: FloatArray, inputs: FloatArray | None = None) -> list[str]:
+        """Return what is to be said of the step, judged at some samples."""
         return step_warnings(
             self.problem,
             partial(self.kernel.evaluator, "kp_step"),
             self.grid.step,
             times,
             states,
-            self.inputs,
-            self._failures.python_error,
+            self.inputs if inputs is None else inputs,
+            self.failures.python_error,
         )
 
     def _march(self, y: FloatArray, advanced: Callable[[int], None], statistics: dict[str, Any]) -> None:
-        grid, failures = self.grid, self._failures
+        grid = self.grid
         stop = self.kernel.march(
             *(y, grid.substeps, grid.t_start, grid.step, self.x0, self.rows.values, self.p),
             progress=advanced,
@@ -196,34 +225,46 @@ class Simulation:
             trail=self.trail,
         )
         statistics["steps"] = stop.steps
+        row = stop.steps // grid.substeps
+        self.refuse_stop(stop, y[row] if stop.status == Status.OUTPUT_NOT_FINITE else None)
+
+    def refuse_stop(self, stop: Stop, outputs: FloatArray | None = None) -> None:
+        """Say why a march could not go on, if it could not; ``outputs`` are those that are not finite."""
+        grid, failures = self.grid, self.failures
+        if stop.status == Status.OK:
+            return
         u = self.rows.in_step(stop.steps, grid.substeps)
         if stop.status == Status.SINGULAR:
             # The state before it may still be just outside.
             following = self.kernel.evaluator("kp_step")(stop.t, stop.x, u, self.p, grid.step)
             check_singularity(self.equations, following, stop.t + grid.step)
-        row = stop.steps // grid.substeps
-        if stop.status != Status.OK:
-            failures.refuse_jam(stop.t, stop.x, u)
-        if stop.status == Status.OUTPUT_NOT_FINITE:
-            failures.check_outputs(stop.t, y[row])
-        if stop.status != Status.OK:
-            failures.refuse_dead_centre_ahead(stop.t, stop.x[: self.states], u)
-            failures.refuse_unsolved(stop.t, stop.x, u)
-            lost = stop.status == Status.NOT_FINITE
-            failures.refuse(stop.t, stop.x, "not finite" if lost else "not found by the step's own solver")
+        failures.refuse_jam(stop.t, stop.x, u)
+        if outputs is not None:
+            failures.check_outputs(stop.t, outputs)
+        failures.refuse_dead_centre_ahead(stop.t, stop.x[: self.states], u)
+        failures.refuse_unsolved(stop.t, stop.x, u)
+        lost = stop.status == Status.NOT_FINITE
+        failures.refuse(stop.t, stop.x, "not finite" if lost else "not found by the step's own solver")
 
     def _solve(self, y: FloatArray, advanced: Callable[[int], None], statistics: dict[str, Any]) -> None:
-        times, last, inputs = self.grid.times, self.x0, self.inputs
+        for k, row in self.solved(statistics):
+            y[k - 1] = row
+            advanced(k)
+
+    def solved(self, statistics: dict[str, Any]) -> Iterator[tuple[int, FloatArray]]:
+        """Let a solver go, and give the number and the outputs of every sample but the first."""
+        last, inputs, grid = self.x0, self.inputs, self.grid
         for segment in self.rows.segments(self.grid):
             samples = itertools.chain(segment.samples, itertools.repeat(None))
             for k, x in zip(samples, self._states(segment, last, statistics), strict=False):
                 last = x
                 if k is None:  # the end of a segment between two samples
                     continue
-                y[k - 1 : k] = self.kernel.sample(times[k : k + 1], x[None, :], inputs[k : k + 1], self.p)
-                self._failures.check_outputs(times[k], y[k - 1])
-                check_singularity(self.equations, y[k - 1, : self.states], times[k])
-                advanced(k)
+                time = grid.times[k : k + 1]
+                row = self.kernel.sample(time, x[None, :], inputs[k : k + 1], self.p)[0]
+                self.failures.check_outputs(time[0], row)
+                check_singularity(self.equations, row[: self.states], time[0])
+                yield k, row
 
     def _states(self, segment: Segment, x0: FloatArray, statistics: dict[str, Any]) -> Iterator[FloatArray]:
         times = segment.times(self.grid)
@@ -231,7 +272,7 @@ class Simulation:
             yield from (x0 for _ in times[1:])
             return
         assert isinstance(self.integrator, Solver)
-        row, p, failures = segment.finder(), self.p, self._failures
+        row, p, failures = segment.finder(), self.p, self.failures
         evaluate = self.kernel.evaluator("kp_rhs")
         needed = self.integrator.needs_jacobian
         jacobians: list[Evaluator] = [self.kernel.evaluator("kp_jacobian")] if needed else []
@@ -282,8 +323,8 @@ class Simulation:
             yield from self.integrator.march(problem)
         except SolverError:
             for t, x, u in lost:
-                self._failures.refuse_jam(t, x, u)
-                self._failures.refuse_dead_centre(t, [x])
+                self.failures.refuse_jam(t, x, u)
+                self.failures.refuse_dead_centre(t, [x])
             raise
         except Exception as error:
             raise plugin_failure(error) or error from error

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from kingpost.base.errors import KingpostError, MechanismError, PluginError, closest, listed
 from kingpost.base.fields import Table
@@ -21,6 +21,9 @@ from kingpost.mechanism.sections import cut
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.registry import Registry
 from kingpost.registry.selection import select
+
+if TYPE_CHECKING:
+    from kingpost.marine.sea import Sea
 
 Start: TypeAlias = Literal["start", "equilibrium"]
 #: The settings that name plugins, and of which kind.
@@ -53,6 +56,7 @@ class RunChoices(TypedDict, total=False):
     verify: str | Formulation | type[Formulation] | Table | None
     check_step: float | None
     write: Sequence[str] | None
+    sea: str | Sea | None
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,8 @@ class RunSettings:
         the largest load of the joint: 0.01 for one per cent.
     write
         File formats of the results of a run.
+    sea
+        The waves around the machine: ``"jonswap:Hs=2.5,Tp=8,heading=150,seed=3"``, or a :class:`kingpost.marine.seas.Sea`.
 
     """
 
@@ -115,6 +121,7 @@ class RunSettings:
     verify: str | Table | Formulation | type[Formulation] | None = None
     check_step: float | None = None
     write: tuple[str, ...] | None = None
+    sea: Any = None
 
     def __post_init__(self) -> None:
         for item in self.loads or ():
@@ -127,6 +134,10 @@ class RunSettings:
             )
         if self.load_metric is not None:
             object.__setattr__(self, "load_metric", checked_metric(self.load_metric))
+        if self.sea is not None:
+            from kingpost.marine.seas import sea_of
+
+            object.__setattr__(self, "sea", sea_of(self.sea))
 
     @staticmethod
     def of(choices: Mapping[str, Any]) -> RunSettings:
@@ -195,6 +206,15 @@ class RunSettings:
                 raise MechanismError(f"cut {text}: write BODY=DISTANCE with the distance in m, e.g. inner-boom=0.8")
             mechanism = cut(mechanism, body.strip(), at, plugins=plugins)
         return mechanism
+
+    def with_sea(self, mechanism: Mechanism, plugins: PluginSet, given: Collection[str] = ()) -> Mechanism:
+        """Return a mechanism in the sea that is asked for, if any; refuse ``given`` numbers that mean nothing in it."""
+        if self.sea is None:
+            return mechanism
+        from kingpost.simulation.at_sea import at_sea, check_given
+
+        check_given(mechanism, given, plugins)
+        return at_sea(mechanism, self.sea, plugins)
 
 
 def merged(layers: Sequence[RunSettings], plugins: PluginSet) -> RunSettings:

@@ -16,9 +16,10 @@ from kingpost.multibody.input_layout import InputLayout
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import select
 from kingpost.results.history import History
-from kingpost.simulation.grid import Grid, check_memory, fixed_step_grid, output_grid
+from kingpost.simulation.grid import Grid, fixed_step_grid, output_grid
 from kingpost.simulation.input_rows import InputRows, input_rows
 from kingpost.simulation.monitors import monitored_run
+from kingpost.simulation.other_numbers import Feed, feeding
 from kingpost.simulation.problem import Drive, checked_step, pose
 from kingpost.simulation.run import Progress, Simulation
 from kingpost.simulation.settings import RunChoices, RunSettings, fixed_step
@@ -109,14 +110,16 @@ def prepare(
     grid = run_grid(how, plugins)
     fixed = how.integrator is None or fixed_step(how.integrator)
     found: list[InputRows] = []
+    feeds: list[Feed] = []
 
     def drive(assembly: Assembly, values: Values) -> tuple[InputLayout, FloatArray]:
         signals = signals_by_name(assembly.mechanism, inputs, plugins)
         rows = input_rows(assembly.mechanism, values, signals, grid, plugins, fixed=fixed)
         found.append(rows)
+        feeds.append(feeding(rows, assembly.mechanism, signals, plugins, fixed=fixed))
         return rows.layout, rows.values[0]
 
-    return ready(mechanism, how, settings, plugins, grid, drive, found)
+    return replace(ready(mechanism, how, settings, plugins, grid, drive, found), feed=feeds[0])
 
 
 def ready(
@@ -130,7 +133,6 @@ def ready(
 ) -> Simulation:
     """Return a run whose inputs ``drive`` makes, and puts into ``rows``."""
     problem = pose(mechanism, how, values=settings, plugins=plugins, drive=drive)
-    check_memory(grid, 1 + rows[0].per_sample * rows[0].layout.size + len(problem.equations.channels))
     kernel = Kernel(problem.stepper.running, how.backend or "auto", problem.equations.python_forces)
     return Simulation(problem, kernel, grid, rows[0])
 

@@ -31,9 +31,9 @@ def with_step_check(
         raise KingpostError(
             "the check of the step compares peak loads, and the run has none; ask for loads, e.g. loads = 'all'"
         )
-    finer, against = _finer(simulation)
+    halved, against = finer(simulation)
     try:
-        checked = finer.run(progress)
+        checked = halved.run(progress)
     except Interrupted as error:
         kept = replace(history, provenance={**history.provenance, "outcome": "interrupted"})
         raise Interrupted(f"{error}, in the check of the step", history=kept) from None
@@ -85,7 +85,7 @@ def _entry(history: History, checked: History, name: str, level: float) -> dict[
     }
 
 
-def _finer(simulation: Simulation) -> tuple[Simulation, str]:
+def finer(simulation: Simulation) -> tuple[Simulation, str]:
     """Return the same run with half the step, or tighter tolerances, and words for that."""
     problem, grid = simulation.problem, simulation.grid
     if problem.stepper.fixed:

@@ -11,11 +11,8 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
-from kingpost.base.errors import KingpostError, SolverError, listed
-from kingpost.equations.consistency import consistent_start
-from kingpost.equations.equations import Equations
+from kingpost.base.errors import KingpostError, SolverError
 from kingpost.equations.integrator import Solver
-from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.kernel.kernel import Status
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.values import Values, resolve_values
@@ -24,14 +21,14 @@ from kingpost.multibody.drawn import machine_geometry
 from kingpost.multibody.input_layout import InputLayout
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
+from kingpost.results.turns import with_turns
 from kingpost.simulation.grid import Grid
 from kingpost.simulation.input_rows import InputRows, input_courses, row_plan, rows_by_plan
-from kingpost.simulation.problem import check_mass_matrix, check_singularity, derive, parameter_row, start_state
+from kingpost.simulation.other_numbers import Feed
 from kingpost.simulation.run import Simulation
 from kingpost.simulation.settings import RunChoices, RunSettings
 from kingpost.simulation.signals import Signals, signals_by_name
 from kingpost.simulation.simulate import ready, run_grid
-from kingpost.statics.equilibrium import find_equilibrium
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -51,7 +48,8 @@ class Batch:
         """Carry the runs out. One that fails leaves NaN from then on, and a sentence in ``failures``."""
         grid, kernel = self.simulation.grid, self.simulation.kernel
         count = len(self.scenarios)
-        values = np.full((count, grid.samples + 1, len(self.simulation.equations.channels)), np.nan)
+        channels = self.simulation.equations.channels
+        values = np.full((count, grid.samples + 1, len(channels)), np.nan)
         failures: dict[int, str] = {}
         first = np.full(count, grid.t_start)
         values[:, 0] = kernel.sample(
@@ -69,6 +67,7 @@ class Batch:
                 values[k, 1 + stop.steps // grid.substeps :] = np.nan
                 why = "the state or an output is not finite, a joint locks, or a step has no solution"
                 failures[k] = f"stopped at t = {stop.t:.6g} s: {why}"
+            values[k] = with_turns(channels, values[k])
 
         done = 0
         with ThreadPoolExecutor(threads) as pool:
@@ -77,7 +76,7 @@ class Batch:
                 progress(done / count)
         values.flags.writeable = False
         records = tuple(self._record(k) for k in range(count))
-        return BatchHistory(grid.times, self.simulation.equations.channels, values, self.scenarios, failures, records)
+        return BatchHistory(grid.times, channels, values, self.scenarios, failures, records)
 
     def _record(self, k: int) -> dict[str, Any]:
         """Return what the joint loads of a run need to be turned later."""
@@ -146,33 +145,23 @@ def prepare_batch(
         rows[:] = _rows_of_all(assembly, scenarios, inputs, grid, plugins)
         return rows[0].layout, rows[0].values[0]
 
-    simulation = ready(mechanism, how, scenarios[0], plugins, grid, drive, rows)
-    problem = simulation.problem
-    equations, assembly = problem.equations, problem.assembly
-    redundant = equations.constraints.redundant
-    every_row = derive(assembly, problem.how.formulation, problem.plugins) if redundant else equations
-    names = [state.name for state in assembly.states]
+    first = ready(mechanism, how, scenarios[0], plugins, grid, drive, rows)
     states: list[FloatArray] = []
     parameters: list[FloatArray] = []
     for k, scenario in enumerate(scenarios):
         try:
-            values = resolve_values(problem.mechanism, scenario, names)
-            x = start_state(assembly, equations, values)
-            check_singularity(equations, x, grid.t_start)
-            p = parameter_row(problem.mechanism, values)
-            u = rows[k].values
-            _check_redundancy(equations, every_row, grid.t_start, x, p)
-            x = consistent_start(equations, grid.t_start, x, p, bool(problem.how.close_loops)).x
-            if not parameters or not np.array_equal(p, parameters[-1]):
-                check_mass_matrix(equations, x, p)
-            if problem.how.start == "equilibrium":
-                x = find_equilibrium(equations, x, u[0], p, grid.t_start).x
+            simulation = replace(first, feed=_fed(rows[k])).at(scenario)
         except KingpostError as error:
             raise type(error)(f"scenario {k}: {error}") from None
-        states.append(problem.stepper.begin(grid.t_start, x, u[0], p, grid.step))
-        parameters.append(p)
+        states.append(simulation.x0)
+        parameters.append(simulation.p)
     table = np.array(parameters).reshape(len(scenarios), -1)
-    return Batch(simulation, tuple(scenarios), np.array(states), table, tuple(rows))
+    return Batch(first, tuple(scenarios), np.array(states), table, tuple(rows))
+
+
+def _fed(rows: InputRows) -> Feed:
+    """Return what feeds a run with rows that are there already."""
+    return lambda values, grid: rows
 
 
 def _rows_of_all(
@@ -190,23 +179,6 @@ def _rows_of_all(
             raise type(error)(f"scenario {k}: {error}") from None
     plan = row_plan([courses for _, courses in found], grid, fixed=True)
     return [rows_by_plan(plan, courses, values, grid, fixed=True) for values, courses in found]
-
-
-def _check_redundancy(equations: Equations, every_row: Equations, t: float, x: FloatArray, p: FloatArray) -> None:
-    """Refuse numbers at which other rows are redundant than in the first scenario, for which the equations were made.
-
-    Rows that were left out must still follow from those that stay, and those must not depend on each other.
-    """
-    count = equations.constraints.count
-    if not count:
-        return
-    kept = without_redundant_rows(equations, t, x, p).constraints
-    here = kept if every_row is equations else without_redundant_rows(every_row, t, x, p).constraints
-    if not here.count == kept.count == count:
-        raise SolverError(
-            f"the equations were made for the first scenario, with {count} rows of constraints that do not follow from others; "
-            f"here there are {here.count} (redundant: {listed(here.redundant)}). Run it in a batch of its own"
-        )
 
 
 def simulate_batch(

@@ -193,14 +193,16 @@ def test_eval_prints_one_state(kingpost_cli, tmp_path):
 def test_listings_in_text_and_json(kingpost_cli):
     assert "double-pendulum" in kingpost_cli("models").out
     assert [row["name"] for row in json.loads(kingpost_cli("models", "--json").out)] == [
-        "andrews-squeezer", "branched", "cablev", "central-field-particle", "chain", "delta", "double-pendulum", "five-bar",
-        "five-bar-subsystems",
-        "four-bar", "heavy-top", "knife-edge-disc", "luffing-crane", "mass-chain", "mathematical-pendulum", "offshore-crane",
+        "andrews-squeezer", "barge", "barge-crane", "branched", "cablev", "central-field-particle", "chain", "delta",
+        "double-pendulum", "five-bar", "five-bar-subsystems", "four-bar", "heavy-top", "knife-edge-disc",
+        "luffing-crane", "mass-chain", "mathematical-pendulum", "offshore-crane",
         "offshore-crane-cylinder",
-        "offshore-crane-on-base", "offshore-crane-on-base-ned", "offshore-vessel", "offshore-vessel-plain", "overhead-crane",
+        "offshore-crane-on-base", "offshore-crane-on-base-ned", "offshore-crane-on-waves",
+        "offshore-vessel", "offshore-vessel-plain", "overhead-crane",
         "passive-joint-arm", "ring-and-disc", "rolling-crane", "rolling-sphere", "rotary-crane", "rotary-crane-two-winches",
         "rrr-parallel",
         "satellite", "six-axis-arm", "slider-crank", "slider-pendulum", "small-crane", "small-crane-on-base",
+        "small-crane-on-waves",
         "small-crane-parked", "small-crane-parked-on-base", "small-vessel", "small-vessel-plain", "spacecraft-arm",
         "spatial-slider-crank", "spherical-pendulum", "spherical-pendulum-subsystems", "tadpole-tricycle",
         "three-link-manipulator", "two-rod-slider", "two-rod-slider-subsystems", "us-navy-crane-2d", "us-navy-crane-3d",
@@ -240,6 +242,7 @@ def test_the_second_start_compiles_nothing(kingpost_cli, tmp_path, monkeypatch):
 def test_without_a_compiler_the_run_says_so(kingpost_cli, tmp_path, monkeypatch):
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("KINGPOST_CACHE_DIR", str(tmp_path / "cache"))
     outcome = kingpost_cli("run", "double-pendulum", "--t-end", "0.1", *FAST)
     assert outcome.status == 0
     assert "interpreter: no C compiler was found" in outcome.err

@@ -252,3 +252,55 @@ def test_doubtful_loads_are_refused_until_they_are_accepted(kingpost_cli):
     assert kingpost_cli("fatigue", "b").status == 0
     unknown = kingpost_cli("fatigue", "b", "--accept", "everything")
     assert unknown.status == 2 and "'everything' is not a doubt" in unknown.err
+
+
+def test_damage_from_spectra_stands_beside_the_counted_one(fatigue):
+    outcome = fatigue("run.csv", "--hotspots", "spots.toml", "--spectral")
+    assert outcome.status == 0
+    rows, notes = table(outcome.out)
+    # A sine is no Gaussian process: Rayleigh's peaks of the same variance do Gamma(1 + m/2) times as much damage, m near 5.
+    assert float(rows["weld"]["NARROW-BAND / COUNTED"]) > 1.3
+    assert {"DIRLIK / COUNTED", "BENASCIUTTI-TOVO / COUNTED"} < set(rows["weld"])
+    assert "holds for a stationary Gaussian stress" in notes["spectral"]
+    assert "kurtosis 1.5 to 1.5 (3 is Gaussian)" in notes["process"]
+    assert "'weld' is not Gaussian: its kurtosis is 1.5" in outcome.err
+    record = json.loads(fatigue("run.csv", "--hotspots", "spots.toml", "--spectral", "--json").out)["hot_spots"][0]
+    assert record["mean_stress"] == {"rule": "none"}
+    damages = record["spectral"]["damages"]
+    assert list(damages) == ["narrow-band", "dirlik", "benasciutti-tovo"]
+    assert damages["dirlik"]["part_of_counted"] == pytest.approx(damages["dirlik"]["damage_of_run"] / record["damage_of_run"])
+
+
+def test_classes_over_a_life(fatigue):
+    outcome = fatigue("run.csv", "--channel", "slew.Mx", "--life", "0.1")
+    _, notes = table(outcome.out)
+    # A cycle in a second for a tenth of a year is 3.2e6 of one range: s_m = 1.58.
+    assert notes["EN 13001"].startswith("slew.Mx: s_3 = 1.578 (S8), s_4 = 1.578 (S8), s_5 = 1.578 (S8); over 0.1 years")
+    assert "verify their limits against the licensed edition" in notes["EN 13001"]
+    record = json.loads(fatigue("run.csv", "--channel", "slew.Mx", "--life", "0.1", "--json").out)
+    assert record["channels"][0]["en13001_life"]["classes"][0]["class"] == "S8"
+
+
+def test_mean_stresses_are_corrected_where_the_hot_spot_says_so(fatigue, tmp_path):
+    more = SPOTS.replace("dff = 3\n", 'dff = 3\nmean_stress = "goodman"\nultimate_strength = 520e6\n')
+    (tmp_path / "mean.toml").write_text(more)
+    outcome = fatigue("run.csv", "--hotspots", "mean.toml")
+    _, notes = table(outcome.out)
+    assert notes["mean"] == "Goodman with an ultimate strength of 520 MPa, no credit for compression: weld"
+    assert "counts tensile means twice" in notes["curve"]
+    (tmp_path / "mean.toml").write_text(more.replace("520e6", "520"))
+    outcome = fatigue("run.csv", "--hotspots", "mean.toml")
+    assert "mean.toml:1: hot spot 'weld': ultimate_strength = 520 Pa is no strength of a metal" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run.csv", "--spectral"], "--spectral is of use with --hotspots only"),
+        (["--states", "s.toml", "--life", "3"], "--spectral and --life are for one run"),
+        (["run.csv", "--life", "-3"], "a life of -3 years has no class"),
+    ],
+)
+def test_words_that_do_not_fit(fatigue, words, said):
+    outcome = fatigue(*words)
+    assert outcome.status == 2 and said in outcome.err

@@ -92,3 +92,16 @@ def test_the_report_of_a_run_names_it(kingpost_cli, tmp_path):
     assert kingpost_cli(*words).status == 0
     run_id = read_history(tmp_path / "run").run_id
     assert f'"run_id":"{run_id}"' in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_hot_spots_reach_the_page(report, tmp_path):
+    write_history(crane_history(), tmp_path / "history.npz")
+    spot = '[[hotspots]]\nname = "{}"\nangle_deg = {}\ncurve = "D-air"\n[hotspots.stress]\n"slew.Fz" = 3e5\n'
+    (tmp_path / "spots.toml").write_text("".join(spot.format(f"ring-{k}", 120 * k) for k in range(3)))
+    report("history.npz", "--hotspots", "spots.toml", "--accept", "noise")
+    page = (tmp_path / "report.html").read_text()
+    assert '"rings":[{"joints":["slew"],"spots":[0,1,2]}]' in page and "ring-2" in page
+    with pytest.raises(KingpostError, match="accept 'noise'"):
+        report("history.npz", "--hotspots", "spots.toml")
+    with pytest.raises(SystemExit):
+        report("history.npz", "--curves", "spots.toml")

@@ -91,7 +91,7 @@ def test_processes_that_build_at_once_end_with_one_good_entry(tmp_path):
     assert build_cached(SOURCE, compiler, tmp_path).cached
 
 
-def test_without_a_compiler_the_interpreter_is_used(monkeypatch, tmp_path):
+def test_without_a_compiler_the_interpreter_is_used(monkeypatch, tmp_path, own_cache):
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     kernel = Kernel([observe_function()])

@@ -2,12 +2,15 @@
 
 import importlib.util
 
+import numpy as np
 import pytest
 
 from kingpost import History
 from kingpost.report import write_report
 from tests.core.report.optima import bounded_pendulum
 from tests.core.report.synthetic import crane_history, foreign_history, monitored_history
+from tests.core.report.test_hotspots import ring
+from tests.core.report.test_sea import SEA
 
 if importlib.util.find_spec("websockets") is None:
     pytest.skip("driving a browser needs the package websockets: pip install websockets", allow_module_level=True)
@@ -47,7 +50,13 @@ def pages(tmp_path_factory):
     evil = crane_history(name=EVIL)
     channels = tuple(type(c)(c.name.replace("tip", EVIL), c.unit, c.frame, c.side, c.at) for c in evil.channels)
     histories["evil"] = History(evil.time, channels, evil.values, {**evil.provenance, "warnings": [EVIL]})
-    return {name: write_report(history, folder / f"{name}.html").path for name, history in histories.items()}
+    crane = histories["crane"]
+    histories["sea"] = History(crane.time, crane.channels, crane.values, {**crane.provenance, "sea": SEA})
+    spots = {"sea": ring(8, dff=3.0)}
+    return {
+        name: write_report(history, folder / f"{name}.html", spots=spots.get(name, ()), accept=("noise",)).path
+        for name, history in histories.items()
+    }
 
 
 @pytest.fixture
@@ -86,7 +95,7 @@ def headings(page):
     return page.run("[...document.querySelectorAll('h2')].map(h => h.textContent)")
 
 
-@pytest.mark.parametrize("name", ["crane", "plain", "foreign", "long", "evil", "monitored"])
+@pytest.mark.parametrize("name", ["crane", "plain", "foreign", "long", "evil", "monitored", "sea"])
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
 def test_every_kind_of_report_opens_in_silence(show, name, width, scheme):
     page = show(name, width=width, scheme=scheme)
@@ -410,3 +419,50 @@ def test_an_optimum_shows_inputs_as_steps_bounds_that_bite_and_the_search(show):
     page.run(fires("#optimal select", "1" if "constant" in before[0] else "0"))
     after = page.run("[...document.querySelectorAll('#optimal .halves h4')].map(e => e.textContent)")
     assert before != after
+
+
+def test_the_water_is_the_sum_of_its_waves_at_the_time_of_the_cursor(show):
+    page = show("sea")
+    assert "Water" in page.run("document.querySelector('#machine').innerText")
+    w, e, a = (np.array(SEA[key]) for key in ("frequency", "phase", "amplitude"))
+    kx, ky = w**2 / 9.81 * np.cos(SEA["direction"]), w**2 / 9.81 * np.sin(SEA["direction"])
+    view = f"document.querySelector({MACHINE!r}).chart.water"
+    x, y = (np.array(page.run(f"{view}.{axis}")) for axis in "xy")
+    for t in (0.0, 4.0, 15.0):
+        s = min(t / 10.0, 1.0)
+        found = np.array(page.run(f"[...{view}.at({t})]")).reshape(len(x), len(y))
+        angle = w * t + e - kx * x[:, None, None] - ky * y[None, :, None]
+        told = s**3 * (10 - 15 * s + 6 * s**2) * (a * np.cos(angle)).sum(axis=2)
+        assert np.abs(found - told).max() < 2e-6  # tables of 32-bit numbers
+
+
+def test_the_water_moves_and_can_be_taken_away(show):
+    page = show("sea")
+    picture = f"document.querySelector({MACHINE!r}).toDataURL()"
+    first = page.run(picture)
+    page.run(fires(".slider", "15"))
+    page.settle()
+    wet = page.run(picture)
+    assert wet != first
+    page.run("[...document.querySelectorAll('#machine label')].find(l => l.textContent.includes('Water')).firstChild.click()")
+    page.settle()
+    assert page.run(picture) != wet
+    assert page.run("document.querySelector('.machine-canvas').chart.shows.water") is False
+
+
+def test_hot_spots_are_shown_around_their_ring(show):
+    page = show("sea")
+    assert "Fatigue at hot spots" in headings(page)
+    assert page.run("document.querySelectorAll('#hotspots canvas').length") == 2
+    labels = page.run("[...document.querySelectorAll('#hotspots canvas')].map(c => c.getAttribute('aria-label'))")
+    assert labels[0].startswith("Damage around slew: most at 45° (ring-7): ")
+    rows = page.run("[...document.querySelectorAll('#hotspots tbody tr')].map(r => [...r.children].map(c => c.textContent))")
+    assert [row[0] for row in rows] == [f"ring-{k}" for k in range(8)]
+    assert sum(float(row[4].removesuffix(" %")) for row in rows) == pytest.approx(100.0, abs=0.1)
+    readout = "document.querySelector('#hotspots .readout').textContent"
+    box = page.box("#hotspots figure:first-of-type canvas")
+    at = page.run("document.querySelector('#hotspots canvas').chart.points[0]")
+    page.move(box["x"] + at[0], box["y"] + at[1])
+    assert page.run(readout).startswith("ring-0, 0°: ") and "(DFF 3)" in page.run(readout)
+    page.move(5, 5)
+    assert page.run(readout).startswith("most at 45° (ring-7)")

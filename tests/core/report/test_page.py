@@ -12,7 +12,7 @@ import pytest
 
 from kingpost import FileError, History
 from kingpost.base.channels import Channel
-from kingpost.report import page, write_report
+from kingpost.report import page, study_page, write_report
 from tests.core.report.synthetic import crane_history, foreign_history
 
 EVIL = "</script><img src=x onerror=alert(1)>"
@@ -92,7 +92,7 @@ def test_a_title_replaces_the_name(tmp_path):
 
 
 def test_every_asset_is_used_and_readable():
-    used = {*page.SCRIPTS, *page.STYLES, "template.html"}
+    used = {*page.SCRIPTS, *page.STYLES, *study_page.SCRIPTS, *study_page.STYLES, "template.html"}
     assert {path.name for path in FOLDER.iterdir() if path.suffix in (".js", ".css", ".html")} == used
     for name in used:
         lines = (FOLDER / name).read_text(encoding="utf-8").splitlines()

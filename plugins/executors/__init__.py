@@ -1,0 +1,1 @@
+"""Where the cases of a study are run."""

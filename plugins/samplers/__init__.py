@@ -1,0 +1,1 @@
+"""Which cases a study has."""
