@@ -55,7 +55,7 @@ def kingpost_pieces(batch: Batch) -> list[Batch]:
     """Return the runs in pieces."""
     parts = [slice(first, first + PIECE) for first in range(0, len(batch.scenarios), PIECE)]
     return [
-        replace(batch, scenarios=batch.scenarios[part], x0=batch.x0[part], p=batch.p[part], inputs=batch.inputs[part])
+        replace(batch, scenarios=batch.scenarios[part], x0=batch.x0[part], p=batch.p[part], rows=batch.rows[part])
         for part in parts
     ]
 

@@ -32,6 +32,10 @@ PLACES = {
     "equations.integrator": ("InitialValueProblem", "Integrator", "Solver", "StepMap"),
     "gradients.sensitivity": ("Sensitivity", "prepare_sensitivity", "sensitivity"),
     "loads.method": ("JointLoads",),
+    "marine.hydro.data": ("HydroData",),
+    "marine.hydro.reading": ("read_hydro",),
+    "marine.sea": ("Sea",),
+    "marine.seas": ("read_sea",),
     "mechanism.closures": ("Closure",),
     "mechanism.drawings": ("Drawing", "Line"),
     "mechanism.elements": ("Body", "ForceElement", "Input", "Joint", "Output", "Parameter", "Port"),
@@ -53,7 +57,7 @@ PLACES = {
     "modular.machine": ("as_mechanism",),
     "modular.subsystem": ("Subsystem",),
     "modular.tree": ("assembled",),
-    "multibody.force": ("Force", "ForceState", "Kinematics", "Loads", "Rotor"),
+    "multibody.force": ("Force", "ForceState", "Kinematics", "Loads", "Rotor", "WaveMotion"),
     "registry.hookspecs": ("hookimpl",),
     "registry.kinds": ("PluginKind",),
     "registry.plugin": ("Plugin",),
@@ -63,6 +67,7 @@ PLACES = {
     "results.read_write": ("read_history", "write_history"),
     "results.run_folder": ("write_run",),
     "results.writer": ("Writer",),
+    "simulation.at_sea": ("at_sea", "sea_settings"),
     "simulation.export_model": ("ExportModel", "prepare_export"),
     "simulation.exporter": ("ExportSelection", "Exported", "Exporter"),
     "simulation.problem": ("Problem", "pose"),
@@ -77,6 +82,7 @@ PLACES = {
     "statics.linearize": ("Linearisation",),
     "statics.loci": ("Critical", "Loci"),
     "studies.batch": ("Batch", "BatchHistory", "prepare_batch", "simulate_batch"),
+    "vessels.parts": ("Vessel", "make_vessel"),
 }
 __getattr__, __dir__, __all__ = lazy_names(__name__, PLACES)
 __all__ += ["__version__"]

@@ -57,6 +57,10 @@ from kingpost.gradients.sensitivity import Sensitivity as Sensitivity
 from kingpost.gradients.sensitivity import prepare_sensitivity as prepare_sensitivity
 from kingpost.gradients.sensitivity import sensitivity as sensitivity
 from kingpost.loads.method import JointLoads as JointLoads
+from kingpost.marine.hydro.data import HydroData as HydroData
+from kingpost.marine.hydro.reading import read_hydro as read_hydro
+from kingpost.marine.sea import Sea as Sea
+from kingpost.marine.seas import read_sea as read_sea
 from kingpost.mechanism.closures import Closure as Closure
 from kingpost.mechanism.drawings import Drawing as Drawing
 from kingpost.mechanism.drawings import Line as Line
@@ -93,6 +97,7 @@ from kingpost.multibody.force import ForceState as ForceState
 from kingpost.multibody.force import Kinematics as Kinematics
 from kingpost.multibody.force import Loads as Loads
 from kingpost.multibody.force import Rotor as Rotor
+from kingpost.multibody.force import WaveMotion as WaveMotion
 from kingpost.registry.hookspecs import hookimpl as hookimpl
 from kingpost.registry.kinds import PluginKind as PluginKind
 from kingpost.registry.plugin import Plugin as Plugin
@@ -103,6 +108,8 @@ from kingpost.results.read_write import read_history as read_history
 from kingpost.results.read_write import write_history as write_history
 from kingpost.results.run_folder import write_run as write_run
 from kingpost.results.writer import Writer as Writer
+from kingpost.simulation.at_sea import at_sea as at_sea
+from kingpost.simulation.at_sea import sea_settings as sea_settings
 from kingpost.simulation.export_model import ExportModel as ExportModel
 from kingpost.simulation.export_model import prepare_export as prepare_export
 from kingpost.simulation.exporter import Exported as Exported
@@ -130,5 +137,7 @@ from kingpost.studies.batch import Batch as Batch
 from kingpost.studies.batch import BatchHistory as BatchHistory
 from kingpost.studies.batch import prepare_batch as prepare_batch
 from kingpost.studies.batch import simulate_batch as simulate_batch
+from kingpost.vessels.parts import Vessel as Vessel
+from kingpost.vessels.parts import make_vessel as make_vessel
 
 PLACES: Mapping[str, tuple[str, ...]]

@@ -29,10 +29,18 @@ FIRST, LAST, MOVING = -pi / 2, 0.0, 2.0
 BAND = 0.04
 HELD = {"luff": pi / 4, "knuckle": -pi / 4}
 GAINS = ("slew_kP", "slew_kD")
-#: Least and largest gains, N m/rad and N m s/rad.
-LEAST, MOST = np.array([100.0, 200.0]), np.array([2e4, 1e4])
-#: No longer cycle is of interest, s.
-LONGEST = 8.0
+#: No cycle is of interest that goes on for more than three times as long as its set-point moves, s.
+LONGEST = 4 * MOVING
+#: Moment of inertia of all that slews, with the vessel held, kg m^2: the drive's frequency is sqrt(kP / INERTIA).
+INERTIA = 206.0
+#: One swing in the longest cycle at least, or it would not get there; 1 Hz at most, which hydraulic drives follow; rad/s.
+SLOWEST, QUICKEST = 2 * pi / LONGEST, 2 * pi * 1.0
+#: Damping ratios of the drive, kD / (2 sqrt(kP INERTIA)): from where it overshoots by a sixth to where it creeps.
+LIVELY, LAZY = 0.5, 2.0
+#: Least and largest gains that follow, N m/rad and N m s/rad.
+LEAST, MOST = (
+    np.array([INERTIA * rate**2, 2 * ratio * INERTIA * rate]) for rate, ratio in ((SLOWEST, LIVELY), (QUICKEST, LAZY))
+)
 #: The document's vessel goes on rolling for ever; this one is damped by water, N m s/rad in roll, pitch and yaw.
 WATER = 5e3
 
@@ -108,6 +116,10 @@ class Cycle:
             self.runs += 1
         return self.known[key]
 
+    def best_within(self, time):
+        """Return the place with the least damage of all that were looked at whose cycle is no longer."""
+        return min((place for place in self.known.values() if place.time <= 1.001 * time), key=lambda place: place.damage)
+
     def plain(self, y):
         """Return cycle time, logarithm of the damage, and when the angle has settled, of a run without gradients."""
         asked = self.damage.at(dict(zip(GAINS, np.exp(y).tolist(), strict=True)))
@@ -128,7 +140,9 @@ def walk(cycle, count):
 
     middle = np.log(np.sqrt(LEAST * MOST))
     front = [best(lambda y: cycle.at(y).time, lambda y: cycle.at(y).time_slope, middle)]
-    for time in np.geomspace(front[0].time, LONGEST, count)[1:]:
+    # Nearer to each other at the fast end, where the damage falls the most.
+    times = front[0].time + (LONGEST - front[0].time) * np.linspace(0.0, 1.0, count) ** 2
+    for time in times[1:]:
         here = front[-1]
         within = {
             "type": "ineq",
@@ -138,13 +152,13 @@ def walk(cycle, count):
         # From where the slopes of the last place say that the next one is as slow as it may be; else from the last place.
         ahead = here.time_slope * (time - here.time) / (here.time_slope @ here.time_slope)
         damage = (lambda y: cycle.at(y).damage, lambda y: cycle.at(y).damage_slope)
-        for start in (np.clip(here.y + np.clip(ahead, -1, 1), *np.array(bounds).T), here.y):
-            found = best(*damage, start, constraints=[within])
-            if found.time <= 1.001 * time and found.damage < here.damage:
-                here = found
+        for start in (np.clip(here.y + np.clip(ahead, -1, 1), *np.array(bounds).T), here.y, middle):
+            best(*damage, start, constraints=[within])
+            if cycle.best_within(time).damage < here.damage:
                 break
-        front.append(here)
-    return front
+        front.append(cycle.best_within(time))
+    # What was met later may do for an earlier place, too.
+    return [front[0], *(cycle.best_within(time) for time in times[1:])]
 
 
 def beaten_by(front, others):

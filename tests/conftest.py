@@ -6,6 +6,7 @@ import fnmatch
 import functools
 import os
 import re
+import signal
 from pathlib import Path
 
 # As on the command line, and before anything imports NumPy: every worker process would start threads of its own.
@@ -14,6 +15,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import pytest
 
 from kingpost import PluginSet
+
+# A suite that a script starts in the background ignores interrupts, and so would every program that a test interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ["kingpost.testing.fixtures"]
 

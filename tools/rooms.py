@@ -81,6 +81,7 @@ room(
     "core/multibody",
     "from a mechanism to symbols: poses, twists, forces, constraints of a tree of bodies",
     "core/mechanism and below",
+    "core/marine",
 )
 room(
     "core/equations",
@@ -94,6 +95,7 @@ room(
     "linearisation",
     "core/equations and below",
 )
+room("core/vessels", "floating vessels from hydrodynamic data, as parts of a mechanism", "core/multibody and below")
 room("core/loads", "the loads in joints, and ports where machines are coupled", "core/equations and below")
 room("core/statics", "equilibria and small motions", "core/equations and below")
 room("core/results", "histories and their files", "core/base", "core/registry", "core/mechanism")
@@ -114,16 +116,23 @@ room(
     "mechanisms and how to run them from files: TOML, URDF, and by name",
     "core/simulation and below",
     "core/modular",
+    "core/vessels",
 )
 room("core/fatigue", "ranges counted in histories, damage and lives", "core/results and below")
-room("core/studies", "many runs of one machine", "core/simulation and below", "core/marine", "core/fatigue")
+room(
+    "core/studies",
+    "many runs of one machine: their cases, where they run, what is kept of them, and what they say together",
+    "core/modelfiles and below",
+    "core/marine",
+    "core/fatigue",
+)
 room(
     "core/gradients",
     "gradients of what runs compute: the way back along their steps, and through counted cycles",
     "core/simulation and below",
     "core/fatigue",
 )
-room("core/report", "a result as one HTML file", "core/fatigue and below")
+room("core/report", "a result as one HTML file", "core/fatigue and below", "core/marine")
 room("core/closures", "a door: closures and their kinds", "core/mechanism", "core/symbols", tests="tests/core/mechanism")
 room("core/waves", "a door: irregular seas", "core/marine", tests="tests/core/marine")
 room("core/cli", "the `kingpost` command line and the verbs of the core", CORE)
@@ -158,8 +167,18 @@ room(
     "plugins/inverse_dynamics",
     "plugins/forces",
 )
-room("plugins/models", "machines that can be run by name", "core/mechanism and below", "core/marine", "core/modular")
+room(
+    "plugins/models",
+    "machines that can be run by name",
+    "core/mechanism and below",
+    "core/marine",
+    "core/modular",
+    "core/vessels",
+)
 room("plugins/writers", "file formats for results", "core/results and below")
+room("plugins/samplers", "which cases a study has", "core/studies and below")
+room("plugins/reducers", "what is kept of a run of a study", "core/studies and below")
+room("plugins/executors", "where the cases of a study are run", "core/studies and below")
 
 room("fmu/interface", "what a model shows to the outside, and how that is described", CORE)
 room("fmu/file", "FMU files: reading them, and what variables they have", "core/base")

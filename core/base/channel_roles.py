@@ -15,7 +15,7 @@ from kingpost.base.units import parse_unit
 
 Role: TypeAlias = Literal[
     "coordinates", "rates", "outputs", "energies", "monitors", "loads", "parts",
-    "positions", "orientations", "body motions", "gravity", "residuals", "others",
+    "positions", "orientations", "body motions", "gravity", "residuals", "repeats", "others",
 ]  # fmt: skip
 
 #: The components of a body's place and orientation in the world, below ``BODY.pose``.
@@ -23,6 +23,9 @@ POSITION = ("px", "py", "pz")
 ORIENTATION = ("ew", "ex", "ey", "ez")
 #: Angular velocity, angular acceleration and acceleration of the origin, below ``BODY.motion``.
 MOTION = tuple(f"{letter}{axis}" for letter in ("w", "alpha", "a") for axis in "xyz")
+#: How a free joint moves, and the coordinates that say the same.
+FREE_MOTION = ("surge", "sway", "heave", "roll", "pitch", "yaw")
+REPEATED = {"x": "surge", "y": "sway", "z": "heave"}
 GRAVITY = tuple(f"loads.gravity.{axis}" for axis in "xyz")
 RESIDUALS = ("loads.residual.force", "loads.residual.moment")
 MONITORS = (
@@ -97,7 +100,7 @@ def roles_of(channels: Iterable[Channel]) -> dict[str, Role]:
     """Return what channels of one result are, by name; what stands beside a channel may say more than the channel itself.
 
     A wrench below another one is a part of it (that of a free port, say). What has a rate is a coordinate whatever its unit:
-    the components of directors are pure numbers.
+    the components of directors are pure numbers. The place of a free joint repeats its surge, sway and heave.
     """
     roles = {channel.name: role_of(channel) for channel in channels}
     for name, role in roles.items():
@@ -105,6 +108,8 @@ def roles_of(channels: Iterable[Channel]) -> dict[str, Role]:
         above = owner.rpartition(".")[0]
         if role == "loads" and above and f"{above}.{component}" in roles:
             roles[name] = "parts"
+        elif role == "coordinates" and component in REPEATED and all(f"{owner}.{word}" in roles for word in FREE_MOTION):
+            roles[name] = "repeats"
         elif role == "others" and roles.get(f"{name}.rate") == "rates":
             roles[name] = "coordinates"
     return roles

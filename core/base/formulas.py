@@ -11,6 +11,7 @@ import ast
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from kingpost.base.errors import MechanismError, closest, listed
@@ -94,9 +95,7 @@ class Expression(Arithmetic):
     @property
     def names(self) -> frozenset[str]:
         """The quantities this formula depends on."""
-        nodes = ast.walk(ast.parse(self.text, mode="eval"))
-        found = {node.id for node in nodes if isinstance(node, ast.Name)}
-        return frozenset(found - FUNCTIONS.keys() - CONSTANTS.keys())
+        return _names(self.text)
 
 
 #: What may stand for a number: a number, a formula in text, a parameter, an expression. Fields keep it as float or Expression.
@@ -131,6 +130,8 @@ def as_scalar(value: Any) -> float | Expression:
 
 def evaluate(value: Scalar, scope: Mapping[str, Any]) -> Any:
     """Return the value of ``value`` with its names taken from ``scope`` (floats or CasADi symbols)."""
+    if type(value) is float and math.isfinite(value):
+        return value
     value = as_scalar(value)
     if not isinstance(value, Expression):
         return value
@@ -141,7 +142,7 @@ def evaluate(value: Scalar, scope: Mapping[str, Any]) -> Any:
             f"Known here: {listed(sorted(scope))}."
         )
     try:
-        return _value(ast.parse(value.text, mode="eval").body, scope)
+        return _value(_tree(value.text), scope)
     except (ZeroDivisionError, OverflowError, _NotRealError) as error:
         numbers = ", ".join(f"{name} = {scope[name]!r}" for name in sorted(value.names))
         outcome = {ZeroDivisionError: "divides by zero", OverflowError: "is too large for a number"}.get(
@@ -150,6 +151,21 @@ def evaluate(value: Scalar, scope: Mapping[str, Any]) -> Any:
         raise MechanismError(f"'{value}' {outcome} with {numbers or 'no parameters'}") from None
     except RecursionError:
         raise MechanismError(f"{shown(value.text)} {_TOO_DEEP}") from None
+
+
+#: Formulas are asked for values and names again and again: their trees are kept.
+KEPT = 10_000
+
+
+@lru_cache(KEPT)
+def _tree(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+@lru_cache(KEPT)
+def _names(text: str) -> frozenset[str]:
+    found = {node.id for node in ast.walk(_tree(text)) if isinstance(node, ast.Name)}
+    return frozenset(found - FUNCTIONS.keys() - CONSTANTS.keys())
 
 
 def _join(left: Any, operator: str, right: Any) -> Expression:

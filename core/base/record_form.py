@@ -64,9 +64,12 @@ SHAPE = ByKind(
         "mesh": {"frame": FRAME, "points": [VECTOR], "triangles": [Exactly(3, int)]},
     }
 )
+#: Waves: amplitudes (m), frequencies (rad/s), phases and directions (rad), one of each for every wave.
+SEA = {**{f"{name}?": [float] for name in ("amplitude", "frequency", "phase", "direction")}, "ramp?": float, "depth?": float}
 #: A type stands for itself, object for anything, a list for any number of entries like the one in it; what ends in ? may be
 #: left out, or be null.
 FORM = {
+    "sea?": SEA,
     "time?": {"step_s?": float},
     "warnings?": [str],
     "redundant_closures?": [str],
@@ -82,6 +85,7 @@ FORM = {
         "outputs?": [{"name": str, **POINT}],
         "lines?": [{"name": str, "kind": str, "points": [POINT], "length?": LENGTH, "drum?": str, "radius?": LENGTH}],
         "floats?": [str],
+        "waves?": [SEA],
     },
 }
 WORDS = {str: "a text", float: "a finite number", int: "a whole number"}

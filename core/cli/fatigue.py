@@ -74,6 +74,14 @@ class Fatigue(Command):
             help="count loads in spite of a doubt: residual (they do not balance), noise (sampled too coarsely), step (peaks "
             "change with the step); repeatable",
         )
+        parser.add_argument(
+            "--spectral",
+            action="store_true",
+            help="also the damage at hot spots from spectra: narrow band, Dirlik, Benasciutti-Tovo",
+        )
+        parser.add_argument(
+            "--life", type=float, metavar="YEARS", help="classes of EN 13001, were the counted time to go on for so long"
+        )
         parser.add_argument("--states", type=Path, metavar="FILE.toml", help="runs with probabilities, instead of DIR|FILE")
         parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
         parser.add_argument("--out", type=Path, metavar="FILE.json", help="also write the JSON to this file")
@@ -115,9 +123,16 @@ def _options(arguments: argparse.Namespace) -> CountingOptions:
         arguments.refuse("--hotspots says which loads are used; leave out --joint and --channel")
     if arguments.curves and not arguments.hotspots:
         arguments.refuse("--curves is of use with --hotspots only")
+    if arguments.spectral and not arguments.hotspots:
+        arguments.refuse("--spectral is of use with --hotspots only: damage needs S-N curves")
+    if arguments.states and (arguments.spectral or arguments.life is not None):
+        arguments.refuse("--spectral and --life are for one run; leave them out, or name a run instead of --states")
     threshold, part = arguments.threshold
     try:
-        return CountingOptions(arguments.skip, threshold, part, arguments.slopes, arguments.f_ref, tuple(arguments.accept))
+        return CountingOptions(
+            arguments.skip, threshold, part, arguments.slopes, arguments.f_ref, tuple(arguments.accept), arguments.spectral,
+            arguments.life,
+        )  # fmt: skip
     except KingpostError as error:
         arguments.refuse(str(error))
         raise

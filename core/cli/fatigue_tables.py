@@ -8,11 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from kingpost.cli.output import print_table
-from kingpost.fatigue.assessment import YEAR, Assessment, CountingOptions, HotSpotAssessment, LoadAssessment
+from kingpost.fatigue.assessment import (
+    YEAR,
+    Assessment,
+    CountedSignal,
+    CountingOptions,
+    HotSpotAssessment,
+    HotSpotResult,
+    LoadAssessment,
+)
 from kingpost.fatigue.counting import COUNTING_RULE, RESIDUE_RULE
+from kingpost.fatigue.en13001 import VERIFY_CLASSES
 from kingpost.fatigue.quality import ROUND_OFF
 from kingpost.fatigue.records import DEL_FORMULA, LIFE_FORMULA, combined_record, rainflow_version
 from kingpost.fatigue.sn import megapascals
+from kingpost.fatigue.spectral import METHODS
 from kingpost.fatigue.states import CombinedLoad, StateTable, assess_states, combine_hot_spots, combine_loads
 
 Rows = list[tuple[str, str]]
@@ -68,6 +78,7 @@ def load_table(result: LoadAssessment) -> Table:
         cells = [f"{number:.5g}" for number in (*numbers, signal.cycles.total, *equivalents)]
         rows.append([signal.name, signal.unit, *cells])
     notes = [*_frame_notes(result), *_notes(result), _equivalent_note(result.options, result.window.duration)]
+    notes += _class_notes(result.signals)
     return Table(header, rows, notes)
 
 
@@ -86,8 +97,70 @@ def hot_spot_table(result: HotSpotAssessment) -> Table:
         ]
         for item in result.results
     ]
+    if result.options.spectral:
+        header += [f"{method.upper()} / COUNTED" for method in METHODS]
+        rows = [[*row, *_spectral_cells(item)] for row, item in zip(rows, result.results, strict=True)]
     equivalent = _equivalent_note(result.options, result.window.duration)
-    return Table(header, rows, [*_notes(result), equivalent, *_damage_notes([result])])
+    classes = _class_notes([item.signal for item in result.results])
+    means = _mean_notes(result)
+    return Table(
+        header, rows, [*_notes(result), equivalent, *_damage_notes([result]), *means, *_spectral_notes(result), *classes]
+    )
+
+
+def _spectral_cells(item: HotSpotResult) -> list[str]:
+    """Return the damage from the spectrum by each method, as a part of the counted one."""
+    if item.spectral is None or not item.damage:
+        return ["-" for _ in METHODS]
+    return [f"{found.damage / item.damage:.3g}" for found in item.spectral.damages]
+
+
+def _spectral_notes(result: HotSpotAssessment) -> Rows:
+    found = [item.spectral for item in result.results if item.spectral is not None and item.spectral.kurtosis is not None]
+    if not found:
+        return []
+    kurtosis = [item.kurtosis for item in found if item.kurtosis is not None]
+    widths = [item.moments.alpha2 for item in found]
+    return [
+        (
+            "spectral",
+            f"damage from the spectrum of the stress (Welch, {found[0].resolution:.3g} Hz wide), as a part of the counted one; "
+            "holds for a stationary Gaussian stress",
+        ),
+        (
+            "process",
+            f"alpha_2 {min(widths):.3g} to {max(widths):.3g} (1 is a narrow band); kurtosis {min(kurtosis):.3g} to "
+            f"{max(kurtosis):.3g} (3 is Gaussian)",
+        ),
+    ]
+
+
+def _mean_notes(result: HotSpotAssessment) -> Rows:
+    rules: dict[str, list[str]] = {}
+    for item in result.results:
+        if item.spot.mean_stress != "none":
+            rules.setdefault(item.spot.mean_rule.words, []).append(item.spot.name)
+    words = [f"{rule}, no credit for compression: {', '.join(names)}" for rule, names in rules.items()]
+    return [("mean", text) for text in words]
+
+
+def _class_notes(signals: Sequence[CountedSignal]) -> Rows:
+    """Return the classes of EN 13001 over a life, a row for each signal, and what to know of them."""
+    rows = [
+        (
+            "EN 13001",
+            f"{signal.name}: "
+            + ", ".join(
+                f"s_{item.parameter.slope:g} = {item.parameter.s_m:.4g} ({item.stress_class})" for item in signal.crane_classes
+            ),
+        )
+        for signal in signals
+        if signal.crane_classes and not signal.round_off
+    ]
+    if not rows:
+        return []
+    years = next(signal.crane_classes[0].years for signal in signals if signal.crane_classes)
+    return [*rows, ("EN 13001", f"over {years:g} years of the counted time again and again; {VERIFY_CLASSES}")]
 
 
 def _combined_row(item: CombinedLoad) -> list[str]:

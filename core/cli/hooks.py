@@ -8,6 +8,7 @@ from kingpost.cli.compare import Compare
 from kingpost.cli.doctor import Doctor
 from kingpost.cli.evaluate import Evaluate
 from kingpost.cli.fatigue import Fatigue
+from kingpost.cli.hydro import Hydro
 from kingpost.cli.index import Index
 from kingpost.cli.inverse import Inverse
 from kingpost.cli.listings import Models, Plugins
@@ -18,6 +19,8 @@ from kingpost.cli.report import Report
 from kingpost.cli.run import Run
 from kingpost.cli.sensitivity import FindSensitivity
 from kingpost.cli.statics import FindEquilibrium, Linearize
+from kingpost.cli.study import StudyCommand
+from kingpost.cli.weather import Weather
 from kingpost.registry.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -28,5 +31,5 @@ if TYPE_CHECKING:
 def kingpost_register_commands() -> list[type[Command]]:
     return [
         *(Run, Compare, Inverse, Index, Optimise, Models, Plugins, Evaluate, FindEquilibrium, Linearize, Modular),
-        *(Plot, Fatigue, FindSensitivity, Report, Doctor),
+        *(StudyCommand, Plot, Fatigue, FindSensitivity, Report, Hydro, Weather, Doctor),
     ]

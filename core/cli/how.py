@@ -92,6 +92,14 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
             "load of their joint (default: 0.01)",
         },
     ),
+    "sea": (
+        "--sea",
+        {
+            "metavar": "SPECTRUM:KEY=VALUE,...",
+            "help": "waves around a floating machine, e.g. jonswap:Hs=2.5,Tp=8,heading=150,seed=3,components=200 (heading: "
+            "where waves go to, in degrees from the bow's direction towards port; 180 is a head sea)",
+        },
+    ),
     "backend": (
         "--backend",
         {"choices": BACKENDS, "help": "machine code (c), interpreter (vm), or what can be had (auto)"},

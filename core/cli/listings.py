@@ -54,7 +54,7 @@ class Models(Command):
         print_text(f"{mechanism.name}: {mechanism.description}")
         print()
         rows: list[tuple[str, ...]] = []
-        rows += [("parameter", p.name, f"{p.default:g} {p.unit}", p.description) for p in mechanism.parameters]
+        rows += [("parameter", p.name, f"{p.default:g} {p.unit}", p.description) for p in mechanism.shown_parameters]
         rows += [("input", i.name, f"{i.default:g} {i.unit}", i.description) for i in mechanism.inputs]
         for joint in mechanism.joints:
             starts = zip(joint.positions, joint.start_values, strict=False)

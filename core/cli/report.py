@@ -47,10 +47,27 @@ class Report(Command):
             "--joints", type=names_in, metavar="NAME,...", help="show the loads of these joints (default: all that have any)"
         )
 
+        parser.add_argument("--hotspots", type=Path, metavar="FILE.toml", help="show the damage at these hot spots")
+        parser.add_argument("--curves", type=Path, metavar="FILE.toml", help="S-N curves, beside those that are shipped")
+        parser.add_argument(
+            "--accept",
+            action="append",
+            default=[],
+            metavar="DOUBT",
+            help="count damage in spite of a doubt about the loads: residual, noise, step (repeatable)",
+        )
+        parser.set_defaults(refuse=parser.error)
+
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.fatigue.hotspots import read_hot_spots
+        from kingpost.fatigue.sn import curve_set
         from kingpost.report import write_report  # brings SciPy's signal processing, which takes time to import
         from kingpost.results.read_write import read_history
 
+        if arguments.curves and not arguments.hotspots:
+            arguments.refuse("--curves is of use with --hotspots only")
+        spots = read_hot_spots(arguments.hotspots) if arguments.hotspots else ()
+        curves = curve_set(arguments.curves) if arguments.hotspots else None
         result = Path(arguments.result)
         out: Path = arguments.out or (result if result.is_dir() else result.parent) / "report.html"
         if out.suffix.lower() not in (".html", ".htm"):
@@ -64,6 +81,9 @@ class Report(Command):
             skip=arguments.skip,
             slopes=arguments.slopes,
             joints=arguments.joints,
+            spots=spots,
+            curves=curves,
+            accept=tuple(arguments.accept),
         )
         print_table(
             [

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from kingpost.simulation.run import Simulation
 
 
+#: How a free joint is turned.
+ANGLES = ("roll", "pitch", "yaw")
 #: Exit status of a run whose steps are too long for its motion; its files are kept.
 DIVERGES = 11
 
@@ -95,6 +97,8 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
     ]
     if simulation.rows.sources:
         rows.append(("inputs", listed(f"{name} ({_source(said)})" for name, said in simulation.rows.sources.items())))
+    if "sea" in record:
+        rows.append(("sea", sea_words(record["sea"])))
     if simulation.mechanism.closures:
         rows.insert(1, ("closures", _closures(simulation)))
     rows += not_unique_rows(history)
@@ -110,6 +114,19 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
     rows += [(f"{joint.name} turned", _attitude(history, joint)) for joint in _free(simulation, history)[:SHOWN]]
     rows += load_rows(history, list(loads["joints"]))
     return [*rows, file_row(files)]
+
+
+def sea_words(found: Mapping[str, Any]) -> str:
+    """Return what the waves of a sea amount to, beside what was asked for."""
+    words = f"Hs {found['Hs_m']:.4g} m, Tz {found['Tz_s']:.4g} s of {found['components']} waves"
+    if "asked" in found:
+        words += f" (spectrum: {found['asked']['Hs_m']:.4g} m, {found['asked']['Tz_s']:.4g} s)"
+        words += f"; repeats itself to {100 * found['repetition']:.0f} % at most within three hours"
+    for name, said in found.get("forces", {}).items():
+        percent = said.get("energy_outside_table_percent", 0.0)
+        if percent >= 1.0:
+            words += f"; {percent:.1f} % of its energy outside the frequencies of '{name}'"
+    return words
 
 
 def _verified(found: Mapping[str, Any]) -> str:
@@ -148,19 +165,15 @@ def _closures(simulation: Simulation) -> str:
 def _free(simulation: Simulation, history: History) -> list[Joint]:
     """Return the joints whose orientation is a quaternion, which nobody reads."""
     free = [joint for joint in simulation.mechanism.joints if joint.kind == "free"]
-    return [joint for joint in free if all(quantity.name in history for quantity in joint.positions)]
+    return [joint for joint in free if all(f"{joint.name}.{angle}" in history for angle in ANGLES)]
 
 
 def _attitude(history: History, joint: Joint) -> str:
     """Return roll, pitch and yaw of a free joint (R = Rz Ry Rx), in degrees: the last ones, and the extremes."""
     import numpy as np
 
-    w, x, y, z = history.select([quantity.name for quantity in joint.positions[3:]]).T
-    roll = np.unwrap(np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)))
-    pitch = np.arcsin(np.clip(2 * (w * y - x * z), -1.0, 1.0))
-    yaw = np.unwrap(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
     words = []
-    for name, angle in (("roll", roll), ("pitch", pitch), ("yaw", yaw)):
-        degrees = np.degrees(angle)
+    for name in ANGLES:
+        degrees = np.degrees(history[f"{joint.name}.{name}"])
         words.append(f"{name} {degrees[-1]:.4g} ({degrees.min():.4g} to {degrees.max():.4g})")
     return f"{', '.join(words)} deg"

@@ -28,6 +28,7 @@ from kingpost.equations.augmentation import corrections, first_of
 from kingpost.equations.guard import joint_guard
 from kingpost.equations.parts import Coordinates, LoadDependence, Observed, States, Structure
 from kingpost.equations.treatment import PROJECTIONS, Treatment
+from kingpost.mechanism.free_motion import free_motion_channels
 from kingpost.mechanism.measures import measure_channels
 from kingpost.mechanism.mechanism import Mechanism, quaternion_rows
 from kingpost.multibody.constraints import Constraints
@@ -229,7 +230,9 @@ class Equations:
     def constraint_residuals(self) -> ca.Function:
         """The function (t, q, v, p) -> phi, A v + b."""
         v, held = self.v, self.constraints
-        return with_externals("kp_constraints", [self.t, self.q, self.v, self.p], [held.phi, held.A @ v + held.b], ())
+        return with_externals(
+            "kp_constraints", [self.t, self.q, self.v, self.p], [held.phi, held.A @ v + held.b], self.externals
+        )
 
     @cached_property
     def corrections(self) -> ca.Function:
@@ -242,7 +245,7 @@ class Equations:
         moved = solve_symmetric(held.A[:rows, :] @ solved[:, :rows], held.phi) if rows else type(q)(0, 1)
         dv = -solved @ solve_symmetric(held.A @ solved, held.A @ v + held.b)
         dq = -N @ (solved[:, :rows] @ moved)
-        return with_externals("kp_corrections", [self.t, self.q, self.v, self.p], [dq, dv], ())
+        return with_externals("kp_corrections", [self.t, self.q, self.v, self.p], [dq, dv], self.externals)
 
     def projected(self, t: Any, x: Any, u: Any, p: Any, iterations: int = PROJECTIONS) -> Any:
         """Return the state with errors of constraints, and of its states z, treated as :attr:`treatment` says."""
@@ -410,6 +413,7 @@ class Equations:
 
 
 def output_channels(mechanism: Mechanism, signals: Mapping[str, tuple[Any, str]]) -> tuple[Channel, ...]:
-    """Return the channels of a mechanism's outputs, of its measures, and of what its forces show."""
+    """Return the channels of a mechanism's outputs and measures, of how its free joints move, and of what its forces show."""
     points = [Channel(f"{output.name}.{axis}", output.unit, "world") for output in mechanism.outputs for axis in "xyz"]
-    return (*points, *measure_channels(mechanism), *(Channel(name, unit) for name, (_, unit) in signals.items()))
+    shown = (Channel(name, unit) for name, (_, unit) in signals.items())
+    return (*points, *measure_channels(mechanism), *free_motion_channels(mechanism), *shown)

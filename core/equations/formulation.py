@@ -12,6 +12,7 @@ from kingpost.base.fields import required
 from kingpost.equations.equations import Equations
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Joint
+from kingpost.mechanism.free_motion import free_motions
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.multibody.assembly import Assembly
 from kingpost.registry.plugin import Plugin
@@ -111,12 +112,14 @@ def check_closures_are_held(equations: Equations) -> None:
 
 
 def check_measures_are_shown(equations: Equations) -> None:
-    """Refuse equations whose outputs are not the rows that their channels name, or without a measure of their mechanism."""
+    """Refuse equations whose outputs are not the rows that their channels name, or lack measures or motions of free joints."""
     rows, channels = int(equations.outputs.numel()), equations.output_channels
-    missing = {measure.name for measure in equations.mechanism.measures} - {channel.name for channel in channels}
+    mechanism = equations.mechanism
+    needed = {*(measure.name for measure in mechanism.measures), *free_motions(mechanism)}
+    missing = needed - {channel.name for channel in channels}
     if rows != len(channels) or missing:
         raise PluginError(
             f"formulation '{equations.formulation}' gives {rows} rows of outputs for {len(channels)} channels, and no channel "
-            f"for measure {listed(sorted(missing))}. Its derive has to stack what outputs_and_measures(kinematics) returns and "
+            f"for {listed(sorted(missing))}. Its derive has to stack what outputs_and_measures(kinematics) returns and "
             "then the signals of forces; output_channels names them in that order"
         )

@@ -16,7 +16,8 @@ from kingpost.symbols.types import Symbolic
 def measure_names(equations: Equations) -> dict[str, str]:
     """Return the names that :func:`measure_expression` takes, with units.
 
-    Measures, components of outputs that are positions (``load.x``), and joint coordinates (``slew.angle``).
+    Measures, components of outputs that are positions (``load.x``), joint coordinates (``slew.angle``), and the motions of free
+    joints (``hull.roll``).
     """
     mechanism = equations.mechanism
     return {**mechanism.measure_units, **known_units(mechanism)}
@@ -26,7 +27,7 @@ def measure_expression(equations: Equations, name: str) -> Symbolic:
     """Return a scalar function of the configuration, in the symbols t, q and p of the equations.
 
     Where joints are given by inputs, it depends on them, too; on speeds it never depends. Joint coordinates mean the same in
-    every formulation: angles go on through full turns.
+    every formulation: angles go on through full turns. Roll and yaw of free joints are within half a turn.
 
     Raises
     ------

@@ -15,6 +15,7 @@ from kingpost.fatigue.assessment import (
     life_years,
 )
 from kingpost.fatigue.counting import CycleCounter, Cycles, count_cycles, hysteresis, turning_points
+from kingpost.fatigue.en13001 import CraneClass, crane_class, load_class, load_spectrum_factor, stress_class, use_class
 from kingpost.fatigue.equivalent import (
     EquivalentRange,
     HistoryParameter,
@@ -23,6 +24,7 @@ from kingpost.fatigue.equivalent import (
     history_parameter,
 )
 from kingpost.fatigue.hotspots import HotSpot, read_hot_spots, stress_history
+from kingpost.fatigue.mean_stress import MeanStress
 from kingpost.fatigue.quality import (
     LoadNoise,
     Residual,
@@ -49,6 +51,15 @@ from kingpost.fatigue.spectra import (
     range_histogram,
     range_mean_matrix,
 )
+from kingpost.fatigue.spectral import (
+    SpectralAssessment,
+    SpectralDamage,
+    StressSpectrum,
+    assess_spectrum,
+    spectral_damage,
+    spectral_ranges,
+    welch_spectrum,
+)
 from kingpost.fatigue.states import (
     CombinedHotSpot,
     CombinedLoad,
@@ -68,6 +79,7 @@ __all__ = [
     "CombinedLoad",
     "CountedSignal",
     "CountingOptions",
+    "CraneClass",
     "CurveSet",
     "CycleCounter",
     "Cycles",
@@ -79,6 +91,7 @@ __all__ = [
     "HotSpotResult",
     "LoadAssessment",
     "LoadNoise",
+    "MeanStress",
     "MotionNoise",
     "RangeExceedance",
     "RangeHistogram",
@@ -87,11 +100,15 @@ __all__ = [
     "SNCurve",
     "Sampling",
     "Sectors",
+    "SpectralAssessment",
+    "SpectralDamage",
     "State",
     "StateTable",
+    "StressSpectrum",
     "Window",
     "assess_hot_spots",
     "assess_loads",
+    "assess_spectrum",
     "assess_states",
     "check_finite",
     "combine_hot_spots",
@@ -100,6 +117,7 @@ __all__ = [
     "combined_record",
     "count_cycles",
     "counted_window",
+    "crane_class",
     "curve_set",
     "damage_equivalent_range",
     "from_to_matrix",
@@ -107,9 +125,11 @@ __all__ = [
     "hot_spot_record",
     "hysteresis",
     "life_years",
+    "load_class",
     "load_joints",
     "load_noise",
     "load_record",
+    "load_spectrum_factor",
     "miner_damage",
     "motion_noise",
     "range_exceedance",
@@ -122,6 +142,11 @@ __all__ = [
     "residuals",
     "sampling",
     "sector_resultants",
+    "spectral_damage",
+    "spectral_ranges",
+    "stress_class",
     "stress_history",
     "turning_points",
+    "use_class",
+    "welch_spectrum",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +15,7 @@ from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError, closest, listed
 from kingpost.base.load_frames import COMPONENTS, HOW_TO_GET_LOADS
 from kingpost.fatigue.counting import Cycles, count_cycles
+from kingpost.fatigue.en13001 import CraneClass, crane_class
 from kingpost.fatigue.equivalent import (
     REFERENCE_FREQUENCY,
     SLOPES,
@@ -39,6 +40,7 @@ from kingpost.fatigue.quality import (
     uniqueness_warnings,
 )
 from kingpost.fatigue.sn import VERIFY, CurveSet, SNCurve, curve_set, miner_damage
+from kingpost.fatigue.spectral import SpectralAssessment, assess_spectrum, spectral_warnings
 from kingpost.fatigue.trust import (
     Doubt,
     MotionNoise,
@@ -76,6 +78,10 @@ class CountingOptions:
     accept
         Doubts about the loads that do not stop the count (:data:`kingpost.fatigue.trust.DOUBTS`): ``"residual"``, ``"noise"``,
         ``"step"``.
+    spectral
+        Whether damage at hot spots is also found from the spectra of stresses (:mod:`kingpost.fatigue.spectral`).
+    life
+        Years over which the counted time repeats itself, for classes of EN 13001; None for no classes.
 
     """
 
@@ -85,6 +91,8 @@ class CountingOptions:
     slopes: tuple[float, ...] = SLOPES
     f_ref: float = REFERENCE_FREQUENCY
     accept: tuple[str, ...] = ()
+    spectral: bool = False
+    life: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "accept", checked_words(self.accept))
@@ -98,6 +106,8 @@ class CountingOptions:
                 f"a threshold of {self.relative_threshold:.4g} of the largest range would leave nothing; give less than 1 (100 "
                 "%)"
             )
+        if self.life is not None and not 0.0 < self.life < math.inf:
+            raise KingpostError(f"a life of {self.life:g} years has no class; give a number above 0, such as 25")
         if self.threshold and self.relative_threshold:
             raise KingpostError(
                 "give the threshold either in the unit of the signal or as a part of its largest range, not both"
@@ -122,6 +132,8 @@ class CountedSignal:
     sampling: Sampling | None
     #: Whether it varies by less than 1e-9 of the largest load of its joint (of the largest contribution, at a hot spot).
     round_off: bool
+    #: Its classes of EN 13001 over a life, one for each slope, if a life is given.
+    crane_classes: tuple[CraneClass, ...] = ()
 
     @property
     def name(self) -> str:
@@ -165,6 +177,8 @@ class HotSpotResult:
     #: Miner's sum of the run, without the design fatigue factor.
     damage: float
     damage_per_year: float
+    #: The damage from the spectrum of the stress, if that is wanted.
+    spectral: SpectralAssessment | None = None
 
     @property
     def life_years(self) -> float:
@@ -261,13 +275,39 @@ def assess_hot_spots(
         stress = spot.scf * (columns @ coefficients)
         scale = spot.scf * float((np.abs(columns).max(axis=0) * np.abs(coefficients)).max())
         signal = _count(Channel(spot.name, "Pa"), time, stress, scale, window, options)
-        thickness = curve.thickness_factor(spot.thickness)
-        damage = miner_damage(signal.cycles, curve, thickness)
-        results.append(HotSpotResult(spot, curve, signal, thickness, damage, damage * YEAR / window.duration))
+        results.append(_damaged(spot, curve, signal, stress, window, options))
     warnings += _sampling_warnings([result.signal for result in results], results[0].curve.m1)
-    used = dict.fromkeys(spot.curve for spot in spots)
-    notes = tuple(f"S-N curve '{name}' ({curves.get(name).source}) is {VERIFY}" for name in used if curves.shipped(name))
-    return HotSpotAssessment(window, options, found, noise, tuple(warnings), tuple(results), notes)
+    warnings += spectral_warnings({item.spot.name: item.spectral for item in results if item.spectral is not None})
+    return HotSpotAssessment(window, options, found, noise, tuple(warnings), tuple(results), tuple(_notes(spots, curves)))
+
+
+def _damaged(
+    spot: HotSpot, curve: SNCurve, signal: CountedSignal, stress: FloatArray, window: Window, options: CountingOptions
+) -> HotSpotResult:
+    """Return the damage of a stress history that was counted, by its cycles and, if wanted, by its spectrum."""
+    thickness = curve.thickness_factor(spot.thickness)
+    try:
+        damage = miner_damage(spot.mean_rule.corrected(signal.cycles), curve, thickness)
+        spectral = None
+        if options.spectral:
+            factor = thickness * spot.mean_rule.spectral_factor(signal.mean)
+            spectral = assess_spectrum(window.step, stress, curve, window.duration, factor)
+    except KingpostError as error:
+        raise KingpostError(f"hot spot '{spot.name}': {error}") from None
+    return HotSpotResult(spot, curve, signal, thickness, damage, damage * YEAR / window.duration, spectral)
+
+
+def _notes(spots: Sequence[HotSpot], curves: CurveSet) -> Iterator[str]:
+    """Yield what to know about the S-N curves, and about means that are counted on them."""
+    for name in dict.fromkeys(spot.curve for spot in spots):
+        if curves.shipped(name):
+            yield f"S-N curve '{name}' ({curves.get(name).source}) is {VERIFY}"
+        corrected = [spot.name for spot in spots if spot.curve == name and spot.mean_stress != "none"]
+        if corrected and curves.shipped(name):
+            yield (
+                f"S-N curve '{name}' is for welded details, where residual stresses stand for any mean: the correction at "
+                f"{listed(corrected)} counts tensile means twice"
+            )
 
 
 def curve_of(spot: HotSpot, curves: CurveSet) -> SNCurve:
@@ -344,6 +384,9 @@ def _count(
         tuple(history_parameter(cycles, slope) for slope in options.slopes),
         sampling(time, values, scale),
         0.0 < float(np.ptp(values)) <= ROUND_OFF * scale,
+        ()
+        if options.life is None
+        else tuple(crane_class(cycles, slope, window.duration, options.life, YEAR) for slope in options.slopes),
     )
 
 

@@ -6,6 +6,7 @@ is a *range* (peak to valley), never an amplitude.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -236,9 +237,26 @@ class CycleCounter:
     def result(self) -> Cycles:
         """Return what has been counted so far, the residue as half cycles. More blocks may follow."""
         table = np.concatenate([*self._closed, self._open])
+        return self._cycles(table, *_residue(self._index, self._value, self._open))
+
+    def drained(self) -> Cycles:
+        """Return the cycles that stand whatever comes later, and forget them: the next call, and the result, are without them.
+
+        So a signal without end can be counted; the residue stays.
+        """
+        table = np.concatenate([_NOTHING, *self._closed])
+        self._closed = []
+        return self._cycles(table, np.zeros(0, dtype=np.int64), np.zeros(0))
+
+    def copy(self) -> CycleCounter:
+        """Return a counter that goes on from here by itself."""
+        other = copy.copy(self)
+        other._closed = list(self._closed)
+        return other
+
+    def _cycles(self, table: FloatArray, residue_index: IntArray, residue_value: FloatArray) -> Cycles:
         table.flags.writeable = False
         size, mean, count, start, end, start_value, end_value = table.T
-        residue_index, residue_value = _residue(self._index, self._value, self._open)
         return Cycles(
             range=size,
             mean=mean,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,12 +16,16 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError, closest, listed
 from kingpost.base.fields import fill
 from kingpost.base.load_frames import COMPONENTS
+from kingpost.fatigue.mean_stress import MeanStress
 from kingpost.fatigue.tables import TableFile, as_number, as_table, as_tables, read_table
 from kingpost.mechanism.load_request import LoadRequest
 from kingpost.results.history import History
 
 FILE_KEYS = ("hotspots", "channels", "K", "loads")
-ENTRY_KEYS = ("name", "curve", "thickness", "scf", "dff", "stress", "loads")
+ENTRY_KEYS = (
+    "name", "curve", "thickness", "scf", "dff", "stress", "loads", "mean_stress", "ultimate_strength", "walker_exponent",
+    "angle_deg",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,10 @@ class HotSpot:
     loads
         By joint: the axes, side and point in which its load is wanted. Channels of joints without an entry are taken from the
         history as they are.
+    mean_stress, ultimate_strength, walker_exponent
+        The rule for mean stresses and its number (:class:`kingpost.fatigue.MeanStress`); none by default.
+    angle_deg
+        Where it is around a ring, in degrees, for pictures.
 
     """
 
@@ -54,9 +63,29 @@ class HotSpot:
     scf: float = 1.0
     dff: float = 1.0
     loads: Mapping[str, LoadRequest] = field(default_factory=dict)
+    mean_stress: str = "none"
+    ultimate_strength: float | None = None
+    walker_exponent: float | None = None
+    angle_deg: float | None = None
+
+    @cached_property
+    def mean_rule(self) -> MeanStress:
+        """The rule for mean stresses."""
+        return MeanStress(self.mean_stress, self.ultimate_strength, self.walker_exponent)
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints whose loads make its stress."""
+        return tuple(sorted({channel.rpartition(".")[0] for channel in self.stress}))
 
     def __post_init__(self) -> None:
         what = f"hot spot '{self.name}'"
+        try:
+            _ = self.mean_rule
+        except KingpostError as error:
+            raise KingpostError(f"{what}: {error}") from None
+        if self.angle_deg is not None and not math.isfinite(self.angle_deg):
+            raise KingpostError(f"{what}: angle_deg = {self.angle_deg} must be a finite number, in degrees")
         for key in ("thickness", "scf", "dff"):
             number = getattr(self, key)
             if number is not None and not 0.0 < number < math.inf:

@@ -12,11 +12,13 @@ import numpy as np
 
 from kingpost.fatigue.assessment import YEAR, Assessment, CountedSignal, CountingOptions, HotSpotAssessment, LoadAssessment
 from kingpost.fatigue.counting import COUNTING_RULE, RESIDUE_RULE
+from kingpost.fatigue.en13001 import VERIFY_CLASSES
 from kingpost.fatigue.equivalent import EquivalentRange
 from kingpost.fatigue.hotspots import HotSpot
 from kingpost.fatigue.quality import ENOUGH_SAMPLES, RESIDUAL_LIMIT, SIGNIFICANT
 from kingpost.fatigue.sn import SNCurve
 from kingpost.fatigue.spectra import range_histogram
+from kingpost.fatigue.spectral import SpectralAssessment
 from kingpost.fatigue.states import CombinedHotSpot, CombinedLoad, StateTable, Weighted
 from kingpost.fatigue.trust import NOISE_LIMIT
 
@@ -52,6 +54,7 @@ def hot_spot_record(assessment: HotSpotAssessment) -> dict[str, Any]:
                 "damage_of_run": result.damage,
                 "damage_per_year": result.damage_per_year,
                 "life_years": _finite(result.life_years),
+                **({} if result.spectral is None else {"spectral": _spectral(result.spectral, result.damage)}),
                 "stress": _signal(result.signal, assessment),
             }
             for result in assessment.results
@@ -210,6 +213,7 @@ def _signal(signal: CountedSignal, assessment: Assessment) -> dict[str, Any]:
             }
             for item in signal.history_parameters
         ],
+        **({"en13001_life": _classes(signal)} if signal.crane_classes else {}),
         "sampling": judged
         and {
             "significant_frequency_Hz": judged.frequency,
@@ -228,6 +232,52 @@ def _signal(signal: CountedSignal, assessment: Assessment) -> dict[str, Any]:
     }
 
 
+def _classes(signal: CountedSignal) -> dict[str, Any]:
+    return {
+        "years": signal.crane_classes[0].years,
+        "note": VERIFY_CLASSES,
+        "classes": [
+            {
+                "slope": item.parameter.slope,
+                "nu": item.parameter.relative_cycles,
+                "s_m": item.parameter.s_m,
+                "class": item.stress_class,
+            }
+            for item in signal.crane_classes
+        ],
+    }
+
+
+def _spectral(found: SpectralAssessment, counted: float) -> dict[str, Any]:
+    moments = found.moments
+    return {
+        "process": "stationary and Gaussian; one-sided spectrum by Welch's method",
+        "resolution_Hz": found.resolution,
+        "variance_part": found.variance,
+        "moments": {f"m{n}": getattr(moments, f"m{n}") for n in (0, 1, 2, 4)},
+        **(
+            {
+                "crossings_Hz": moments.crossings,
+                "peaks_Hz": moments.peaks,
+                "alpha_1": moments.alpha1,
+                "alpha_2": moments.alpha2,
+            }
+            if moments.m0
+            else {}
+        ),
+        "skewness": found.skewness,
+        "kurtosis": found.kurtosis,
+        "damages": {
+            item.method: {
+                "damage_of_run": _finite(item.damage),
+                "cycles": item.cycles,
+                "part_of_counted": _finite(item.damage / counted) if counted else None,
+            }
+            for item in found.damages
+        },
+    }
+
+
 def _equivalents(ranges: Sequence[EquivalentRange]) -> list[dict[str, float]]:
     return [{"slope": item.slope, "range": item.range, "equivalent_cycles": item.equivalent_cycles} for item in ranges]
 
@@ -242,6 +292,12 @@ def _spot(spot: HotSpot, curve: SNCurve, thickness_factor: float) -> dict[str, A
         "dff": spot.dff,
         "thickness_m": spot.thickness,
         "thickness_factor": thickness_factor,
+        "mean_stress": {
+            "rule": spot.mean_stress,
+            **({"ultimate_strength_Pa": spot.ultimate_strength} if spot.ultimate_strength is not None else {}),
+            **({"walker_exponent": spot.walker_exponent} if spot.walker_exponent is not None else {}),
+        },
+        **({"angle_deg": spot.angle_deg} if spot.angle_deg is not None else {}),
         "curve": {key: value for key, value in asdict(curve).items() if value not in (None, "")}
         | ({"log10_a2": curve.log10_a2, "knee_range_MPa": knee} if knee is not None else {}),
     }

@@ -129,9 +129,11 @@ def _joint_state(dynamics: TreeDynamics, port: Port) -> ca.MX:
     """Return the wrench on the carrier of a port's joint, its twist, and the rate of that."""
     joint = next(joint for joint in dynamics.assembly.mechanism.joints if joint.name == port.joint)
     assembly = dynamics.assembly
-    given = TreeKinematics(assembly).geometry(joint).given
+    tree = TreeKinematics(assembly)
+    given = tree.geometry(joint).given
     assert given is not None
-    motion = ca.Function("motion", [assembly.t, assembly.u, assembly.p], [ca.vertcat(given.twist, given.rate)])
+    known = [assembly.t, assembly.u, assembly.p]
+    motion = with_externals("motion", known, [ca.vertcat(given.twist, given.rate)], tree.externals)
     return ca.vertcat(-dynamics.transmitted(joint), motion(dynamics.t, dynamics.u, dynamics.p))
 
 

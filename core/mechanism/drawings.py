@@ -26,8 +26,20 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Waves:
+    """The waves of a sea: amplitude (m), circular frequency (rad/s), phase (rad) and direction (rad, where it goes to) of each.
+
+    The elevation is the sum of a cos(w t - k (x cos b + y sin b) + e); from t = 0 it grows to full size over ``ramp`` seconds.
+    """
+
+    components: tuple[tuple[Scalar, Scalar, Scalar, Scalar], ...]
+    ramp: float = 0.0
+
+
+@dataclass(frozen=True)
 class Drawing:
-    """What there is to see of a force: a line, and the bodies that it lets float."""
+    """What there is to see of a force: a line, the bodies that it lets float, and the waves that it is from."""
 
     line: Line | None = None
     floats: tuple[str, ...] = ()
+    waves: Waves | None = None

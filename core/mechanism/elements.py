@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class Parameter(Arithmetic):
     description: str = ""
     minimum: float | None = None
     maximum: float | None = None
+    #: Whether listings, messages and exports leave it out, being one of thousands.
+    hidden: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check_symbol("parameter", self.name)
@@ -58,6 +60,18 @@ class Parameter(Arithmetic):
 
     def _text(self) -> str:
         return self.name
+
+
+@dataclass(frozen=True)
+class WaveNumber(Parameter):
+    """One of the numbers of one of the waves that a sea is made of: a parameter that nobody sets, or reads, by itself."""
+
+    hidden: ClassVar[bool] = True
+    #: The force that it belongs to.
+    force: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "default", float(self.default))
 
 
 @dataclass(frozen=True)
@@ -426,7 +440,7 @@ def _frozen(value: Any) -> Any:
         return MappingProxyType({key: _frozen(item) for key, item in value.items()})
     if isinstance(value, Arithmetic):
         return Expression(value._text())
-    return value
+    return _frozen(value.plain_data()) if hasattr(value, "plain_data") else value
 
 
 def _hashable(value: Any) -> Any:

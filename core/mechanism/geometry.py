@@ -7,7 +7,7 @@ from typing import Any
 
 from kingpost.base.formulas import Scalar, as_scalar, evaluate
 from kingpost.mechanism.closures import Closure
-from kingpost.mechanism.drawings import Drawing, Line, LineKind
+from kingpost.mechanism.drawings import Drawing, Line, LineKind, Waves
 from kingpost.mechanism.elements import WORLD, Body, Joint
 from kingpost.mechanism.mechanism import Mechanism, expressions_in
 from kingpost.mechanism.shapes import SHAPE_KINDS, Shape
@@ -15,6 +15,8 @@ from kingpost.symbols.screws import numeric, rotation_rpy
 
 #: What bodies without mass are called that stand for a rope.
 ROPE_WORDS = ("rope", "cable", "wire")
+#: What is recorded of each wave.
+WAVE_COLUMNS = ("amplitude", "frequency", "phase", "direction")
 #: Closures that are lines from point to point.
 LINES: Mapping[str, LineKind] = {"rope": "rope", "sheave": "rope", "distance": "rod"}
 
@@ -52,6 +54,12 @@ def geometry_record(mechanism: Mechanism, parameters: Mapping[str, float], drawi
         drum = {"drum": drawn.drum, "radius": number(drawn.radius)} if drawn.drum and length else {}
         return {"name": name, "kind": drawn.kind, "points": points, **length, **drum}
 
+    def sea(waves: Waves) -> dict[str, Any]:
+        columns = zip(*([number(value) for value in component] for component in waves.components), strict=True)
+        return {**dict(zip(WAVE_COLUMNS, map(list, columns), strict=True)), "ramp": waves.ramp}
+
+    seas = [drawing.waves for drawing in drawings.values() if drawing.waves is not None and drawing.waves.components]
+    seas = [waves for waves in seas if all(_known(component, parameters) for component in waves.components)]
     lines = {name: drawing.line for name, drawing in drawings.items() if drawing.line is not None}
     lines |= {closure.name: _line(closure) for closure in mechanism.closures if closure.kind in LINES}
     lines |= {joint.name: _reeled(joint) for joint in mechanism.joints if _is_rope(mechanism, joint)}
@@ -85,6 +93,7 @@ def geometry_record(mechanism: Mechanism, parameters: Mapping[str, float], drawi
         "outputs": [{"name": output.name, "body": output.body, "at": numbers(output.at)} for output in mechanism.outputs],
         **({"lines": [line(name, drawn) for name, drawn in lines.items()]} if lines else {}),
         **({"floats": floats} if (floats := _floating(drawings.values())) else {}),
+        **({"waves": [sea(waves) for waves in seas]} if seas else {}),
     }
 
 
@@ -93,7 +102,7 @@ def joined(geometries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
     A geometry that came with somebody's file and does not have the form of one is left out.
     """
-    whole: dict[str, Any] = {"bodies": {}, "joints": {}, "closures": {}, "outputs": [], "lines": [], "floats": []}
+    whole: dict[str, Any] = {"bodies": {}, "joints": {}, "closures": {}, "outputs": [], "lines": [], "floats": [], "waves": []}
     for machine, geometry in geometries.items():
         try:
             part = _renamed(geometry, machine)
@@ -125,6 +134,7 @@ def _renamed(geometry: Mapping[str, Any], machine: str) -> dict[str, Any]:
             for line in geometry.get("lines", [])
         ],
         "floats": [full(body) for body in geometry.get("floats", [])],
+        "waves": [dict(waves) for waves in geometry.get("waves", [])],
     }
 
 

@@ -15,6 +15,7 @@ from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import convert, convert_fields
 from kingpost.base.formulas import ZERO_VECTOR, Scalar, Vector3
 from kingpost.mechanism.elements import WORLD, check_name
+from kingpost.mechanism.free_motion import free_motion_units
 
 if TYPE_CHECKING:
     from kingpost.mechanism.mechanism import Mechanism
@@ -73,7 +74,8 @@ class Measure:
     kind
         ``coordinate``, ``position``, ``distance``, ``azimuth``, ``rotation`` or ``combination``.
     coordinate
-        Of a coordinate: its full name, such as ``"slew.angle"``; angles are followed through full turns.
+        Of a coordinate: its full name, such as ``"slew.angle"``; angles are followed through full turns. Or a motion of a free
+        joint, such as ``"hull.roll"``, within half a turn.
     body, at
         The body, and of a position, distance or azimuth the point on it, in its frame (m).
     axis
@@ -221,8 +223,8 @@ def _pairs(what: str, terms: Any) -> tuple[tuple[str, Scalar], ...]:
 
 
 def known_units(mechanism: Mechanism) -> dict[str, str]:
-    """Return the units of what measures may be combined of, beside measures: joint coordinates, and places of points."""
-    units = {quantity.name: quantity.unit for quantity in mechanism.coordinates}
+    """Return the units of what measures may be made of, beside measures: joint coordinates, motions of free joints, points."""
+    units = {quantity.name: quantity.unit for quantity in mechanism.coordinates} | free_motion_units(mechanism)
     places = [output for output in mechanism.outputs if output.quantity == "position"]
     return units | {f"{output.name}.{axis}": output.unit for output in places for axis in AXES}
 
@@ -275,7 +277,7 @@ def check_measures(mechanism: Mechanism) -> None:
         taken |= {entry.name: f"{kind.removesuffix('s')} of the machine" for entry in getattr(mechanism, kind)}
     taken |= dict.fromkeys(RESERVED, "word that results and files use")
     bodies = [body.name for body in mechanism.bodies]
-    coordinates = [quantity.name for quantity in mechanism.coordinates]
+    coordinates = [*(quantity.name for quantity in mechanism.coordinates), *free_motion_units(mechanism)]
     for i, measure in enumerate(mechanism.measures):
         try:
             if measure.name in taken:

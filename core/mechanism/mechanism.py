@@ -29,6 +29,7 @@ from kingpost.mechanism.elements import (
     Output,
     Parameter,
     Port,
+    WaveNumber,
     check_name,
     numbered,
 )
@@ -87,6 +88,11 @@ class Mechanism:
         return {symbol.name: symbol.unit for symbol in symbols if not parse_unit(symbol.unit).coherent}
 
     @property
+    def shown_parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that a person reads or sets: all but those of the waves of a sea."""
+        return tuple(parameter for parameter in self.parameters if not parameter.hidden)
+
+    @property
     def coordinates(self) -> tuple[Quantity, ...]:
         """All joint coordinates, in the order of ``joints``: the order of q everywhere."""
         return tuple(coordinate for joint in self.joints for coordinate in joint.positions)
@@ -106,6 +112,19 @@ class Mechanism:
         """The names of the coordinates whose rates are generalized speeds."""
         return tuple(speed.name.removesuffix(".rate") for speed in self.speeds if speed.name.endswith(".rate"))
 
+    def wave_numbers(self, force: str) -> range:
+        """Return where among the parameters the numbers of the waves for a force stand; nowhere without a sea."""
+        return self._wave_numbers.get(force, range(0))
+
+    @cached_property
+    def _wave_numbers(self) -> Mapping[str, range]:
+        found: dict[str, range] = {}
+        for i, parameter in enumerate(self.parameters):
+            if isinstance(parameter, WaveNumber):
+                owner = parameter.force
+                found[owner] = range(found[owner].start if owner in found else i, i + 1)
+        return found
+
     def body(self, name: str) -> Body:
         """Return the body called ``name``."""
         return self._named("body", "Bodies", self._bodies, name)
@@ -120,7 +139,7 @@ class Mechanism:
 
     def parameter(self, name: str) -> Parameter:
         """Return the parameter called ``name``."""
-        return self._named("parameter", "Parameters", {parameter.name: parameter for parameter in self.parameters}, name)
+        return self._named("parameter", "Parameters", {parameter.name: parameter for parameter in self.shown_parameters}, name)
 
     @cached_property
     def _bodies(self) -> dict[str, Body]:

@@ -186,6 +186,12 @@ class OptimalTask:
         """Return the same task with another, prescribed horizon."""
         return replace(self, horizon=horizon)
 
+    def stretched(self, horizon: float) -> OptimalTask:
+        """Return the same task in another time than it prescribes, all its phases longer or shorter alike."""
+        times = horizon / self.horizon.low
+        phases = [replace(part, horizon=(times * part.horizon.low, times * part.horizon.high)) for part in self.phases]
+        return replace(self, horizon=horizon, phases=tuple(phases))
+
     def data(self) -> dict[str, Any]:
         """Return it as plain data, for records."""
         limits = {

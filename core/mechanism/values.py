@@ -53,9 +53,10 @@ def resolve_values(mechanism: Mechanism, settings: Mapping[str, float], further:
         elif name in states:
             start[name] = value
         else:
+            known = [parameter.name for parameter in mechanism.shown_parameters]
             raise MechanismError(
-                f"'{mechanism.name}' has nothing called '{name}' that could be set{closest(name, {*values, *inputs, *states})} "
-                f"Parameters: {listed(values)}. Inputs: {listed(inputs)}. Start values: {listed(states)}."
+                f"'{mechanism.name}' has nothing called '{name}' that could be set{closest(name, {*known, *inputs, *states})} "
+                f"Parameters: {listed(known)}. Inputs: {listed(inputs)}. Start values: {listed(states)}."
             )
     check_values(mechanism, values)
     return Values(values, inputs, start)

@@ -152,6 +152,13 @@ class ForceSymbols:
             rate = self._rate(value)  # its own derivative takes formulas for constants
         return value, rate
 
+    def sea(self) -> ca.SX | None:
+        rows = self.assembly.forces[self._owner].sea_rows
+        numbers = self.mechanism.wave_numbers(self._owner)
+        if not rows or not len(numbers):
+            return None
+        return ca.reshape(self.assembly.p[numbers.start : numbers.stop], len(rows), len(numbers) // len(rows))
+
     def call(self, function: Any, *arguments: ca.SX, size: int) -> ca.SX:
         external = make_external(self._owner, function, arguments, size, self._calls)
         self._calls += 1

@@ -17,8 +17,9 @@ from kingpost.base.units import check_unit
 from kingpost.mechanism.elements import TIME, WORLD
 from kingpost.mechanism.mechanism import Mechanism, check_formulas
 from kingpost.multibody.applied import AppliedForce, ForceSymbols
-from kingpost.multibody.force import Force, ForceState
+from kingpost.multibody.force import Force, ForceState, WaveMotion
 from kingpost.multibody.input_layout import InputLayout, LazyScope
+from kingpost.symbols.externals import External
 
 if TYPE_CHECKING:
     from kingpost.registry.pluginset import PluginSet
@@ -65,6 +66,23 @@ class Assembly:
     def applied(self) -> tuple[AppliedForce, ...]:
         """What all forces do; each is asked once."""
         return tuple(self.seen.apply())
+
+    @cached_property
+    def motions(self) -> Mapping[str, list[WaveMotion]]:
+        """How forces move given joints, by joint."""
+        found: dict[str, list[WaveMotion]] = {}
+        if any(type(force).moves_joints for force in self.forces.values()):
+            for applied in self.applied:
+                for joint, motion in applied.loads.motions.items():
+                    found.setdefault(joint, []).append(motion)
+        return found
+
+    @cached_property
+    def moving_externals(self) -> tuple[External, ...]:
+        """The functions outside expressions by which forces move given joints."""
+        if not self.motions:
+            return ()
+        return tuple(external for applied in self.applied if applied.loads.motions for external in applied.externals)
 
     @cached_property
     def parameters(self) -> Mapping[str, ca.SX]:

@@ -14,7 +14,7 @@ from kingpost.mechanism.elements import Joint
 from kingpost.multibody.applied import AppliedForce
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.tree import TreePlaces
-from kingpost.symbols.externals import External
+from kingpost.symbols.externals import External, stretch, with_externals
 from kingpost.symbols.joints import GivenMotion
 from kingpost.symbols.screws import Pose, pack_pose, unpack_pose
 
@@ -60,9 +60,10 @@ class CutKinematics(TreePlaces):
                 self.sx["p"] = ca.vertcat(self.sx["p"], symbols)
         if values:
             every = ca.vertcat(*values)
+            moving = self.assembly.moving_externals
             # What moves by the clock does not depend on inputs.
-            known = [name for name in "tup" if plain[name].numel() and ca.depends_on(every, plain[name])]
-            motions = ca.Function("given", [plain[name] for name in known], ca.cse([every]))
+            known = [name for name in "tup" if plain[name].numel() and (moving or ca.depends_on(every, plain[name]))]
+            motions = with_externals("given", [plain[name] for name in known], [every], moving)
             self.mx["p"] = ca.vertcat(self.symbols["p"], *motions.call([self.symbols[name] for name in known]))
 
     def disturb(self) -> dict[str, ca.MX]:
@@ -106,8 +107,12 @@ class CutKinematics(TreePlaces):
     def resolve_externals(self) -> None:
         """Compute what the externals give, once all bodies are placed."""
         for k, external in enumerate(self.traced):
-            values = [self.lower("argument", argument, self.mx) for argument in external.arguments]
+            values = [self._argument(argument) for argument in external.arguments]
             self.mx[f"external {k}"] = external.function(*values)
+
+    def _argument(self, argument: ca.SX) -> ca.MX:
+        place = stretch(argument, [self.sx["p"]])
+        return self.lower("argument", argument, self.mx) if place is None else place.of([self.mx["p"]])
 
     def groups(self, expression: ca.SX) -> list[str]:
         """Return the groups of symbols that an expression uses."""

@@ -24,16 +24,21 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import casadi as ca
+import numpy as np
 
+from kingpost.base.arrays import FloatArray
 from kingpost.base.formulas import Scalar
 from kingpost.mechanism.drawings import Drawing
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.trajectories import Trajectory
 from kingpost.registry.plugin import Plugin
 from kingpost.symbols.screws import Pose
+
+if TYPE_CHECKING:
+    from kingpost.marine.components import WaveComponents
 
 
 class Kinematics(Protocol):
@@ -76,6 +81,9 @@ class Kinematics(Protocol):
     def target(self, trajectory: Trajectory) -> tuple[ca.SX, ca.SX]:
         """Return the value and rate of a set-point at the time ``t``."""
 
+    def sea(self) -> ca.SX | None:
+        """Return the numbers of the waves for this force (:attr:`Force.sea_rows`), a column for each; None without a sea."""
+
     def call(self, function: Any, *arguments: ca.SX, size: int) -> ca.SX:
         """Return ``size`` values of a function that is not an expression.
 
@@ -93,6 +101,20 @@ class Rotor:
 
     inertia: ca.SX
     ratios: Mapping[str, ca.SX]
+
+
+@dataclass(frozen=True)
+class WaveMotion:
+    """How waves move a given joint beyond its own pose: surge, sway, heave (m) and a rotation vector (rad), and their rates.
+
+    The six numbers are along the axes of the joint's own pose, for the point ``at`` of the frame M (m). ``rate`` and
+    ``acceleration`` are their first and second time derivatives.
+    """
+
+    position: ca.SX
+    rate: ca.SX
+    acceleration: ca.SX
+    at: ca.SX
 
 
 @dataclass(frozen=True)
@@ -115,6 +137,8 @@ class Loads:
     wherever errors of closures are taken away.
 
     ``signals`` are numbers to watch, with their units: ``{"tension": (tension, "N")}`` becomes the channel ``name.tension``.
+
+    ``motions`` move given joints, by their names, along functions of the time and parameters.
     """
 
     wrenches: Mapping[str, ca.SX] = field(default_factory=dict)
@@ -127,6 +151,7 @@ class Loads:
     signals: Mapping[str, tuple[ca.SX, str]] = field(default_factory=dict)
     rates: Mapping[str, ca.SX] = field(default_factory=dict)
     corrections: Mapping[str, ca.SX] = field(default_factory=dict)
+    motions: Mapping[str, WaveMotion] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -147,6 +172,8 @@ class Force(Plugin):
     kind = "force"
     #: As which part of a joint's load the efforts of this force are reported.
     part: ClassVar[Literal["actuator", "friction"]] = "actuator"
+    #: Whether it may move given joints (:attr:`Loads.motions`).
+    moves_joints: ClassVar[bool] = False
 
     def states(self, mechanism: Mechanism) -> Sequence[ForceState]:
         """Return the states that this force has in ``mechanism``; their rates are among its :class:`Loads`."""
@@ -169,6 +196,29 @@ class Force(Plugin):
 
     def record(self) -> Mapping[str, Any]:
         """Return what the record of a run should say of this force, as plain data; nothing unless there is something."""
+        return {}
+
+    @property
+    def sea_rows(self) -> tuple[str, ...]:
+        """The names of the numbers that this force needs of every wave of a sea; none if it knows of no seas.
+
+        A machine at sea (:func:`kingpost.simulation.at_sea.at_sea`) has them as parameters, so that another sea is other
+        numbers for the same code; :meth:`Kinematics.sea` gives their symbols.
+        """
+        return ()
+
+    def wave_rows(self, waves: WaveComponents) -> FloatArray:
+        """Return these numbers for some waves: a row for each of :attr:`sea_rows`, a column for each wave; or refuse them."""
+        return np.zeros((0, len(waves.frequency)))
+
+    def at_sea(self, waves: WaveComponents) -> Mapping[str, float]:
+        """Return the values of its own parameters for a sea, by name, wave after wave: ``frequency_0``, ..."""
+        table = self.wave_rows(waves)
+        names = [f"{row}_{j}" for j in range(table.shape[1]) for row in self.sea_rows]
+        return dict(zip(names, table.T.ravel().tolist(), strict=True))
+
+    def sea_record(self, waves: WaveComponents) -> Mapping[str, Any]:
+        """Return what the record of a run in a sea should say of this force; nothing unless there is something."""
         return {}
 
     def drawing(self) -> Drawing:

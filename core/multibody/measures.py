@@ -5,19 +5,21 @@ from __future__ import annotations
 import casadi as ca
 
 from kingpost.base.formulas import ZERO_VECTOR, Vector3
-from kingpost.mechanism.elements import WORLD
+from kingpost.mechanism.elements import WORLD, Joint
+from kingpost.mechanism.free_motion import free_motions
 from kingpost.mechanism.measures import Measure
 from kingpost.multibody.tree import JointSpace
-from kingpost.symbols.screws import rotation_rpy, rotation_vector
+from kingpost.symbols.screws import angles_rpy, rotation_rpy, rotation_vector
 
 
 def outputs_and_measures(space: JointSpace) -> list[ca.SX]:
-    """Return the outputs and then the measures of a mechanism, in the order of their channels."""
+    """Return the outputs, the measures and then the motions of free joints, in the order of their channels."""
     mechanism = space.mechanism
     found = Measures(space)
     return [
         *(space.output(output) for output in mechanism.outputs),
         *(ca.densify(found[measure.name]) for measure in mechanism.measures),
+        *found.of_free_joints(),
     ]
 
 
@@ -34,6 +36,8 @@ class Measures:
         self._declared = {measure.name: measure for measure in mechanism.measures}
         self._coordinates = {quantity.name for quantity in mechanism.coordinates}
         self._outputs = {output.name: output for output in mechanism.outputs}
+        self._free_motions = free_motions(mechanism)
+        self._free: dict[str, ca.SX] = {}
         self._found: dict[str, ca.SX] = {}
 
     def __getitem__(self, name: str) -> ca.SX:
@@ -41,11 +45,21 @@ class Measures:
             self._found[name] = self._expression(name)
         return self._found[name]
 
+    def of_free_joints(self) -> list[ca.SX]:
+        """Return how free joints move, for each of them those motions that are shown."""
+        shown: dict[str, list[ca.SX]] = {}
+        for name, (joint, _) in self._free_motions.items():
+            shown.setdefault(joint.name, []).append(self[name])
+        return [ca.densify(ca.vertcat(*motions)) for motions in shown.values()]
+
     def _expression(self, name: str) -> ca.SX:
         if name in self._declared:
             return self._of_kind(self._declared[name])
         if name in self._coordinates:
             return self.space.coordinate(name)
+        if name in self._free_motions:
+            joint, row = self._free_motions[name]
+            return self._free_motion(joint)[row]
         owner, _, axis = name.rpartition(".")
         output = self._outputs[owner]
         return self._point(WORLD, output.body, output.at)["xyz".index(axis)]
@@ -53,7 +67,7 @@ class Measures:
     def _of_kind(self, measure: Measure) -> ca.SX:
         space = self.space
         if measure.kind == "coordinate":
-            return space.coordinate(measure.coordinate)
+            return self[measure.coordinate]
         if measure.kind == "combination":
             return ca.SX(sum((space.value(weight) * self[name] for name, weight in measure.weights), ca.SX(0)))
         if measure.kind == "distance":
@@ -61,6 +75,13 @@ class Measures:
         if measure.kind == "rotation":
             return self._rotation(measure)
         return self._position(measure) if measure.kind == "position" else self._azimuth(measure)
+
+    def _free_motion(self, joint: Joint) -> ca.SX:
+        """Return surge, sway, heave, roll, pitch and yaw of a free joint."""
+        if joint.name not in self._free:
+            X_FM = self.space.joint_pose(joint)
+            self._free[joint.name] = ca.SX(ca.vertcat(ca.densify(X_FM.p), angles_rpy(X_FM.R)))
+        return self._free[joint.name]
 
     def _point(self, of: str, body: str, at: Vector3 | None, origin: Vector3 | None = ZERO_VECTOR) -> ca.SX:
         """Return where a point of a body is from a point of another one, in the axes of that."""

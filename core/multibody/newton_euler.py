@@ -95,7 +95,7 @@ class TreeDynamics:
         self._unclosed: dict[str, ca.MX] | None = None
         #: Functions outside the expressions, those of a method that derives expressions of its own included: CasADi does not
         #: keep them alive.
-        self.externals: list[External] = list(self.space.traced)
+        self.externals: list[External] = [*self.space.externals, *self.space.traced]
 
     @property
     def symbols(self) -> list[ca.MX]:

@@ -6,6 +6,7 @@ on parent and child, B body frame of the child.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -18,7 +19,7 @@ from kingpost.mechanism.elements import WORLD, Joint, Output
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.multibody.applied import AppliedForce, Seen, brought
 from kingpost.multibody.assembly import Assembly
-from kingpost.multibody.force import Loads, Rotor
+from kingpost.multibody.force import Loads, Rotor, WaveMotion
 from kingpost.symbols.externals import External
 from kingpost.symbols.joints import JOINT_KINDS, Geometry, GivenMotion, JointKind
 from kingpost.symbols.screws import (
@@ -32,6 +33,9 @@ from kingpost.symbols.screws import (
     twist_cross,
     twist_to,
 )
+
+#: Terms of the series of sine and cosine: the first that is left out is 8e-20 at a half turn.
+SERIES = 12
 
 
 class JointSpace:
@@ -47,7 +51,8 @@ class JointSpace:
         self._v_row = {speed.name: i for i, speed in enumerate(self.mechanism.speeds)}
         self.q = ca.vertcat(ca.SX(0, 1), *(ca.SX.sym(name) for name in self._q_row))
         self.v = ca.vertcat(ca.SX(0, 1), *(ca.SX.sym(name) for name in self._v_row))
-        self.externals: list[External] = []
+        #: Functions outside the expressions; what moves given joints comes first, since places of bodies depend on it.
+        self.externals: list[External] = list(assembly.moving_externals)
         #: What forces show, by name, with units; known once :meth:`loads` has gone through all of them.
         self.signals: dict[str, tuple[ca.SX, str]] = {}
         #: Whether joint coordinates that rotors turn with are coordinates of the equations, though others are not.
@@ -79,6 +84,11 @@ class JointSpace:
         """Return the pose of ``other`` in ``body``; either may be the world."""
         return self.pose(other) if body == WORLD else self.pose(body).inverse() @ self.pose(other)
 
+    def joint_pose(self, joint: Joint) -> Pose:
+        """Return X_FM, the pose of a joint's frame on its child in the one on its parent."""
+        X_PF, X_BM = self.placements(joint)
+        return X_PF.inverse() @ self.relative_pose(joint.parent, joint.child) @ X_BM
+
     def _pose(self, body: str) -> Pose:
         raise NotImplementedError
 
@@ -105,7 +115,7 @@ class JointSpace:
     def bring(self, applied: AppliedForce) -> AppliedForce:
         """Return a force in the expressions of this space."""
         here = brought(applied, self.assembly.seen, self.expression_of)
-        self.externals += here.externals
+        self.externals += () if applied.loads.motions else here.externals
         return here
 
     def loads(self) -> Iterator[Loads]:
@@ -181,7 +191,10 @@ class JointSpace:
             further = quaternion_of_vector(turned)
             R, e = R @ rotation_of_quaternion(further), quaternion_product(e, further)
             twist = twist + rate * ago
-        return GivenMotion(Pose(R, p), e, ca.densify(twist), ca.densify(rate))
+        own = GivenMotion(Pose(R, p), e, ca.densify(twist), ca.densify(rate))
+        for motion in self.assembly.motions.get(joint.name, ()):
+            own = moved_by_waves(own, motion)
+        return own
 
     def unit(self, direction: tuple[Scalar, ...]) -> ca.SX:
         """Return a direction as a vector of length one."""
@@ -218,6 +231,35 @@ class JointSpace:
         if output.quantity == "position":
             return ca.densify(X_WB.p + X_WB.R @ at)
         return ca.densify(X_WB.R @ (t_WB_B[3:] + ca.cross(t_WB_B[:3], at)))
+
+
+def moved_by_waves(own: GivenMotion, motion: WaveMotion) -> GivenMotion:
+    """Return a given motion with one along its axes on top: R exp(r) turns, and the point ``at`` shifts."""
+    x, rate, acceleration = symbols = [ca.SX.sym(name, 6) for name in ("x", "rate", "acceleration")]
+    e = small_quaternion(x[3:])
+    R = rotation_of_quaternion(e)
+    p = ca.densify(motion.at + x[:3] - R @ motion.at)
+    R_rate = ca.reshape(ca.jtimes(ca.vec(ca.densify(R)), x, rate), 3, 3)
+    twist = ca.densify(ca.vertcat(ca.inv_skew(R.T @ R_rate), R.T @ ca.jtimes(p, x, rate)))
+    twist_rate = ca.jtimes(twist, x, rate) + ca.jtimes(twist, rate, acceleration)
+    parts = ca.substitute([R, p, e, twist, twist_rate], symbols, [motion.position, motion.rate, motion.acceleration])
+    X, further = Pose(parts[0], parts[1]), parts[3]
+    carried = twist_to(X.inverse())
+    total = carried @ own.twist + further
+    return GivenMotion(
+        own.pose @ X,
+        quaternion_product(own.quaternion, parts[2]),
+        ca.densify(total),
+        # The rate of a twist that is fixed in M while M moves with the whole is the bracket.
+        ca.densify(carried @ own.rate + twist_cross(total) @ further + parts[4]),
+    )
+
+
+def small_quaternion(r: ca.SX) -> ca.SX:
+    """Return the unit quaternion of a rotation vector up to pi long, by series that can be differentiated at zero."""
+    square = ca.dot(r, r) / 4
+    cosine, sine = (sum((-square) ** k / math.factorial(2 * k + odd) for k in range(SERIES)) for odd in (0, 1))
+    return ca.vertcat(cosine, sine / 2 * r)
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,9 +325,11 @@ class TreePlaces(JointSpace):
         if body not in self._in_parent:
             joint = self._carrier[body]
             X_PF, X_BM = self.placements(joint)
-            q = self.q[self.rows(joint)[0], :]
-            self._in_parent[body] = X_PF @ JOINT_KINDS[joint.kind].pose_FM(q, self.geometry(joint)) @ X_BM.inverse()
+            self._in_parent[body] = X_PF @ self.joint_pose(joint) @ X_BM.inverse()
         return self._in_parent[body]
+
+    def joint_pose(self, joint: Joint) -> Pose:
+        return JOINT_KINDS[joint.kind].pose_FM(self.q[self.rows(joint)[0], :], self.geometry(joint))
 
     def relative_pose(self, body: str, other: str) -> Pose:
         """Return the pose of ``other`` in ``body``, by way of the nearest body that carries both."""

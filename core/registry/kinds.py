@@ -117,5 +117,8 @@ CORE_KINDS = (
         "plugins.optimal_control.hooks",
     ),
     _core("writers", "results.writer:Writer", "file formats for results", "plugins.writers.hooks"),
+    _core("samplers", "studies.sampler:Sampler", "which cases a study has", "plugins.samplers.hooks"),
+    _core("reducers", "studies.reducer:Reducer", "what is kept of a run of a study", "plugins.reducers.hooks"),
+    _core("executors", "studies.executor:Executor", "where the cases of a study are run", "plugins.executors.hooks"),
     _core("commands", "cli.command:Command", "verbs of the command line", "cli.hooks", "fmu.commands.hooks"),
 )

@@ -7,11 +7,14 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 from kingpost.base.errors import PluginError, closest, listed
 from kingpost.registry.plugin import Plugin
 
 P = TypeVar("P", bound=Plugin)
+#: Classes that were looked at and found usable, with the interfaces for which they are: every set of plugins asks again.
+_FAULTLESS: WeakKeyDictionary[type, set[type]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -70,10 +73,11 @@ class Registry(Generic[P]):
 
     def add(self, cls: Any, source: Origin) -> None:
         """Add a class, or record why it cannot be used."""
-        fault = find_fault(cls, self.base)
+        fault = "" if _is_known(cls, self.base) else find_fault(cls, self.base)
         if fault:
             self._broken.append(Broken(source, fault))
             return
+        _FAULTLESS.setdefault(cls, set()).add(self.base)
         self._classes.setdefault(cls.name, []).append((cls, source))
 
     def __iter__(self) -> Iterator[str]:
@@ -123,6 +127,10 @@ class Registry(Generic[P]):
         if self._broken:
             message += " Plugins that could not be loaded: " + "; ".join(map(str, self._broken)) + "."
         raise PluginError(message)
+
+
+def _is_known(cls: Any, base: type) -> bool:
+    return isinstance(cls, type) and base in _FAULTLESS.get(cls, ())
 
 
 def find_fault(cls: Any, base: type[Plugin]) -> str:

@@ -18,6 +18,9 @@ import numpy as np
 from kingpost.base.errors import PluginError, PluginRaisedError
 from kingpost.base.raised import in_words, path_of
 
+#: Arguments with at least so many entries are looked at as stretches of an input.
+LONG = 16
+
 
 @dataclass(frozen=True, eq=False)
 class External:
@@ -113,10 +116,40 @@ def with_externals(name: str, inputs: Sequence[ca.SX], outputs: Sequence[ca.SX],
     for k, external in enumerate(externals):
         # An external may use the values of those before it, never of those after it.
         earlier = symbols[:k]
-        prepare = ca.Function(f"{name}_arguments{k}", [*inputs, *earlier], list(external.arguments))
-        prepared = prepare.call([*arguments, *values])
-        values.append(external.function(*prepared))
+        found = [stretch(argument, inputs) for argument in external.arguments]
+        rest = [argument for argument, place in zip(external.arguments, found, strict=True) if place is None]
+        prepare = ca.Function(f"{name}_arguments{k}", [*inputs, *earlier], rest)
+        prepared = iter(prepare.call([*arguments, *values]) if rest else ())
+        values.append(external.function(*(next(prepared) if place is None else place.of(arguments) for place in found)))
     return ca.Function(name, arguments, core.call([*arguments, *values]))
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A matrix whose entries are consecutive ones of an input."""
+
+    index: int
+    first: int
+    shape: tuple[int, int]
+
+    def of(self, inputs: Sequence[ca.MX]) -> ca.MX:
+        """Return it, without a line of code for each entry."""
+        rows, columns = self.shape
+        return ca.reshape(inputs[self.index][self.first : self.first + rows * columns], rows, columns)
+
+
+def stretch(argument: ca.SX, inputs: Sequence[ca.SX]) -> Stretch | None:
+    """Return which stretch of which input a long argument is, if it is one."""
+    size = argument.numel()
+    if size < LONG or not argument.is_dense() or not argument.nz[0].is_symbolic():
+        return None
+    begin = argument.nz[0].element_hash()
+    for index, given in enumerate(inputs):
+        for first in range(given.numel() - size + 1):
+            if given.nz[first].element_hash() == begin:
+                same = ca.is_equal(ca.vec(argument), given[first : first + size], 0)
+                return Stretch(index, first, argument.shape) if same else None
+    return None
 
 
 def _used(outputs: Sequence[ca.SX], externals: Sequence[External]) -> list[External]:

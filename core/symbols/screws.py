@@ -120,6 +120,23 @@ def rotation_rpy(roll: Matrix, pitch: Matrix, yaw: Matrix) -> Matrix:
     return ca.sparsify(R)
 
 
+#: Leaves all digits of what it is added to, and keeps slopes finite where an angle has none: 1 / x and 1 / x^2 are numbers.
+TINY = 1e-150
+
+
+def angles_rpy(R: Matrix) -> Matrix:
+    """Return roll, pitch, yaw of R = Rz(yaw) Ry(pitch) Rx(roll): the first and the last in (-pi, pi], pitch in [-pi/2, pi/2].
+
+    At a pitch of a right angle roll and yaw turn about one axis, and only their sum or difference is known: any yaw will do,
+    and the others are found from what is left of R without it, so that the three always make R again.
+    """
+    R = ca.densify(R)
+    yaw = ca.atan2(R[1, 0], R[0, 0] + TINY)
+    c, s = ca.cos(yaw), ca.sin(yaw)
+    pitch = ca.atan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
+    return ca.vertcat(ca.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1]), pitch, yaw)
+
+
 def _cosine_and_sine(angle: Matrix) -> tuple[Matrix, Matrix]:
     """Return both; for a number within rounding of a multiple of 90 degrees exactly 0 and 1, which keeps matrices sparse."""
     if not angle.is_constant():

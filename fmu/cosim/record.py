@@ -17,6 +17,7 @@ from kingpost.fmu.cosim.plan import Plan, steps_per_sample
 from kingpost.fmu.running.record import machine_record, software
 from kingpost.mechanism.geometry import joined
 from kingpost.results.history import History
+from kingpost.results.turns import with_turns
 
 
 def make_history(
@@ -68,7 +69,8 @@ def make_history(
         "plugins": plan.plugins.sources(),
         **software(),
     }
-    return History(times, layout.channels, np.hstack([rows, energy]), record)
+    known = (f"{name}.{signal}" for name, described in plan.components.items() for signal in described.signals)
+    return History(times, layout.channels, with_turns(layout.channels, np.hstack([rows, energy]), known), record)
 
 
 def _machines(plan: Plan) -> dict[str, Any]:

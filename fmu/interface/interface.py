@@ -23,6 +23,7 @@ from kingpost.base.formulas import Expression, evaluate
 from kingpost.base.open_loads import open_joints
 from kingpost.base.units import Unit, parse_unit
 from kingpost.kernel.kernel import Evaluator
+from kingpost.mechanism.free_motion import free_motion_words
 from kingpost.multibody.input_layout import InputLayout
 from kingpost.simulation.export_model import ExportModel
 from kingpost.simulation.exporter import ExportSelection
@@ -183,10 +184,10 @@ def build_interface(model: ExportModel, selection: ExportSelection, kind: Litera
     outputs = _outputs_function(model, [nx + others.index(channel) for channel in channels])
     counts = {"p": equations.np, "u": equations.nu, "x": nx, "y": len(channels)}
     first = first_references(counts)
-    parameters = _chosen("parameters", selection.parameters, [parameter.name for parameter in mechanism.parameters])
+    parameters = _chosen("parameters", selection.parameters, [parameter.name for parameter in mechanism.shown_parameters])
     free = [signal.name for signal in mechanism.inputs if signal.name not in model.driven]
     inputs = _chosen("inputs", selection.inputs, free)
-    measures = {measure.name: measure.words for measure in mechanism.measures}
+    measures = {measure.name: measure.words for measure in mechanism.measures} | free_motion_words(mechanism)
     undecided = open_joints(loads_record(model))
     at_start = Evaluator(outputs)(0.0, model.x0, model.u0, model.p0) if channels else np.zeros(0)
     fitted = model.fitted_to

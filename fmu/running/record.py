@@ -20,6 +20,7 @@ from kingpost.fmu.file.variables import Variable
 from kingpost.fmu.running.inputs import InputTable
 from kingpost.fmu.running.job import Job
 from kingpost.results.history import History
+from kingpost.results.turns import with_turns
 
 #: The unit of what has none, or does not say.
 NO_UNIT = "1"
@@ -60,7 +61,8 @@ def make_history(
     record["statistics"] = {"steps": max(0, len(rows) - 1), **facts.get("statistics", {})}
     record |= {key: value for key, value in facts.items() if key != "statistics"}
     record["finished"] = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    return History(times, channels, rows, record)
+    known = (channel_of(fmu, label, None).name for variable in variables.values() for label in variable.labels)
+    return History(times, channels, with_turns(channels, rows, known), record)
 
 
 def _record(

@@ -105,11 +105,11 @@ def test_the_plugin_of_the_docs_is_one(tmp_path):
 
 def test_the_kind_of_the_docs_is_one(tmp_path):
     (code,) = (block for block in blocks("docs/plugins.md", "python") if "kingpost_register_kinds" in block)
-    path = tmp_path / "samplers.py"
+    path = tmp_path / "spacings.py"
     path.write_text(code)
     plugins = PluginSet([path], entry_points=False)
-    assert plugins.of("samplers").get("ends")().values(1, 2) == [1, 2]
-    assert "sampler" in {row["kind"] for row in plugins.listing()}
+    assert plugins.of("spacings").get("ends")().values(1, 2) == [1, 2]
+    assert "spacing" in {row["kind"] for row in plugins.listing()}
 
 
 def test_the_readme_shows_what_the_command_prints(kingpost_cli):

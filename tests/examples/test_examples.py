@@ -20,7 +20,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def test_every_example_is_tested_here():
-    names = {path.name for path in EXAMPLES.iterdir() if re.match(r"[A-Z]\d_", path.name)}
+    names = {path.name for path in EXAMPLES.iterdir() if re.match(r"[A-Z]\d+_", path.name)}
     assert names == {
         "A1_pendulum.py",
         "A2_luffing_boom.toml",
@@ -35,6 +35,7 @@ def test_every_example_is_tested_here():
         "B7_hold_in_world.toml",
         "B8_receding_horizon.py",
         "B9_what_tires_the_slew_ring.py",
+        "B10_sea_states_to_life.py",
         "C1_drop_in_integrator.py",
         "D1_servo_003.py",
         "D2_cranes_000.py",
@@ -328,3 +329,26 @@ def test_e1_gains_and_damage(tmp_path):
     assert (np.diff(front[:, 2]) < 0).all()
     gradients = next(int(line.split()[0]) for line in lines if "gradients for" in line)
     assert gradients < 200
+
+
+@pytest.mark.slow
+def test_b10_sea_states_to_life(tmp_path):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "B10_sea_states_to_life.py", "quick"],
+        cwd=tmp_path, capture_output=True, text=True, env=os.environ, check=True,
+    )  # fmt: skip
+    record = json.loads((tmp_path / "sea-states" / "study.json").read_text())
+    assert record["cases"]["done"] == 4 * 2 * 3 * 2
+    assert record["ran"]["compilations"] <= 1  # one kernel for all sea states, headings, seeds and positions
+    damage = record["damage"][0]
+    assert damage["life_years"] == pytest.approx(1 / (3.0 * damage["damage_per_year"]))
+    assert sum(cell["damage_per_year"] for cell in damage["cells"]) == pytest.approx(damage["damage_per_year"])
+    # One can work in the lowest waves, and not always in all of them.
+    within = [cell["within"] for cell in record["operability"]["cells"]]
+    assert min(within) < within[0] == 1.0
+    # A load of 4 t hangs from a crane of 10 t: their weight is what the ring carries on average.
+    vertical = next(item for item in record["extremes"] if item["channel"] == "slew.Fz" and item["side"] == "max")
+    assert 14000 * 9.81 < vertical["largest"] < 1.3 * 14000 * 9.81
+    (kept,) = record["kept_runs"]
+    assert (tmp_path / "sea-states" / "runs" / kept / "report.html").is_file()
+    assert "life of the slew ring" in done.stdout

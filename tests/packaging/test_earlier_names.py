@@ -216,6 +216,7 @@ def test_commands_writers_exporters_and_masters_of_version_0_1_0_work(kingpost_c
     assert "earlier-jacobi" in kingpost_cli("plugins", "--plugin", DROP_IN).out
 
 
+@pytest.mark.slow
 def test_it_travels_in_an_fmu_where_the_package_has_another_name(earlier, tmp_path):
     from kingpost.fmu.export.python.bundling import copy_package, copy_plugins
 

@@ -10,7 +10,12 @@ ROOT = Path(__file__).parents[2]
 FLAG = re.compile(r"(?<![\w-])--[a-z{]")
 #: Where flags are at home, and files that hand flags to other programs.
 COMMANDS = ("core/cli", "fmu/commands")
-OTHER_PROGRAMS = ("core/kernel/compiler.py", "fmu/checks/child.py", "fmu/export/python/module.py")
+OTHER_PROGRAMS = (
+    "core/kernel/compiler.py",
+    "core/studies/cluster_script.py",
+    "fmu/checks/child.py",
+    "fmu/export/python/module.py",
+)
 
 
 def texts(tree: ast.AST) -> set[str]:

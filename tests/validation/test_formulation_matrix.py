@@ -42,6 +42,8 @@ LARGE = (
     "offshore-vessel",
     "offshore-vessel-plain",
     "offshore-crane-cylinder",
+    "barge",
+    "barge-crane",
     "small-crane-on-base",
     "small-crane-parked-on-base",
     "us-navy-crane-3d",

@@ -138,8 +138,10 @@ def test_random_trees_agree_with_pinocchio(seed, method):
     "model",
     [
         "vessel-crane",
-        "branched",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("six-axis-arm", "spacecraft-arm", "chain:links=6")),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("branched", "six-axis-arm", "spacecraft-arm", "chain:links=6")
+        ),
     ],
 )
 def test_methods_agree_to_round_off(model):

@@ -157,7 +157,8 @@ def test_forces_motion_and_joint_loads_are_those_of_joint_coordinates(seed):
         derive_loads(assembly, ours, select(PLUGINS.joint_loads, method), requests)
         for method in ("recursive", "auxiliary-speeds")
     ]
-    assert ours.output_channels[:10] == kane.output_channels
+    shown = len(kane.output_channels)
+    assert ours.output_channels[:shown] == kane.output_channels
     t, u = 0.4, [0.8]
     for q, v, Q, V in states(mechanism, ours, seed):
         assert numbers(ours.constraint_residuals(t, Q, V, SCALE)[0]) == pytest.approx(0.0, abs=1e-15)
@@ -171,8 +172,8 @@ def test_forces_motion_and_joint_loads_are_those_of_joint_coordinates(seed):
         theirs, own = (
             numbers(equations.observations(t, *state, u, SCALE)) for equations, state in ((kane, (q, v)), (ours, (Q, V)))
         )
-        # Outputs, and what the drive shows.
-        assert own[:10] == pytest.approx(theirs[:10], abs=1e-12)
+        # Outputs, motions of the free joint, and what the drive shows.
+        assert own[:shown] == pytest.approx(theirs[:shown], abs=1e-12)
         assert own[-3:] == pytest.approx(theirs[-3:], rel=1e-12)
         exact = numbers(theirs_loads.function(t, q, v, expected, [], u, SCALE))
         for loads in own_loads:

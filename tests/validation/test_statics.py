@@ -81,7 +81,7 @@ def test_matrices_against_finite_differences(plugins):
         joints=[
             Joint(
                 "base", "free", "world", "body",
-                start=(0.1, 0.2, 0.3, 0.5, 0.5, -0.5, 0.5), start_rate=(0.3, -0.2, 0.5, 1, 2, 3),
+                start=(0.1, 0.2, 0.3, 0.7, 0.1, -0.1, 0.7), start_rate=(0.3, -0.2, 0.5, 1, 2, 3),
             ),
             Joint("hinge", "revolute", "body", "arm", axis=(0, 1, 1), start=0.4, start_rate=0.7),
         ],
@@ -106,9 +106,9 @@ def test_matrices_against_finite_differences(plugins):
         return np.concatenate([state, v + dv])
 
     def rates(state, push):
-        """vdot and outputs at a state."""
+        """vdot, outputs and the motions of the free joint at a state."""
         vdot = np.asarray(equations.accelerations(0, state[: equations.nq], state[equations.nq :], push, p)).ravel()
-        outputs = np.asarray(equations.observations(0, state[: equations.nq], state[equations.nq :], push, p)).ravel()[:6]
+        outputs = np.asarray(equations.observations(0, state[: equations.nq], state[equations.nq :], push, p)).ravel()[:12]
         return vdot, outputs
 
     reach = 1e-5

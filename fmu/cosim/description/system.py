@@ -40,7 +40,7 @@ class Component:
     step
         Of a model: the longest internal step in s. Of an FMU: the step it is advanced with, a whole part of the communication
         step or a whole number of them; then it takes part only at the beginning and the end of its step.
-    integrator, formulation, loads, load_method, load_metric, cut, start, close_loops, backend
+    integrator, formulation, loads, load_method, load_metric, cut, start, close_loops, backend, sea
         Of a model: as in :class:`kingpost.RunSettings`; they come before what a model file says under ``[run]``.
     interface, solver, tolerance
         Of an FMU: ``"co-simulation"`` or ``"model-exchange"``, the former by default where it offers both. For model exchange:
@@ -71,6 +71,7 @@ class Component:
     start: Literal["start", "equilibrium"] | None = None
     close_loops: bool | None = None
     backend: Backend | None = None
+    sea: str | None = None
     isolate: bool | None = None
     timeout: float | None = None
     interface: Literal["co-simulation", "model-exchange"] | None = None

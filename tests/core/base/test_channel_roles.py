@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from kingpost.base.channel_roles import Role, role_of, roles_of
+from kingpost.base.channel_roles import FREE_MOTION, Role, role_of, roles_of
 from kingpost.base.channels import Channel
 from kingpost.base.load_frames import COMPONENTS
 from kingpost.report.channels import TITLES
@@ -122,7 +122,7 @@ def test_monitors_are_what_the_monitors_add():
 
 def test_every_role_has_its_place_in_pictures_and_reports():
     assert sorted((*USUAL, *FURTHER)) == sorted(get_args(Role))
-    assert sorted((*TITLES, "monitors", "residuals")) == sorted(get_args(Role))
+    assert sorted((*TITLES, "monitors", "residuals", "repeats")) == sorted(get_args(Role))
 
 
 # What stands beside a channel
@@ -150,3 +150,12 @@ def test_what_has_a_rate_is_a_coordinate():
         "share": "others",
         "a.power": "others",
     }
+
+
+def test_the_place_of_a_free_joint_is_there_twice():
+    six = [Channel(f"hull.{word}", "m" if word in ("surge", "sway", "heave") else "rad") for word in FREE_MOTION]
+    place = [Channel(f"hull.{axis}", "m") for axis in "xyz"]
+    roles = roles_of([*place, *six, Channel("hook.x", "m")])
+    assert [roles[f"hull.{axis}"] for axis in "xyz"] == ["repeats"] * 3
+    assert roles["hull.heave"] == roles["hull.roll"] == roles["hook.x"] == "coordinates"
+    assert set(roles_of(place).values()) == {"coordinates"}  # where nothing else says it

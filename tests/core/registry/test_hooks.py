@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from kingpost import ForceElement, PluginError, PluginSet, inverse, simulate
+from kingpost.testing import check_executor, check_reducer, check_sampler
 from kingpost.testing.problems import pendulum
 
 PLUGINS_PAGE = Path(__file__).parents[3] / "docs" / "plugins.md"
@@ -254,6 +255,51 @@ def test_hook_kingpost_register_writers(plugin_file, kingpost_cli, tmp_path):
     outcome = kingpost_cli("run", "double-pendulum", "--plugin", path, "--t-end", "0.1", "--write", "mine", "--out", "o")
     assert outcome.status == 0
     assert (tmp_path / "o" / "history.txt").read_text() == "11"
+
+
+def test_hook_kingpost_register_samplers(plugin_file):
+    plugins = hook_test(
+        plugin_file,
+        "kingpost_register_samplers",
+        "studies.sampler.Sampler",
+        """
+        def count(self):
+            return 1
+        def cases(self):
+            yield kingpost.studies.sampler.Sample({"length": 2.0}, labels={"length": 2.0})
+        """,
+    )
+    check_sampler("mine", plugins=plugins)
+
+
+def test_hook_kingpost_register_reducers(plugin_file):
+    plugins = hook_test(
+        plugin_file,
+        "kingpost_register_reducers",
+        "studies.reducer.Reducer",
+        """
+        def channels(self, available):
+            return kingpost.studies.reducer.chosen_channels(["tip.z"], [channel.name for channel in available], "mine")
+        def reduce(self, history):
+            return {"tip.z:first": float(history["tip.z"][0])}
+        """,
+    )
+    check_reducer("mine", plugins=plugins)
+
+
+def test_hook_kingpost_register_executors(plugin_file):
+    plugins = hook_test(
+        plugin_file,
+        "kingpost_register_executors",
+        "studies.executor.Executor",
+        """
+        def outcomes(self, work, cases):
+            worker = work.prepare()
+            for case in cases:
+                yield worker.run(case)
+        """,
+    )
+    check_executor("mine", plugins=plugins)
 
 
 def test_hook_kingpost_register_exporters(plugin_file, kingpost_cli, tmp_path):

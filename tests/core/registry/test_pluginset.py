@@ -32,6 +32,7 @@ def test_every_built_in_is_attributed(plugins):
         "command",
     }
     kinds |= {"inverse dynamics", "servo stepper", "feedback", "transcription", "cost term", "nonlinear solver"}
+    kinds |= {"sampler", "reducer", "executor"}
     assert {row["kind"] for row in rows} == kinds
     assert {"rk4", "euler-symplectic", "dop853", "lsoda", "radau", "bdf"} <= {row["name"] for row in rows}
     assert all(row["summary"] and row["version"] == kingpost.__version__ for row in rows)

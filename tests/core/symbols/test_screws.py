@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from kingpost.symbols.screws import (
     Pose,
+    angles_rpy,
     hat,
+    numeric,
     perpendicular,
     quaternion_rate,
     rotation_about,
@@ -128,3 +130,15 @@ def test_right_angles_are_exact():
     R = rotation_rpy(np.pi / 2, 0.0, np.pi / 2)
     assert R.nnz() == 3
     assert set(np.abs(np.asarray(ca.DM(ca.densify(R))).ravel())) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("angles", [(0.3, -0.4, 0.5), (-3.0, 1.5, 3.1), (0.0, 0.0, 0.0), (2.0, -1.57, -2.5)])
+def test_angles_of_a_rotation_make_it_again(angles):
+    found = numeric(angles_rpy(rotation_rpy(*angles))).ravel()
+    assert found == pytest.approx(angles, abs=1e-12)
+
+
+def test_angles_at_a_right_angle_of_pitch_make_the_rotation_again():
+    for pitch in (np.pi / 2, -np.pi / 2):
+        R = numeric(rotation_rpy(0.4, pitch, 0.3))
+        assert numeric(rotation_rpy(*numeric(angles_rpy(R)).ravel())) == pytest.approx(R, abs=1e-12)

@@ -78,7 +78,7 @@ def wired(law, controller, machine, plugins, **options):
     )
 
 
-@pytest.mark.quick("lqr-along", "dynamic-extension")
+@pytest.mark.quick("dynamic-extension")
 @pytest.mark.parametrize("law", LAWS)
 def test_in_process_and_as_fmu_the_same(law, made, blocks, plugins):
     block, machine = blocks(law), {"model": LAWS[law][0], "step": 0.001}
@@ -103,7 +103,7 @@ def test_the_crane_follows_its_path(law, across, up, made, plugins):
         assert np.abs(history[f"machine.{measure}"] - wanted).max() < largest
 
 
-@pytest.mark.quick("native-fmu:fmi=3", "fmu:engine=package")
+@pytest.mark.quick("native-fmu:fmi=3")
 @pytest.mark.parametrize("to", EXPORTERS)
 def test_all_kinds_of_fmus_give_the_same_numbers(to, made):
     """By hand, with the calls of both standards: samples at their times, and the same outputs as the native FMU for FMI 2."""

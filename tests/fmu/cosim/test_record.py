@@ -1,10 +1,15 @@
 """The record of a coupled run: the machines in it make one picture."""
 
 import numpy as np
+import pytest
+from fmpy import read_model_description
 
+from kingpost import simulate
 from kingpost.fmu.cosim import Component, Connection, System, cosimulate
+from kingpost.fmu.running import run_fmu
 from kingpost.report.channels import take_inventory
 from kingpost.report.scene import make_scene
+from tests.fmu.machines import tumbling
 
 
 def test_all_parts_of_a_coupled_system_stand_in_one_scene(plugins):
@@ -32,3 +37,22 @@ def test_all_parts_of_a_coupled_system_stand_in_one_scene(plugins):
     )
     assert {arrow["joint"].partition(".")[0] for arrow in scene["arrows"]} == {"crane", "vessel"}
     assert np.isfinite(scene["box"]).all()
+
+
+def test_free_joints_move_the_same_in_runs_fmus_and_coupled_systems(native, plugins):
+    """Yaw goes on through full turns in each of them, also where nothing else of the joint is recorded."""
+    start = {"flight.wx": 0.0, "spin": 0.0, "flight.wz": 5.0}
+    words = ["flight.yaw", "flight.roll", "flight.pitch", "flight.heave"]
+    run = simulate(tumbling(), 2.0, settings=start, step=0.01, plugins=plugins)
+    assert run["flight.yaw"][-1] == pytest.approx(10.0, abs=1e-6)
+    path = native(tumbling(), step=0.01)
+    alone = run_fmu(path, 2.0, step=0.01, settings=start, outputs=words, isolated=False)
+    parts = [Component("model", model=tumbling(), settings=start, step=0.01), Component("fmu", fmu=path, settings=start)]
+    names = ("model.flight.yaw", "fmu.flight.yaw")
+    coupled = cosimulate(System("two", parts, step=0.01, t_end=2.0, record=names), plugins=plugins)
+    assert set(coupled.names) == set(names)
+    for found in (alone["flight.yaw"], *(coupled[name] for name in names)):
+        assert np.abs(found - run["flight.yaw"]).max() < 1e-9
+    assert alone.unit("flight.yaw") == "rad" and alone.unit("flight.heave") == "m"
+    said = {variable.name: variable.description for variable in read_model_description(str(path)).modelVariables}
+    assert said["flight.yaw"] == "yaw of free joint flight, R = Rz(yaw) Ry(pitch) Rx(roll), within half a turn"

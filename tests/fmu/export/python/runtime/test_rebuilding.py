@@ -121,6 +121,7 @@ def test_everything_that_can_be_chosen_travels(machine, plugins):
         "check_step": "of runs",
         "verify": "of runs",
         "cut": "the mechanism that travels is the one with its sections",
+        "sea": "the mechanism that travels is the one in its sea",
     }
     carried = _definition(prepare_export(machine("double-pendulum"), plugins=plugins), SELECTION)["how"]
     assert {field.name for field in dataclasses.fields(RunSettings)} == carried.keys() | elsewhere.keys()
