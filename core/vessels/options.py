@@ -37,8 +37,8 @@ class VesselOptions:
     limit, orders, correct_added_mass
         Of the fit of the memory (:func:`kingpost.marine.hydro.fitting.fit.fit_memory`).
     follows_yaw
-        Whether water and waves are looked at in axes that turn with the vessel, for those that change their heading; else in
-        those of the heading at the start.
+        Whether waves are those that meet the vessel at its slow place and heading, for one that changes them; else those of its
+        place and heading at the start. The axes of their forces, and those of the water's, turn with the vessel in any case.
     waves
         Whether waves act on it: a sea (``--sea``), or none as long as nobody says which.
     ramp

@@ -104,14 +104,17 @@ class Vessel:
         if self.memory is not None:
             more = {
                 "source": "; ".join([self.source, *self.floating.assumed]),
-                "follows_yaw": self.options.follows_yaw,
+                "follows_yaw": True,
                 **self.memory.options(),
             }
             return [ForceElement("radiation", name=name, body=body, at=self._at(), **more)]
         return [
-            ForceElement("added-mass", name=name, body=body, at=self._at(), matrix=_rows(_symmetric(self.added_mass))),
             ForceElement(
-                "body-damping", name=f"{name}-damping", body=body, at=self._at(),
+                "radiation", name=name, body=body, at=self._at(), added_mass=_rows(_symmetric(self.added_mass)),
+                follows_yaw=True,
+            ),
+            ForceElement(
+                "body-damping", name=f"{name}-damping", body=body, at=self._at(), axes="horizontal",
                 matrix=_rows(_symmetric(self._constant(self.data.damping))),
             ),
         ]  # fmt: skip
@@ -124,7 +127,7 @@ class Vessel:
         return [
             ForceElement(
                 "body-damping", name=f"{options.body}-damping", body=options.body, at=self._at(), matrix=_rows(np.diag(linear)),
-                quadratic=options.quadratic_damping,
+                quadratic=options.quadratic_damping, axes="horizontal",
             )
         ]  # fmt: skip
 
@@ -159,7 +162,7 @@ class Vessel:
             matrix = np.zeros((6, 6))
             matrix[HORIZONTAL, HORIZONTAL] = options.mooring_damping
             name = f"{options.body}-mooring-damping"
-            found.append(ForceElement("body-damping", name=name, body=options.body, matrix=_rows(matrix)))
+            found.append(ForceElement("body-damping", name=name, body=options.body, matrix=_rows(matrix), axes="horizontal"))
         return found
 
     def _waves(self) -> list[ForceElement]:
@@ -169,7 +172,7 @@ class Vessel:
         return [
             ForceElement(
                 "wave-excitation", name=name, body=self.options.body, at=self._at(), ramp=self.options.ramp,
-                table=wave_table(self.data), follow="heading" if self.options.follows_yaw else "no",
+                table=wave_table(self.data), follow="heading" if self.options.follows_yaw else "no", follows_yaw=True,
                 **({"depth": self.data.depth} if np.isfinite(self.data.depth) else {}),
             )
         ]  # fmt: skip

@@ -19,6 +19,7 @@ from kingpost.base.formulas import ZERO_VECTOR, Scalar, Vector3
 from kingpost.mechanism.drawings import Drawing
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.multibody.force import Force, ForceState, Kinematics, Loads
+from kingpost.plugins.forces.horizontal import horizontal_motion
 from kingpost.plugins.forces.water import MOTIONS, Matrix6, check_semidefinite, check_symmetric
 
 Number2 = tuple[float, float]
@@ -26,8 +27,6 @@ Number2 = tuple[float, float]
 PER_DECADE, AROUND, BEYOND = 40, 41, 100.0
 #: A real part of K that is negative by less than this part of the largest K is rounding of printed numbers.
 PASSIVE = 1e-6
-#: Below this part of its length the projection of a body's x axis on the horizontal has no direction.
-UPRIGHT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -174,7 +173,8 @@ class Radiation(Force):
 
     def loads(self, kinematics: Kinematics) -> Loads:
         options, body = self.options, self.options.body
-        to_H, velocity, bias = self._motion(kinematics)
+        heading = None if options.follows_yaw else options.heading
+        to_H, velocity, bias, _ = horizontal_motion(kinematics, body, options.at, heading)
         A = self._added_mass(kinematics)
         rates, force = self._memory(kinematics, velocity)
         wrench = -to_H.T @ (force + A @ bias)
@@ -192,33 +192,6 @@ class Radiation(Force):
             return ca.SX(6, 6)
         A = ca.sparsify(ca.blockcat([[kinematics.value(entry) for entry in row] for row in rows]))
         return ca.triu2symm(ca.triu(A))
-
-    def _motion(self, kinematics: Kinematics) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Return what makes of the body's twist the velocity of the point in horizontal axes, surge to yaw; that; its rate.
-
-        The rate is that without acceleration of the body: what the turning of axes makes of the velocity.
-        """
-        X_WB, twist = kinematics.pose(self.options.body), kinematics.twist(self.options.body)
-        at, w = kinematics.vector(self.options.at), twist[:3]
-        (c, s), turning = self._heading(kinematics, X_WB.R, w)
-        R_HB = ca.sparsify(ca.blockcat([[c, s, 0], [-s, c, 0], [0, 0, 1]])) @ X_WB.R
-        to_H = ca.blockcat([[-R_HB @ ca.skew(at), R_HB], [R_HB, ca.SX(3, 3)]])
-        velocity = ca.densify(to_H @ twist)
-        # In body axes v changes by w x v more than its components do; axes that turn take their own part off.
-        along = R_HB @ ca.cross(w, twist[3:] + ca.cross(w, at))
-        up = ca.vertcat(0, 0, turning)
-        bias = ca.vertcat(along - ca.cross(up, velocity[:3]), -ca.cross(up, velocity[3:]))
-        return to_H, velocity, bias
-
-    def _heading(self, kinematics: Kinematics, R: ca.SX, w: ca.SX) -> tuple[tuple[ca.SX, ca.SX], ca.SX]:
-        """Return cosine and sine of the heading of the horizontal axes, and how fast they turn."""
-        if not self.options.follows_yaw:
-            heading = kinematics.value(self.options.heading)
-            return (ca.cos(heading), ca.sin(heading)), ca.SX(0)
-        square = R[0, 0] ** 2 + R[1, 0] ** 2 + UPRIGHT**2
-        length = ca.sqrt(square)
-        swept = R @ ca.cross(w, ca.SX([1, 0, 0]))  # how the body's x axis moves
-        return (R[0, 0] / length, R[1, 0] / length), (R[0, 0] * swept[1] - R[1, 0] * swept[0]) / square
 
     def _named(self) -> Iterator[tuple[Term, int, tuple[str, ...]]]:
         """Yield every term with one of its motions and the names of the states of both; poles are counted for each motion."""

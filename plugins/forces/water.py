@@ -7,7 +7,9 @@ with z down are turned by :mod:`kingpost.marine`. Velocities are those against t
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import casadi as ca
 import numpy as np
@@ -17,6 +19,7 @@ from kingpost.base.fields import BodyName
 from kingpost.base.formulas import ZERO_VECTOR, Expression, Scalar, Vector3, as_scalar
 from kingpost.mechanism.elements import TIME
 from kingpost.multibody.force import Force, Kinematics, Loads
+from kingpost.plugins.forces.horizontal import horizontal_motion
 from kingpost.symbols.screws import shift_twist
 
 Row = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
@@ -31,10 +34,14 @@ PRINTED = 1e-6
 SYMMETRY_ROUNDING = 1e-9
 
 
+def ordered_matrix(kinematics: Kinematics, rows: Matrix6, order: Sequence[int]) -> ca.SX:
+    """Return a matrix given in the marine order in another one."""
+    return ca.sparsify(ca.blockcat([[kinematics.value(rows[i][j]) for j in order] for i in order]))
+
+
 def screw_matrix(kinematics: Kinematics, rows: Matrix6) -> ca.SX:
     """Return a matrix given in the marine order in the order [angular; linear]."""
-    entries = [[kinematics.value(rows[i][j]) for j in SCREW_ORDER] for i in SCREW_ORDER]
-    return ca.sparsify(ca.blockcat(entries))
+    return ordered_matrix(kinematics, rows, SCREW_ORDER)
 
 
 def check_symmetric(rows: Matrix6, what: str) -> None:
@@ -151,8 +158,9 @@ def _check_constant(options: AddedMassOptions, kinematics: Kinematics) -> None:
 class BodyDampingOptions:
     """Linear 6 x 6 ``matrix`` (N s/m, N s, N m s) and ``quadratic`` coefficients (N s^2/m^2, N m s^2), surge to yaw.
 
-    They act on the velocity of the point ``at`` of the body frame (m), in body axes, against water that moves with ``current``
-    (m/s, world axes). Below the speed ``transition`` (m/s and rad/s) the quadratic part fades out smoothly.
+    They act on the velocity of the point ``at`` of the body frame (m), against water that moves with ``current`` (m/s, world
+    axes), in ``axes`` of the ``body``, or ``horizontal`` ones that turn with its yaw, as the linear theory of motions in waves
+    has it. Below the speed ``transition`` (m/s and rad/s) the quadratic part fades out smoothly.
     """
 
     body: BodyName
@@ -161,6 +169,7 @@ class BodyDampingOptions:
     at: Vector3 = ZERO_VECTOR
     current: Vector3 = ZERO_VECTOR
     transition: float = 0.01
+    axes: Literal["body", "horizontal"] = "body"
 
     def __post_init__(self) -> None:
         what = f"body-damping on '{self.body}'"
@@ -188,8 +197,14 @@ class BodyDamping(Force):
 
     def loads(self, kinematics: Kinematics) -> Loads:
         options = self.options
-        U = shift_twist(kinematics.vector(options.at))
-        n = U @ relative_twist(kinematics, options.body, options.current)[0]
-        quadratic = kinematics.vector(tuple(options.quadratic[i] for i in SCREW_ORDER))
-        drag = screw_matrix(kinematics, options.matrix) @ n + quadratic * n**2 * ca.tanh(n / options.transition)
+        if options.axes == "horizontal":
+            U, velocity, _, R_HW = horizontal_motion(kinematics, options.body, options.at, None)
+            n = velocity - ca.vertcat(R_HW @ kinematics.vector(options.current), ca.SX(3, 1))
+            order: Sequence[int] = range(6)
+        else:
+            U = shift_twist(kinematics.vector(options.at))
+            n = U @ relative_twist(kinematics, options.body, options.current)[0]
+            order = SCREW_ORDER
+        quadratic = kinematics.vector(tuple(options.quadratic[i] for i in order))
+        drag = ordered_matrix(kinematics, options.matrix, order) @ n + quadratic * n**2 * ca.tanh(n / options.transition)
         return Loads(wrenches={options.body: ca.densify(-(U.T @ drag))})

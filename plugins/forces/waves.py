@@ -19,6 +19,7 @@ from kingpost.marine.interpolation import TURN
 from kingpost.marine.wave_tables import WaveTable, wave_number, wave_table
 from kingpost.mechanism.drawings import Drawing, Waves
 from kingpost.multibody.force import Force, ForceState, Kinematics, Loads
+from kingpost.plugins.forces.horizontal import yaw_axes
 from kingpost.plugins.forces.water import MOTIONS, SCREW_ORDER, Row
 from kingpost.plugins.forces.wave_sums import cosine_and_sine, smooth_ramp, wave_sum
 
@@ -49,7 +50,8 @@ class WaveExcitationOptions:
     components. ``scale`` multiplies the six parts of what the table or box says. A sea with more than the part ``outside`` of
     its energy outside of the table's frequencies is refused. The force may ``follow`` the slow ``position`` of the body, by the
     phases of waves in water of a ``depth`` (m; deep without), or also its slow ``heading``, up to ``yaw_range`` (rad) from the
-    mean one; slow is what passes a filter with the frequency ``cutoff`` (rad/s).
+    mean one; slow is what passes a filter with the frequency ``cutoff`` (rad/s). With ``follows_yaw`` the axes of the wrench
+    turn with the body, as the restoring of a hull does, and its size stays that of the mean heading; it has no states for that.
     """
 
     body: BodyName
@@ -68,6 +70,7 @@ class WaveExcitationOptions:
     depth: float | None = None
     cutoff: float = 0.25
     yaw_range: float = math.radians(15.0)
+    follows_yaw: bool = False
 
     def __post_init__(self) -> None:
         what, waves = f"wave-excitation on '{self.body}'", len(self.components)
@@ -220,12 +223,15 @@ class WaveExcitation(Force):
         return Loads(wrenches=wrenches, rates=rates, signals={"elevation": (found[0] * grown, "m")})
 
     def _acting(self, kinematics: Kinematics, wrench: ca.SX, yaw: ca.SX) -> dict[str, ca.SX]:
-        """Return a wrench in horizontal axes, turned by the heading and a yaw, as one on the body."""
+        """Return a wrench in horizontal axes, turned by the heading and a yaw, or with the body, as one on the body."""
         options = self.options
-        heading = kinematics.value(options.heading) + yaw
-        c, s = ca.cos(heading), ca.sin(heading)
-        turn = ca.sparsify(ca.blockcat([[c, -s, 0], [s, c, 0], [0, 0, 1]]))
         R_BW = kinematics.pose(options.body).R.T
+        if options.follows_yaw:
+            c, s = yaw_axes(R_BW.T)
+        else:
+            heading = kinematics.value(options.heading) + yaw
+            c, s = ca.cos(heading), ca.sin(heading)
+        turn = ca.sparsify(ca.blockcat([[c, -s, 0], [s, c, 0], [0, 0, 1]]))
         moment_B, force_B = R_BW @ (turn @ wrench[:3]), R_BW @ (turn @ wrench[3:])
         at = kinematics.vector(options.at)
         return {options.body: ca.densify(ca.vertcat(moment_B + ca.cross(at, force_B), force_B))}

@@ -65,9 +65,12 @@ def barge_parts(vessel: Vessel) -> Parts:
         forces=[
             ForceElement("gravity", acceleration=(0, 0, -GRAVITY)),
             *(_with_wave(force, amplitude, wave) if force.kind == "wave-excitation" else force for force in vessel.forces),
-            ForceElement("body-damping", name="roll-damping", body=CARRIER, matrix=drag, at=tuple(map(float, data.reference))),
+            ForceElement(
+                "body-damping", name="roll-damping", body=CARRIER, matrix=drag, at=tuple(map(float, data.reference)),
+                axes="horizontal",
+            ),
         ],
-    )
+    )  # fmt: skip
 
 
 def _with_wave(force: ForceElement, amplitude: Parameter, wave: NDArray[np.complex128]) -> ForceElement:

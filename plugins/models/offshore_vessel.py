@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from math import cos, exp, isfinite, pi, sin
 from typing import Any
@@ -114,7 +115,7 @@ def sea_waves(ship: Ship, sea: SeaOptions, heave: Any, roll: Any, pitch: Any, **
         rows.append(tuple(size if isinstance(size, int) else part * size for size in sizes))
     return ForceElement(
         "wave-excitation", name="waves", body=CARRIER, components=waves, transfer=tuple(rows),
-        transfer_phase=((pi / 2, pi / 2, 0, pi / 2, pi / 2, 0),), ramp=10.0, **any_sea,
+        transfer_phase=((pi / 2, pi / 2, 0, -pi / 2, pi / 2, 0),), ramp=10.0, follows_yaw=True, **any_sea,
     )  # fmt: skip
 
 
@@ -141,7 +142,9 @@ def vessel_parts(ship: Ship, sea: SeaOptions | None = None) -> Parts:
     """Return the vessel: hull, added mass, damping, restoring, station keeping, waves, and a wrench from outside.
 
     Restoring holds the waterplane's terms; weights and buoyancy, each at its own place, make the rest of it. Surge, sway and
-    yaw are held by the springs of an idealised station keeping with a period of about two minutes.
+    yaw are held by the springs of an idealised station keeping with a period of about two minutes. All that the water does is
+    linear theory's, constant in horizontal axes that turn with the hull: in axes that tilt with it, or stay with the world,
+    motions in waves would turn it away from its heading, and in the end over.
     """
     vessel = ship.vessel
     mass = Parameter("hull_mass", vessel.hull_mass, "kg", "mass of the hull without crane and load", minimum=0.0)
@@ -185,7 +188,7 @@ def vessel_parts(ship: Ship, sea: SeaOptions | None = None) -> Parts:
         if sea is not None and irregular
         else ForceElement(
             "wave-excitation", name="waves", body=CARRIER, components=((amplitude, frequency, 0),), transfer=(wave,),
-            transfer_phase=((0, pi / 2, 0, pi / 2, 0, 0),), ramp=10.0, **seas,
+            transfer_phase=((0, pi / 2, 0, -pi / 2, 0, 0),), ramp=10.0, follows_yaw=True, **seas,
         )
     )  # fmt: skip
     return Parts(
@@ -200,12 +203,14 @@ def vessel_parts(ship: Ship, sea: SeaOptions | None = None) -> Parts:
         forces=[
             ForceElement("gravity", acceleration=(0, 0, -GRAVITY)),
             ForceElement(
-                "hydrostatic", body=CARRIER, matrix=_diagonal(stiffness), buoyancy=total * GRAVITY, centre=(0, 0, z_B)
+                "hydrostatic", body=CARRIER, matrix=_diagonal(stiffness, (2, 3, 4)), buoyancy=total * GRAVITY,
+                centre=(0, 0, z_B), follows_yaw=True,
             ),
-            ForceElement("added-mass", body=CARRIER, matrix=_diagonal(added)),
+            ForceElement("hydrostatic", name="station-keeping", body=CARRIER, matrix=_diagonal(stiffness, (0, 1, 5))),
+            ForceElement("radiation", name="added-mass", body=CARRIER, added_mass=_diagonal(added), follows_yaw=True),
             ForceElement(
                 "body-damping", name="water", body=CARRIER, matrix=_diagonal(damping),
-                quadratic=(0, 0, 0, water * quadratic * moved[3], 0, 0),
+                quadratic=(0, 0, 0, water * quadratic * moved[3], 0, 0), axes="horizontal",
             ),
             waves,
             ForceElement(
@@ -220,8 +225,8 @@ def _root(square: Any) -> Any:
     return square**0.5
 
 
-def _diagonal(entries: Any) -> tuple[tuple[Any, ...], ...]:
-    return tuple(tuple(entry if i == j else 0 for j in range(6)) for i, entry in enumerate(entries))
+def _diagonal(entries: Any, rows: Collection[int] = range(6)) -> tuple[tuple[Any, ...], ...]:
+    return tuple(tuple(entry if i == j and i in rows else 0 for j in range(6)) for i, entry in enumerate(entries))
 
 
 def load_inputs(inertia: bool) -> list[Input]:

@@ -86,7 +86,7 @@ def test_a_vessel_without_memory_has_the_numbers_of_one_frequency():
     data = hull("barge_deep")
     own = make_vessel(data, memory=False, constant_frequency=float(data.frequencies[7]))
     added, damped = own.forces[1:3]
-    assert np.array(added.options["matrix"]) == pytest.approx((data.added_mass[7] + data.added_mass[7].T) / 2)
+    assert np.array(added.options["added_mass"]) == pytest.approx((data.added_mass[7] + data.added_mass[7].T) / 2)
     assert np.array(damped.options["matrix"]) == pytest.approx((data.damping[7] + data.damping[7].T) / 2)
     with pytest.raises(MechanismError, match="constant_frequency is 9 rad/s, and the data go from 0.1 to 2.5 rad/s"):
         make_vessel(data, memory=False, constant_frequency=9.0).forces  # noqa: B018
