@@ -134,6 +134,8 @@ def _replay(arguments: argparse.Namespace, plan: StudyPlan, folder: Path) -> int
     rows = [("run", found.case.key), ("case", labels or "-"), ("sea", found.case.sea or "-")]
     if found.outcome is not None and found.outcome.error:
         rows.append(("failed", found.outcome.error))
+    if found.outcome is not None and found.outcome.outside:
+        rows.append(("outside", f"it left linear theory: {found.outcome.outside}"))
     print_table([*rows, ("files", ", ".join(map(str, files)))])
     return 0
 
@@ -244,6 +246,7 @@ class _StudyBar:
 
         self._bar.label = self.label
         failed = f", {progress.failed} failed" if progress.failed else ""
+        failed += f", {progress.outside} outside linear theory" if progress.outside else ""
         left = "" if progress.left is None else f", {duration(progress.left)} left"
         pace = f", {progress.now / progress.seconds:.3g} runs/s" if progress.seconds > 0 else ""
         self._bar.say(f"{progress.finished}/{progress.planned} runs ({progress.fraction:.0%}){failed}{pace}{left}")
@@ -256,22 +259,22 @@ def _check_resume(arguments: argparse.Namespace, store: Store, folder: Path) -> 
     counts = store.counts()
     if counts.planned and counts.open and counts.stored and not arguments.resume:
         raise KingpostError(
-            f"'{folder}' holds {counts.done + counts.failed} of {counts.planned} runs of a study that was not finished; go on "
+            f"'{folder}' holds {counts.run} of {counts.planned} runs of a study that was not finished; go on "
             "with --resume, or choose another folder with --out"
         )
 
 
 def _tell_kept(store: Store) -> None:
     counts = store.counts()
-    if counts.done + counts.failed:
+    if counts.run:
         failed = f", {counts.failed} of them failed (--retry-failed runs these once more)" if counts.failed else ""
-        print(f"kingpost: {counts.done + counts.failed} of {counts.planned} runs are there already{failed}", file=sys.stderr)
+        print(f"kingpost: {counts.run} of {counts.planned} runs are there already{failed}", file=sys.stderr)
 
 
 def _interrupted(arguments: argparse.Namespace, store: Store, folder: Path) -> str:
     counts = store.counts()
     return (
-        f"interrupted; {counts.done + counts.failed} of {counts.planned} runs are kept in '{folder}'\n"
+        f"interrupted; {counts.run} of {counts.planned} runs are kept in '{folder}'\n"
         f"  go on with: kingpost study {arguments.source} --resume --out {folder}"
     )
 

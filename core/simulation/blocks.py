@@ -17,6 +17,7 @@ from kingpost.results.history import History
 from kingpost.results.turns import Turns
 from kingpost.simulation.grid import check_memory
 from kingpost.simulation.provenance import run_record
+from kingpost.simulation.small_angles import TiltWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,7 +125,7 @@ def kept_run(simulation: Simulation, names: Sequence[str], progress: Progress = 
     columns = columns_of(simulation, names)
     check_memory(simulation.grid, 1 + len(names))
     values = np.empty((simulation.grid.samples + 1, len(names)))
-    watch = StepWatch(simulation)
+    watch, tilts = StepWatch(simulation), TiltWatch(simulation)
     started, finished = time.perf_counter(), 0
 
     def so_far(outcome: str) -> History:
@@ -133,7 +134,8 @@ def kept_run(simulation: Simulation, names: Sequence[str], progress: Progress = 
         record["channels"] = [vars(channel) for channel in channels]
         if outcome != "interrupted":
             warnings = watch.warnings()
-            record |= {"warnings": [*warnings, *simulation.rows.notes], "diverges": bool(warnings)}
+            said = [*warnings, *tilts.warnings(), *simulation.rows.notes]
+            record |= {**tilts.record(), "warnings": said, "diverges": bool(warnings)}
         return History(simulation.grid.times_of(0, finished), channels, values[:finished], record)
 
     try:
@@ -141,6 +143,7 @@ def kept_run(simulation: Simulation, names: Sequence[str], progress: Progress = 
             finished = block.first + len(block)
             values[block.first : finished] = block.values[:, columns]
             watch.look(block)
+            tilts.look(block.time, block.values)
             progress(block.first / simulation.grid.samples)
     except KeyboardInterrupt:
         reached = simulation.grid.times_of(finished - 1, finished)[0]

@@ -30,6 +30,7 @@ from kingpost.simulation.input_rows import InputRows, Segment
 from kingpost.simulation.other_numbers import Feed, with_numbers
 from kingpost.simulation.problem import Problem, check_singularity
 from kingpost.simulation.provenance import run_record
+from kingpost.simulation.small_angles import TiltWatch
 from kingpost.simulation.stability import MANY, step_warnings
 
 Progress: TypeAlias = Callable[[float], None]
@@ -152,7 +153,10 @@ class Simulation:
             provenance = run_record(self, outcome, seconds, statistics)
             if outcome != "interrupted":
                 warnings = self.step_warnings(self.grid.times[rows], y[rows, : self.states])
-                provenance["warnings"] = [*warnings, *self.rows.notes]
+                tilts = TiltWatch(self)
+                tilts.look(self.grid.times[rows], y[rows])
+                provenance |= tilts.record()
+                provenance["warnings"] = [*warnings, *tilts.warnings(), *self.rows.notes]
                 provenance["diverges"] = bool(warnings)
             shown = [self.rows.column(channel.name)[rows] for channel in self.moving_inputs]
             values = with_turns(self.channels, np.column_stack([y[rows], *shown]))

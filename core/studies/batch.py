@@ -29,6 +29,7 @@ from kingpost.simulation.run import Simulation
 from kingpost.simulation.settings import RunChoices, RunSettings
 from kingpost.simulation.signals import Signals, signals_by_name
 from kingpost.simulation.simulate import ready, run_grid
+from kingpost.simulation.small_angles import Tilts, TiltWatch
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -75,8 +76,15 @@ class Batch:
                 done += 1
                 progress(done / count)
         values.flags.writeable = False
-        records = tuple(self._record(k) for k in range(count))
+        tilts = Tilts(self.simulation)
+        records = tuple({**self._record(k), **self._tilted(k, tilts, values[k])} for k in range(count))
         return BatchHistory(grid.times, channels, values, self.scenarios, failures, records)
+
+    def _tilted(self, k: int, tilts: Tilts, values: FloatArray) -> dict[str, Any]:
+        """Return how far floating bodies left linear theory in a run, if they did."""
+        watch = TiltWatch(self.simulation, tilts, self.p[k])
+        watch.look(self.simulation.grid.times, values)
+        return {**watch.record(), "warnings": watch.warnings()} if watch.beyond else {}
 
     def _record(self, k: int) -> dict[str, Any]:
         """Return what the joint loads of a run need to be turned later."""
@@ -97,7 +105,7 @@ class BatchHistory:
     scenarios: tuple[Mapping[str, float], ...]
     #: What went wrong, by number of the scenario.
     failures: Mapping[int, str]
-    #: Provenance of each run, as far as its joint loads need it.
+    #: Provenance of each run, as far as its joint loads need it, and what is to be said of it.
     records: tuple[Mapping[str, Any], ...] = ()
 
     def __len__(self) -> int:
