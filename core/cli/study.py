@@ -82,6 +82,8 @@ class StudyCommand(Command):
 def _check_words(arguments: argparse.Namespace) -> None:
     if arguments.workers is not None and arguments.workers < 1:
         arguments.refuse(f"--workers {arguments.workers}: give 1 or more")
+    if arguments.workers is not None and "://" in arguments.on:
+        arguments.refuse(f"--workers is of use where workers are started here; those at {arguments.on} are there already")
     if arguments.plan and arguments.replay:
         arguments.refuse("--plan looks ahead and --replay back; give one of them")
 
@@ -168,7 +170,7 @@ def _carry_out(arguments: argparse.Namespace, plan: StudyPlan, folder: Path) -> 
     from kingpost.studies.running import UNITS, begin, carry_out, check_steps, summary_of
     from kingpost.studies.store import Store
 
-    words = f"{arguments.on}:workers={arguments.workers}" if arguments.workers and "://" not in arguments.on else arguments.on
+    words = _where(arguments)
     executor = executor_named(words, plan.opened.plugins)
     with ExitStack() as stack:
         stack.enter_context(alone_in(folder))
@@ -196,6 +198,14 @@ def _carry_out(arguments: argparse.Namespace, plan: StudyPlan, folder: Path) -> 
         ran = {"on": words, "compilations": runs.compilations, "units": bool(store.fact(UNITS))}
         written = write_results(folder, plan, summary, ran, _page)
     return _told(arguments, summary, written)
+
+
+def _where(arguments: argparse.Namespace) -> str:
+    """Return the executor that is meant, in its own words."""
+    on: str = arguments.on
+    if arguments.workers is None:
+        return on
+    return f"{on}{',' if ':' in on else ':'}workers={arguments.workers}"
 
 
 def _page(record: dict[str, Any], runs: dict[str, Any]) -> Fill:

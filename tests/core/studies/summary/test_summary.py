@@ -48,7 +48,7 @@ def test_damage_is_that_of_a_table_of_states(plan, summary):
             labels = {name: value for name, value in case.labels.items() if name != "seed"}
             damage = numbers(case)[f"hot spot {item.spot.name}:damage_per_year"]
             result = SimpleNamespace(
-                spot=item.spot, curve=None, thickness_factor=1.0, damage_per_year=damage,
+                spot=item.spot, curve=None, thickness_factor=1.0, damage_per_year=damage, spectral=None,
                 signal=SimpleNamespace(cycles=SimpleNamespace(largest_range=1.0, total=1.0), equivalent_ranges=()),
             )  # fmt: skip
             weighted.append(Weighted(json.dumps(labels), Path(), case.weight))
