@@ -272,3 +272,40 @@ def test_cases_outside_linear_theory_are_told_everywhere(kingpost_cli, tmp_path)
     write(tmp_path, TILTED + "[run]\ntilt_limit = 40\n")
     wider = json.loads(kingpost_cli("study", "study.toml", "--on", "threads", "--out", "wider", "--json").out)
     assert wider["cases"]["done"] == 2 and wider["outside_linear_theory"]["runs"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_study_on_dask_has_the_bits_of_one_in_threads(kingpost_cli, tmp_path):
+    """By the names of the command: a cluster of this machine, and a scheduler at an address."""
+    distributed = pytest.importorskip("distributed")
+    write(tmp_path)
+    words = ("study", "study.toml", "--json", "--out")
+    own = [json.loads(kingpost_cli(*words, "threads", "--on", "threads").out)]
+    own.append(json.loads(kingpost_cli(*words, "cluster", "--on", "dask", "--workers", "1").out))
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        own.append(json.loads(kingpost_cli(*words, "address", "--on", address).out))
+    assert [record["ran"]["on"] for record in own] == ["threads", "dask:workers=1", address]
+    assert own[0]["extremes"] == own[1]["extremes"] == own[2]["extremes"]
+    assert own[0]["step_check"] == own[1]["step_check"] == own[2]["step_check"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--on", "dask://somewhere:8786", "--workers", "2"), "those at dask://somewhere:8786 are there already"),
+        (("--on", "desk"), "did you mean 'dask'"),
+    ],
+)
+def test_where_runs_are_made_must_make_sense(kingpost_cli, tmp_path, words, said):
+    write(tmp_path)
+    refused = kingpost_cli("study", "study.toml", *words)
+    assert refused.status != 0 and said in refused.err
+
+
+def test_options_of_an_executor_and_the_number_of_workers_go_together(kingpost_cli, tmp_path):
+    write(tmp_path, TEXT.replace("m4 = [20, 30]", ""))
+    done = kingpost_cli("study", "study.toml", "--on", "local:attempts=2", "--workers", "1", "--json", "--out", "out")
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["ran"]["on"] == "local:attempts=2,workers=1"
