@@ -6,10 +6,10 @@ machine from the paper's numbers, one model for each case, with RK4 of the same 
 its states afterwards is not timed.
 
 Times are those of processors, of all processes together. Executors are looked at in the middle of a study, from a quarter of
-the cases to the last, so that starting processes, deriving and loading does not count: the thread that runs cases in each process,
-as Linux counts its time, against all other threads, which is what an executor costs beside the cases. Much of that of Dask
-comes with the time on the wall, whether cases run or not, so it is also given for each second of that. Wall times, and how runs
-per second grow from one worker to two, mean something on a machine that does nothing else.
+the cases to the last, so that starting processes, deriving and loading does not count: the thread that runs cases in each
+process, as Linux counts its time, against all other threads, which is what an executor costs beside the cases. Much of that
+of Dask comes with the time on the wall, whether cases run or not, so it is also given for each second of that. Wall times, and
+how runs per second grow from one worker to two, mean something on a machine that does nothing else.
 
 Peers: pip install mujoco distributed. What is missing is left out.
 """
