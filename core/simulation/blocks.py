@@ -17,7 +17,6 @@ from kingpost.results.history import History
 from kingpost.results.turns import Turns
 from kingpost.simulation.grid import check_memory
 from kingpost.simulation.provenance import run_record
-from kingpost.simulation.small_angles import TiltWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,6 +120,8 @@ def columns_of(simulation: Simulation, names: Sequence[str]) -> list[int]:
 
 def kept_run(simulation: Simulation, names: Sequence[str], progress: Progress = lambda fraction: None) -> History:
     """Carry a run out and keep some of its channels, in the order in which they are named."""
+    from kingpost.simulation.small_angles import TiltWatch
+
     names = tuple(dict.fromkeys(names))
     columns = columns_of(simulation, names)
     check_memory(simulation.grid, 1 + len(names))

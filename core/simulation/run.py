@@ -30,7 +30,6 @@ from kingpost.simulation.input_rows import InputRows, Segment
 from kingpost.simulation.other_numbers import Feed, with_numbers
 from kingpost.simulation.problem import Problem, check_singularity
 from kingpost.simulation.provenance import run_record
-from kingpost.simulation.small_angles import TiltWatch
 from kingpost.simulation.stability import MANY, step_warnings
 
 Progress: TypeAlias = Callable[[float], None]
@@ -129,6 +128,8 @@ class Simulation:
         """Carry the run out; see :func:`simulate`. ``keep`` names the channels that its history is to have, by default all."""
         if keep is not None:
             return kept_run(self, keep, progress)
+        from kingpost.simulation.small_angles import TiltWatch
+
         started = time.perf_counter()
         statistics: dict[str, Any] = {}
         y = self._room()
