@@ -29,10 +29,11 @@ from kingpost.simulation.run import Simulation
 from kingpost.simulation.settings import RunChoices, RunSettings
 from kingpost.simulation.signals import Signals, signals_by_name
 from kingpost.simulation.simulate import ready, run_grid
-from kingpost.simulation.small_angles import Tilts, TiltWatch
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from kingpost.simulation.small_angles import Tilts
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,12 +77,16 @@ class Batch:
                 done += 1
                 progress(done / count)
         values.flags.writeable = False
+        from kingpost.simulation.small_angles import Tilts
+
         tilts = Tilts(self.simulation)
         records = tuple({**self._record(k), **self._tilted(k, tilts, values[k])} for k in range(count))
         return BatchHistory(grid.times, channels, values, self.scenarios, failures, records)
 
     def _tilted(self, k: int, tilts: Tilts, values: FloatArray) -> dict[str, Any]:
         """Return how far floating bodies left linear theory in a run, if they did."""
+        from kingpost.simulation.small_angles import TiltWatch
+
         watch = TiltWatch(self.simulation, tilts, self.p[k])
         watch.look(self.simulation.grid.times, values)
         return {**watch.record(), "warnings": watch.warnings()} if watch.beyond else {}
