@@ -5,9 +5,11 @@ ring and the last angles are kept. The loop does as a user without studies would
 machine from the paper's numbers, one model for each case, with RK4 of the same step; it finds no loads, and what it does with
 its states afterwards is not timed.
 
-Times are those of processors, of all processes together. Executors are measured with two numbers of cases, and the difference
-counts, so that starting processes, deriving and loading is told apart from what every case costs. Wall times are given, too;
-they mean something on a machine that does nothing else.
+Times are those of processors, of all processes together. Executors are looked at in the middle of a study, from a quarter of
+the cases to the last, so that starting processes, deriving and loading does not count: the thread that runs cases in each
+process, as Linux counts its time, against all other threads, which is what an executor costs beside the cases. Much of that
+of Dask comes with the time on the wall, whether cases run or not, so it is also given for each second of that. Wall times, and
+how runs per second grow from one worker to two, mean something on a machine that does nothing else.
 
 Peers: pip install mujoco distributed. What is missing is left out.
 """
@@ -16,10 +18,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -48,15 +52,17 @@ def processor_time() -> float:
 
 @dataclass(frozen=True)
 class Spent:
-    """What some cases took: time on processors, time on the wall, and what the cases themselves say they took (s)."""
+    """What some cases took: time on processors, time on the wall, and what the cases themselves took (s)."""
 
-    cases: int
+    cases: float
     cpu: float
     wall: float
     own: float = 0.0
 
-    def __sub__(self, other: Spent) -> Spent:
-        return Spent(self.cases - other.cases, self.cpu - other.cpu, self.wall - other.wall, self.own - other.own)
+    @property
+    def beyond(self) -> float:
+        """Time on processors beside the cases, s."""
+        return self.cpu - self.own
 
 
 def spent(run: Callable[[], tuple[int, float]]) -> Spent:
@@ -108,12 +114,50 @@ def plain_loop(cases: list[Case], t_end: float) -> tuple[int, float]:
     return len(cases), 0.0
 
 
-def executed(executor: Executor, study: StudyWork, cases: list[Case]) -> tuple[int, float]:
-    """Run cases by an executor."""
-    outcomes = list(executor.outcomes(study, iter(cases)))
-    assert len(outcomes) == len(cases)
-    assert not any(outcome.error for outcome in outcomes)
-    return len(outcomes), sum(outcome.cpu_s for outcome in outcomes)
+def processes(parent: int) -> list[int]:
+    """Return a process and all that it has started and that live."""
+    found = [parent]
+    for task in Path(f"/proc/{parent}/task").glob("*/children"):
+        try:
+            found += [process for child in task.read_text().split() for process in processes(int(child))]
+        except OSError:  # it has just ended
+            continue
+    return found
+
+
+def thread_times() -> dict[tuple[int, str], float]:
+    """Return the time on processors of every thread of this process and of its children, s, by process and thread."""
+    found = {}
+    for process in processes(os.getpid()):
+        for task in Path(f"/proc/{process}/task").glob("*/schedstat"):
+            try:
+                found[process, task.parent.name] = int(task.read_text().split()[0]) / 1e9
+            except OSError:
+                continue
+    return found
+
+
+def executed(executor: Executor, study: StudyWork, cases: list[Case]) -> Spent:
+    """Run cases by an executor, and return what they took from a quarter of them to the last."""
+    begin, keys, own, started = len(cases) // 4, set(), [], 0.0
+    before: dict[tuple[int, str], float] = {}
+    after: dict[tuple[int, str], float] = {}
+    wall = 0.0
+    for outcome in executor.outcomes(study, iter(cases)):
+        assert not outcome.error
+        keys.add(outcome.key)
+        own.append(outcome.cpu_s)
+        if len(keys) == begin:
+            before, started = thread_times(), time.perf_counter()
+        if len(keys) == len(cases):  # its workers still live
+            after, wall = thread_times(), time.perf_counter() - started
+    assert len(keys) == len(own) == len(cases)
+    took = {thread: seconds - before.get(thread, 0.0) for thread, seconds in after.items()}
+    workers = {process for process, _ in took} - {os.getpid()}
+    # In each process the thread that runs cases is the busiest one; where there is no other process, cases say themselves.
+    busiest = [max(seconds for (owner, _), seconds in took.items() if owner == process) for process in workers]
+    ran = sum(busiest) if sum(busiest) > 0.1 * sum(took.values()) else sum(own[begin:])
+    return Spent(ran / (sum(own) / len(own)), sum(took.values()), wall, ran)
 
 
 def rolled_out(mujoco: ModuleType, masses: list[dict[str, float]], starts: Array, t_end: float) -> tuple[Spent, Array]:
@@ -138,8 +182,8 @@ def rolled_out(mujoco: ModuleType, masses: list[dict[str, float]], starts: Array
 def table_row(name: str, found: Spent, first: Spent) -> str:
     """Return a row: the ratio is that of processor times of a case, to a worker of a study in this process."""
     per, base = found.cpu / found.cases, first.cpu / first.cases
-    beyond = f"{100 * (found.cpu - found.own) / found.own:8.1f} %" if found.own else " " * 10
-    return f"{name:<34}{1 / per:>14.2f}{1e3 * per:>14.1f}{per / base:>9.2f}{found.cases / found.wall:>12.2f}{beyond:>14}"
+    beyond = f"{100 * found.beyond / found.own:>12.2f} %{1e3 * found.beyond / found.wall:>15.1f}" if found.own else ""
+    return f"{name:<34}{1 / per:>14.2f}{1e3 * per:>14.1f}{per / base:>9.2f}{found.cases / found.wall:>12.2f}{beyond}"
 
 
 def main() -> None:
@@ -173,14 +217,17 @@ def main() -> None:
         difference = f"Last states of MuJoCo differ by up to {np.abs(last - own).max():.1e}; it holds set-points for a step."
     kinds = [name for name in arguments.on if name != "dask" or peer("distributed")]
     for text in (f"{kind}:workers={workers}" for kind in kinds for workers in (1, 2)):
-        executor = executor_named(text, plugins)
-        few = spent(lambda executor=executor: executed(executor, study, cases[: count // 4]))
-        rows[text] = spent(lambda executor=executor: executed(executor, study, cases)) - few
+        rows[text] = executed(executor_named(text, plugins), study, cases)
     print(f"{MODEL}, {count} cases of {round(t_end / STEP)} RK4 steps of {STEP:g} s, loads of a joint every {OUTPUT_STEP:g} s")
-    print(f"{'':<34}{'runs / CPU s':>14}{'CPU ms / run':>14}{'ratio':>9}{'runs / s':>12}{'beyond cases':>14}")
+    heads = f"{'runs / CPU s':>14}{'CPU ms / run':>14}{'ratio':>9}{'runs / s':>12}{'beside cases':>14}{'ms / s of wall':>15}"
+    print(f"{'':<34}{heads}")
     for name, found in rows.items():
         print(table_row(name, found, first))
     print(difference)
+    for kind in kinds:
+        one, two = (rows[f"{kind}:workers={workers}"] for workers in (1, 2))
+        grown = two.cases / two.wall / (one.cases / one.wall)
+        print(f"{kind}: {grown:.2f} times as many runs per second with two workers as with one, on {os.cpu_count()} processors")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from kingpost.base.units import parse_unit
 
 Role: TypeAlias = Literal[
     "coordinates", "rates", "outputs", "energies", "monitors", "loads", "parts",
-    "positions", "orientations", "body motions", "gravity", "residuals", "repeats", "others",
+    "positions", "orientations", "body motions", "gravity", "residuals", "repeats", "memory", "others",
 ]  # fmt: skip
 
 #: The components of a body's place and orientation in the world, below ``BODY.pose``.
@@ -26,6 +26,8 @@ MOTION = tuple(f"{letter}{axis}" for letter in ("w", "alpha", "a") for axis in "
 #: How a free joint moves, and the coordinates that say the same.
 FREE_MOTION = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 REPEATED = {"x": "surge", "y": "sway", "z": "heave"}
+#: Above this word stand states of forces that are for their equations alone: filters, the memory of water.
+MEMORY = "memory"
 GRAVITY = tuple(f"loads.gravity.{axis}" for axis in "xyz")
 RESIDUALS = ("loads.residual.force", "loads.residual.moment")
 MONITORS = (
@@ -74,6 +76,7 @@ RULES = (
     Rule("positions", before=("pose",), last=POSITION),
     Rule("orientations", before=("pose",), last=ORIENTATION),
     Rule("body motions", before=("motion",), last=MOTION),
+    Rule("memory", before=(MEMORY,)),
     Rule("others", first=("servo",)),
     Rule("outputs", framed=True),
     Rule("rates", last=("rate",)),

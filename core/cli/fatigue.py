@@ -125,8 +125,8 @@ def _options(arguments: argparse.Namespace) -> CountingOptions:
         arguments.refuse("--curves is of use with --hotspots only")
     if arguments.spectral and not arguments.hotspots:
         arguments.refuse("--spectral is of use with --hotspots only: damage needs S-N curves")
-    if arguments.states and (arguments.spectral or arguments.life is not None):
-        arguments.refuse("--spectral and --life are for one run; leave them out, or name a run instead of --states")
+    if arguments.states and arguments.life is not None:
+        arguments.refuse("--life is for one run; leave it out, or name a run instead of --states")
     threshold, part = arguments.threshold
     try:
         return CountingOptions(

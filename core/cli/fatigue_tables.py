@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,10 @@ def hot_spot_states(table: StateTable, assess: Callable[[Path], HotSpotAssessmen
         for item in combined
     ]
     notes = [*_state_notes(table, found), _equivalent_note(found[0].options, None), *_damage_notes(found)]
+    if found[0].options.spectral:
+        header += _spectral_headings()
+        rows = [[*row, *_parts(item.spectral, item.damage_per_year)] for row, item in zip(rows, combined, strict=True)]
+        notes += _spectral_notes(found)
     return combined_record(table, weighted, found, combined), Table(header, rows, notes), _run_warnings(weighted, found)
 
 
@@ -98,25 +102,32 @@ def hot_spot_table(result: HotSpotAssessment) -> Table:
         for item in result.results
     ]
     if result.options.spectral:
-        header += [f"{method.upper()} / COUNTED" for method in METHODS]
+        header += _spectral_headings()
         rows = [[*row, *_spectral_cells(item)] for row, item in zip(rows, result.results, strict=True)]
-    equivalent = _equivalent_note(result.options, result.window.duration)
+    equivalent, spectra = _equivalent_note(result.options, result.window.duration), _spectral_notes([result])
     classes = _class_notes([item.signal for item in result.results])
     means = _mean_notes(result)
-    return Table(
-        header, rows, [*_notes(result), equivalent, *_damage_notes([result]), *means, *_spectral_notes(result), *classes]
-    )
+    return Table(header, rows, [*_notes(result), equivalent, *_damage_notes([result]), *means, *spectra, *classes])
 
 
 def _spectral_cells(item: HotSpotResult) -> list[str]:
     """Return the damage from the spectrum by each method, as a part of the counted one."""
-    if item.spectral is None or not item.damage:
+    return _parts({} if item.spectral is None else {found.method: found.damage for found in item.spectral.damages}, item.damage)
+
+
+def _spectral_headings() -> list[str]:
+    return [f"{method.upper()} / COUNTED" for method in METHODS]
+
+
+def _parts(damages: Mapping[str, float], counted: float) -> list[str]:
+    if not damages or not counted:
         return ["-" for _ in METHODS]
-    return [f"{found.damage / item.damage:.3g}" for found in item.spectral.damages]
+    return [f"{damages[method] / counted:.3g}" for method in METHODS]
 
 
-def _spectral_notes(result: HotSpotAssessment) -> Rows:
-    found = [item.spectral for item in result.results if item.spectral is not None and item.spectral.kurtosis is not None]
+def _spectral_notes(results: Sequence[HotSpotAssessment]) -> Rows:
+    every = [item.spectral for result in results for item in result.results]
+    found = [item for item in every if item is not None and item.kurtosis is not None]
     if not found:
         return []
     kurtosis = [item.kurtosis for item in found if item.kurtosis is not None]

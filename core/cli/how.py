@@ -92,6 +92,14 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
             "load of their joint (default: 0.01)",
         },
     ),
+    "tilt_limit": (
+        "--tilt-limit",
+        {
+            "type": float,
+            "metavar": "DEG",
+            "help": "tilt of floating bodies beyond which a run is told to be outside linear theory (default: 20)",
+        },
+    ),
     "sea": (
         "--sea",
         {

@@ -82,6 +82,8 @@ class StudyCommand(Command):
 def _check_words(arguments: argparse.Namespace) -> None:
     if arguments.workers is not None and arguments.workers < 1:
         arguments.refuse(f"--workers {arguments.workers}: give 1 or more")
+    if arguments.workers is not None and "://" in arguments.on:
+        arguments.refuse(f"--workers is of use where workers are started here; those at {arguments.on} are there already")
     if arguments.plan and arguments.replay:
         arguments.refuse("--plan looks ahead and --replay back; give one of them")
 
@@ -134,6 +136,8 @@ def _replay(arguments: argparse.Namespace, plan: StudyPlan, folder: Path) -> int
     rows = [("run", found.case.key), ("case", labels or "-"), ("sea", found.case.sea or "-")]
     if found.outcome is not None and found.outcome.error:
         rows.append(("failed", found.outcome.error))
+    if found.outcome is not None and found.outcome.outside:
+        rows.append(("outside", f"it left linear theory: {found.outcome.outside}"))
     print_table([*rows, ("files", ", ".join(map(str, files)))])
     return 0
 
@@ -166,7 +170,7 @@ def _carry_out(arguments: argparse.Namespace, plan: StudyPlan, folder: Path) -> 
     from kingpost.studies.running import UNITS, begin, carry_out, check_steps, summary_of
     from kingpost.studies.store import Store
 
-    words = f"{arguments.on}:workers={arguments.workers}" if arguments.workers and "://" not in arguments.on else arguments.on
+    words = _where(arguments)
     executor = executor_named(words, plan.opened.plugins)
     with ExitStack() as stack:
         stack.enter_context(alone_in(folder))
@@ -194,6 +198,14 @@ def _carry_out(arguments: argparse.Namespace, plan: StudyPlan, folder: Path) -> 
         ran = {"on": words, "compilations": runs.compilations, "units": bool(store.fact(UNITS))}
         written = write_results(folder, plan, summary, ran, _page)
     return _told(arguments, summary, written)
+
+
+def _where(arguments: argparse.Namespace) -> str:
+    """Return the executor that is meant, in its own words."""
+    on: str = arguments.on
+    if arguments.workers is None:
+        return on
+    return f"{on}{',' if ':' in on else ':'}workers={arguments.workers}"
 
 
 def _page(record: dict[str, Any], runs: dict[str, Any]) -> Fill:
@@ -244,6 +256,7 @@ class _StudyBar:
 
         self._bar.label = self.label
         failed = f", {progress.failed} failed" if progress.failed else ""
+        failed += f", {progress.outside} outside linear theory" if progress.outside else ""
         left = "" if progress.left is None else f", {duration(progress.left)} left"
         pace = f", {progress.now / progress.seconds:.3g} runs/s" if progress.seconds > 0 else ""
         self._bar.say(f"{progress.finished}/{progress.planned} runs ({progress.fraction:.0%}){failed}{pace}{left}")
@@ -256,22 +269,22 @@ def _check_resume(arguments: argparse.Namespace, store: Store, folder: Path) -> 
     counts = store.counts()
     if counts.planned and counts.open and counts.stored and not arguments.resume:
         raise KingpostError(
-            f"'{folder}' holds {counts.done + counts.failed} of {counts.planned} runs of a study that was not finished; go on "
+            f"'{folder}' holds {counts.run} of {counts.planned} runs of a study that was not finished; go on "
             "with --resume, or choose another folder with --out"
         )
 
 
 def _tell_kept(store: Store) -> None:
     counts = store.counts()
-    if counts.done + counts.failed:
+    if counts.run:
         failed = f", {counts.failed} of them failed (--retry-failed runs these once more)" if counts.failed else ""
-        print(f"kingpost: {counts.done + counts.failed} of {counts.planned} runs are there already{failed}", file=sys.stderr)
+        print(f"kingpost: {counts.run} of {counts.planned} runs are there already{failed}", file=sys.stderr)
 
 
 def _interrupted(arguments: argparse.Namespace, store: Store, folder: Path) -> str:
     counts = store.counts()
     return (
-        f"interrupted; {counts.done + counts.failed} of {counts.planned} runs are kept in '{folder}'\n"
+        f"interrupted; {counts.run} of {counts.planned} runs are kept in '{folder}'\n"
         f"  go on with: kingpost study {arguments.source} --resume --out {folder}"
     )
 

@@ -64,6 +64,7 @@ def plan_record(plan: StudyPlan, worker: Worker, on: str, workers: int | None) -
             "cpu_s": outcome.cpu_s,
             "wall_s": seconds,
             "error": outcome.error,
+            "outside_linear_theory": outcome.outside,
         },
         "estimated_cpu_s": seconds * (count + repeated),
         "estimated_wall_s": seconds * (count / at_once + repeated),
@@ -86,6 +87,8 @@ def plan_rows(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     if timed["error"]:
         rows.append(("failed", f"this run failed: {timed['error']}"))
+    if timed["outside_linear_theory"]:
+        rows.append(("outside", f"this run left linear theory: {timed['outside_linear_theory']}"))
     return rows
 
 
@@ -100,6 +103,10 @@ def print_summary(record: Mapping[str, Any], files: Sequence[str]) -> None:
             f"{duration(cases['cpu_s'])} of CPU",
         ),
     ]
+    outside = cases["outside_linear_theory"]
+    if outside:
+        part = record["outside_linear_theory"]["part_of_time"]
+        rows.append(("outside", f"{outside} runs left linear theory: {part:.3%} of the time is in no damage, life or extreme"))
     operability = record["operability"]
     if operability:
         parts = operability["parts"]
@@ -109,6 +116,7 @@ def print_summary(record: Mapping[str, Any], files: Sequence[str]) -> None:
         rows += [("  beyond", f"{words}: {part:.2%} of the year") for words, part in operability["by_limit"].items() if part]
     rows += [("worst run", _worst(record))] if record["worst"]["runs"] else []
     rows += [("failed", f"{item['key']}: {item['error']}") for item in record["failed"][:3]]
+    rows += [("outside", f"{item['key']}: {item['why']}") for item in record["outside_linear_theory"]["runs"][:3]]
     rows += [("step check", _step(item)) for item in record["step_check"]["runs"][:3]]
     print_table(rows)
     _print_damage(record)

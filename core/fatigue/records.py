@@ -10,7 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from kingpost.fatigue.assessment import YEAR, Assessment, CountedSignal, CountingOptions, HotSpotAssessment, LoadAssessment
+from kingpost.fatigue.assessment import (
+    YEAR,
+    Assessment,
+    CountedSignal,
+    CountingOptions,
+    HotSpotAssessment,
+    LoadAssessment,
+    life_years,
+)
 from kingpost.fatigue.counting import COUNTING_RULE, RESIDUE_RULE
 from kingpost.fatigue.en13001 import VERIFY_CLASSES
 from kingpost.fatigue.equivalent import EquivalentRange
@@ -109,10 +117,27 @@ def combined_record(
                 "damage_per_year": item.damage_per_year,
                 "damage_per_year_by_state": dict(item.shares),
                 "life_years": _finite(item.life_years),
+                **({"spectral": _combined_spectral(item)} if item.spectral_shares else {}),
             }
             for item in spots
         ]
     return record
+
+
+def _combined_spectral(item: CombinedHotSpot) -> dict[str, Any]:
+    counted = item.damage_per_year
+    return {
+        "process": "stationary and Gaussian in every run; one-sided spectra by Welch's method",
+        "damages": {
+            method: {
+                "damage_per_year": _finite(damage),
+                "part_of_counted": _finite(damage / counted) if counted else None,
+                "life_years": _finite(life_years(damage, item.spot.dff)),
+                "damage_per_year_by_state": {state: _finite(part) for state, part in item.spectral_shares[method].items()},
+            }
+            for method, damage in item.spectral.items()
+        },
+    }
 
 
 def _how(assessment: Assessment) -> dict[str, Any]:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from kingpost.base.errors import KingpostError, closest, listed
-from kingpost.fatigue.assessment import YEAR, Assessment, HotSpotAssessment, LoadAssessment, life_years
+from kingpost.fatigue.assessment import YEAR, Assessment, HotSpotAssessment, HotSpotResult, LoadAssessment, life_years
 from kingpost.fatigue.equivalent import EquivalentRange, combined_equivalent_range
 from kingpost.fatigue.hotspots import HotSpot
 from kingpost.fatigue.sn import SNCurve
+from kingpost.fatigue.spectral import METHODS
 from kingpost.fatigue.tables import as_number, as_tables, read_table
 
 #: Probabilities may miss 1 by this much.
@@ -140,11 +141,18 @@ class CombinedHotSpot:
     shares: Mapping[str, float]
     equivalent_ranges: tuple[EquivalentRange, ...]
     cycles_per_year: float
+    #: Damage per year from the spectra of the stresses, by method and state, if that is wanted.
+    spectral_shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def life_years(self) -> float:
         """Years until the damage, times the design fatigue factor, is 1; infinite without damage."""
         return life_years(self.damage_per_year, self.spot.dff)
+
+    @property
+    def spectral(self) -> dict[str, float]:
+        """Damage per year from spectra, by method."""
+        return {method: math.fsum(shares.values()) for method, shares in self.spectral_shares.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,9 +207,7 @@ def combine_hot_spots(weighted: Sequence[Weighted], assessments: Sequence[HotSpo
     combined = []
     for j, first in enumerate(assessments[0].results):
         runs = [item.results[j] for item in assessments]
-        shares: dict[str, list[float]] = {}
-        for part, run in zip(weighted, runs, strict=True):
-            shares.setdefault(part.state, []).append(part.weight * run.damage_per_year)
+        shares = _shares(weighted, [run.damage_per_year for run in runs])
         combined.append(
             CombinedHotSpot(
                 first.spot,
@@ -212,9 +218,32 @@ def combine_hot_spots(weighted: Sequence[Weighted], assessments: Sequence[HotSpo
                 {state: math.fsum(parts) for state, parts in shares.items()},
                 _ranges([run.signal.equivalent_ranges for run in runs], weights, f_ref),
                 _per_year([run.signal.cycles.total for run in runs], weights, assessments),
+                _spectral(weighted, runs, [item.window.duration for item in assessments]),
             )
         )
     return tuple(combined)
+
+
+def _shares(weighted: Sequence[Weighted], per_year: Sequence[float]) -> dict[str, list[float]]:
+    """Return what runs add to the damage per year, by state."""
+    found: dict[str, list[float]] = {}
+    for part, damage in zip(weighted, per_year, strict=True):
+        found.setdefault(part.state, []).append(part.weight * damage)
+    return found
+
+
+def _spectral(
+    weighted: Sequence[Weighted], runs: Sequence[HotSpotResult], durations: Sequence[float]
+) -> dict[str, dict[str, float]]:
+    """Return the damage per year from spectra by method and state, seeds averaged like counted ones; nothing if unwanted."""
+    spectra = [run.spectral for run in runs if run.spectral is not None]
+    if len(spectra) < len(runs):
+        return {}
+    found = {}
+    for method in METHODS:
+        damages = [item.damage(method) * YEAR / duration for item, duration in zip(spectra, durations, strict=True)]
+        found[method] = {state: math.fsum(parts) for state, parts in _shares(weighted, damages).items()}
+    return found
 
 
 def _ranges(runs: Sequence[tuple[EquivalentRange, ...]], weights: Sequence[float], f_ref: float) -> tuple[EquivalentRange, ...]:

@@ -145,56 +145,21 @@ class Spectrum(ABC):
 
 
 @dataclass(frozen=True)
-class Jonswap(Spectrum):
-    """A JONSWAP spectrum: a growing wind sea.
+class OneState(Spectrum):
+    """Base of spectra that a significant wave height (m) and the period of the peak (s) make, with what shapes them further."""
 
-    Its shape is w^-5 exp(-5/4 (w / wp)^-4) gamma^exp(-(w / wp - 1)^2 / (2 s^2)) with s = 0.07 up to the peak and 0.09 beyond.
-
-    Parameters
-    ----------
-    hs, tp
-        Significant wave height in m and period of the peak in s.
-    gamma
-        Peakedness: 1 is a Pierson-Moskowitz spectrum, 3.3 the mean of the JONSWAP measurements.
-
-    """
-
-    name = "jonswap"
     hs: float
     tp: float
-    gamma: float = 3.3
 
     def __post_init__(self) -> None:
         check_state(self.name, self.hs, self.tp)
-        if not (math.isfinite(self.gamma) and 1 <= self.gamma <= 20):
-            raise MechanismError(
-                f"{self.name}: gamma is {self.gamma:g}; use 1 (Pierson-Moskowitz) to 20, usually 1 to 7", path=("gamma",)
-            )
-
-    @property
-    def peaks(self) -> tuple[float, ...]:
-        return (2 * math.pi / self.tp,)
-
-    @property
-    def tail(self) -> float:
-        return 5.0
-
-    def shape(self, frequency: FloatArray) -> FloatArray:
-        x = frequency / self.peak
-        with np.errstate(under="ignore"):
-            return x**-5.0 * np.exp(-1.25 * x**-4.0) * peaked(x, self.gamma)
 
 
 @dataclass(frozen=True)
-class PiersonMoskowitz(Spectrum):
+class PiersonMoskowitz(OneState):
     """A Pierson-Moskowitz spectrum, also called Bretschneider's: a fully grown wind sea."""
 
     name = "pierson-moskowitz"
-    hs: float
-    tp: float
-
-    def __post_init__(self) -> None:
-        check_state(self.name, self.hs, self.tp)
 
     @property
     def peaks(self) -> tuple[float, ...]:
@@ -211,15 +176,40 @@ class PiersonMoskowitz(Spectrum):
 
 
 @dataclass(frozen=True)
-class Torsethaugen(Spectrum):
+class Jonswap(PiersonMoskowitz):
+    """A JONSWAP spectrum: a growing wind sea.
+
+    Its shape is w^-5 exp(-5/4 (w / wp)^-4) gamma^exp(-(w / wp - 1)^2 / (2 s^2)) with s = 0.07 up to the peak and 0.09 beyond.
+
+    Parameters
+    ----------
+    hs, tp
+        Significant wave height in m and period of the peak in s.
+    gamma
+        Peakedness: 1 is a Pierson-Moskowitz spectrum, 3.3 the mean of the JONSWAP measurements.
+
+    """
+
+    name = "jonswap"
+    gamma: float = 3.3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (math.isfinite(self.gamma) and 1 <= self.gamma <= 20):
+            raise MechanismError(
+                f"{self.name}: gamma is {self.gamma:g}; use 1 (Pierson-Moskowitz) to 20, usually 1 to 7", path=("gamma",)
+            )
+
+    def shape(self, frequency: FloatArray) -> FloatArray:
+        with np.errstate(under="ignore"):
+            return super().shape(frequency) * peaked(frequency / self.peak, self.gamma)
+
+
+@dataclass(frozen=True)
+class Torsethaugen(OneState):
     """Torsethaugen's spectrum in its simplified form: wind sea and swell of the Norwegian Sea, two peaks (DNV-RP-C205)."""
 
     name = "torsethaugen"
-    hs: float
-    tp: float
-
-    def __post_init__(self) -> None:
-        check_state(self.name, self.hs, self.tp)
 
     @cached_property
     def parts(self) -> tuple[tuple[float, float, float], ...]:

@@ -158,7 +158,8 @@ class Loads:
 class ForceState:
     """A state of a force's own, such as the pressure in a cylinder: it becomes the channel ``name of the force.name``.
 
-    ``start`` is its value at the start of a run: a number, or a formula of parameters.
+    ``start`` is its value at the start of a run: a number, or a formula of parameters. States that are for the equations alone,
+    such as those of filters, are called ``memory.NAME``: files hold them, pictures do not show them unasked.
     """
 
     name: str

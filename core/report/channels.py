@@ -72,6 +72,8 @@ class Inventory:
     panels: tuple[Panel, ...]
     #: What would have a plot, but is zero throughout.
     zero: tuple[str, ...] = ()
+    #: States of forces that are for their equations alone.
+    memory: tuple[str, ...] = ()
     #: Inputs, costates and so on of an optimum.
     optimal: tuple[str, ...] = ()
 
@@ -91,8 +93,9 @@ def take_inventory(history: History) -> Inventory:
     moving = _owners(history, "motion", MOTION)
     residuals = tuple(name for name in RESIDUALS if name in history)
     monitors = tuple(name for name, role in roles.items() if role == "monitors")
+    memory = tuple(name for name, role in roles.items() if role == "memory")
     optimal = optimal_channels(history)
-    used = {name for load in loads for name in load.names} | {*residuals, *monitors, *optimal}
+    used = {name for load in loads for name in load.names} | {*residuals, *monitors, *memory, *optimal}
     used |= {f"{body}.pose.{part}" for body in posed for part in POSE}
     used |= {f"{body}.motion.{part}" for body in moving for part in MOTION}
     used |= {name for name, role in roles.items() if role == "repeats"}
@@ -102,7 +105,7 @@ def take_inventory(history: History) -> Inventory:
     zero = tuple(channel.name for channel in rest if peak(history[channel.name]) == 0.0)
     drawn = [channel for channel in rest if channel.name not in zero]
     panels = (*_panels(drawn, roles, history), *_motion_panels(history, moving), *_monitor_panels(history))
-    return Inventory(loads, posed, moving, residuals, monitors, panels, zero, optimal)
+    return Inventory(loads, posed, moving, residuals, monitors, panels, zero, memory, optimal)
 
 
 def _joint_loads(history: History, roles: Mapping[str, Role]) -> tuple[JointLoad, ...]:

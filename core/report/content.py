@@ -90,6 +90,7 @@ def make_content(history: History, options: Options) -> dict[str, Any]:
             for panel in inventory.panels
         ],
         "zero": list(inventory.zero),
+        "memory": list(inventory.memory),
         "monitors": describe_monitors(history, inventory.monitors),
         "optimal": describe_optimal(history),
         "scene": make_scene(history, inventory, loads),

@@ -77,10 +77,13 @@ function buildMotion() {
     ),
   );
   if (shown.length) children.push(grid(shown));
-  if (report.zero.length) {
-    const named = report.zero.slice(0, 12).join(", ") + (report.zero.length > 12 ? `, ${report.zero.length - 12} more` : "");
-    children.push(element("p", { class: "small" }, `Zero throughout, and not drawn: ${named}.`));
-  }
+  const tell = (names, words) => {
+    if (!names.length) return;
+    const more = names.length > 12 ? `, ${names.length - 12} more` : "";
+    children.push(element("p", { class: "small" }, `${words}: ${names.slice(0, 12).join(", ")}${more}.`));
+  };
+  tell(report.zero, "Zero throughout, and not drawn");
+  tell(report.memory, "States of forces for their equations alone, in the files and not drawn");
   if (bodies.length)
     children.push(
       fold(`Velocities and accelerations of the bodies, in their axes (${bodies.length} plots)`, grid(bodies)),

@@ -5,6 +5,7 @@ document.getElementById("machine").remove();
 document.getElementById("layout").classList.add("alone");
 buildHead();
 buildSea();
+buildOutside();
 buildLimits();
 buildDamage();
 buildExtremes();

@@ -56,11 +56,15 @@ def _facts(record: Mapping[str, Any]) -> list[list[str]]:
     """Return the head of the page as pairs of words."""
     cases = record["cases"]
     left = f", {cases['failed']} failed" if cases["failed"] else ""
+    left += f", {cases['outside_linear_theory']} outside linear theory" if cases["outside_linear_theory"] else ""
     unrun = f", {cases['open']} not run" if cases["open"] else ""
     facts = [
         ["Model", str(record["model"]["name"])],
         ["Runs", f"{cases['done']} of {cases['planned']} done{left}{unrun}, {record['t_end_s']:g} s each"],
     ]
+    if cases["outside_linear_theory"]:
+        part = record["outside_linear_theory"]["part_of_time"]
+        facts.append(["Not counted", f"{100 * part:.3g} % of the time, in which runs left linear theory"])
     if record["skip_s"]:
         facts.append(["Left out", f"the first {record['skip_s']:g} s of every run, from all numbers"])
     operability = record["operability"]

@@ -85,7 +85,7 @@ class RunTable {
   }
 
   row(row) {
-    const failed = row[columnAt.get("state")] === "failed";
+    const failed = ["failed", "outside linear theory"].includes(row[columnAt.get("state")]);
     const cells = runColumns.map((column, i) => {
       const tag = i ? "td" : "th";
       if (column.kind === "key") return element(tag, { scope: "row" }, runLink(row[i]));

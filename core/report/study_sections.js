@@ -35,6 +35,7 @@ function buildLimits() {
   const year = [
     ["within all limits", percent(parts.workable)],
     ["beyond a limit", percent(parts.beyond)],
+    ...(parts.outside_linear_theory ? [["of that outside linear theory", percent(parts.outside_linear_theory)]] : []),
     ...(parts.calm ? [["calm", percent(parts.calm)]] : []),
     ...(parts.unknown ? [["without result", percent(parts.unknown)]] : []),
   ];
@@ -48,6 +49,7 @@ function buildLimits() {
       ["Within limits", (share) => percent(share.within)],
       ["Runs", (share) => share.runs],
       ["Failed", (share) => share.failed],
+      ["Outside linear theory", (share) => share.outside_linear_theory],
       ["Limit that bites most", (share) => share.limiting || "none"],
     ];
     children.push(element("h3", {}, "By position"), labelledTable(operability.positions, columns));
@@ -168,6 +170,26 @@ function buildFailed() {
     more > 0 ? element("p", { class: "small" }, `${more} more are in the table of cases.`) : "",
     nodeTable(["Run", "Case", "Why"], rows),
   );
+}
+
+function buildOutside() {
+  const { runs, cells, part_of_time } = study.outside_linear_theory;
+  if (!runs.length) return;
+  const count = study.cases.outside_linear_theory;
+  const more = count - runs.length;
+  const children = [
+    element(
+      "p", {},
+      "In these runs a floating body tilts farther than linear restoring and wave forces hold. They are counted in no damage, " +
+      `life or extreme: ${percent(part_of_time, 3)} of the time is missing there. They do not count as workable.`,
+    ),
+  ];
+  if (cells.length && Object.keys(cells[0].labels).length) {
+    children.push(labelledTable(cells, [["Time left out", (cell) => percent(cell.part_of_time, 3)]]));
+  }
+  if (more > 0) children.push(element("p", { class: "small" }, `${more} more are in the table of cases.`));
+  children.push(nodeTable(["Run", "Case", "How far"], runs.map((run) => [runLink(run.key), caseText(run.labels), run.why])));
+  section(main, "outside", `Outside linear theory (${count})`, ...children);
 }
 
 function buildSpectra() {

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: What is drawn when nobody asks for more; each role in this order.
 USUAL: tuple[Role, ...] = ("coordinates", "rates", "outputs", "energies", "monitors", "loads", "others")
 #: What is left out then: parts of loads, what is recorded for inertia relief and as a measure of quality, what is there twice.
-FURTHER: tuple[Role, ...] = ("parts", "positions", "orientations", "body motions", "gravity", "residuals", "repeats")
+FURTHER: tuple[Role, ...] = ("parts", "positions", "orientations", "body motions", "gravity", "residuals", "repeats", "memory")
 #: Roles whose channels share panels whoever they belong to.
 SHARED: tuple[Role, ...] = ("coordinates", "rates", "energies", "residuals", "others")
 #: Lines that can still be told apart in one panel, and panels that can still be found in one picture.

@@ -120,11 +120,13 @@ def columns_of(simulation: Simulation, names: Sequence[str]) -> list[int]:
 
 def kept_run(simulation: Simulation, names: Sequence[str], progress: Progress = lambda fraction: None) -> History:
     """Carry a run out and keep some of its channels, in the order in which they are named."""
+    from kingpost.simulation.small_angles import TiltWatch
+
     names = tuple(dict.fromkeys(names))
     columns = columns_of(simulation, names)
     check_memory(simulation.grid, 1 + len(names))
     values = np.empty((simulation.grid.samples + 1, len(names)))
-    watch = StepWatch(simulation)
+    watch, tilts = StepWatch(simulation), TiltWatch(simulation)
     started, finished = time.perf_counter(), 0
 
     def so_far(outcome: str) -> History:
@@ -133,7 +135,8 @@ def kept_run(simulation: Simulation, names: Sequence[str], progress: Progress = 
         record["channels"] = [vars(channel) for channel in channels]
         if outcome != "interrupted":
             warnings = watch.warnings()
-            record |= {"warnings": [*warnings, *simulation.rows.notes], "diverges": bool(warnings)}
+            said = [*warnings, *tilts.warnings(), *simulation.rows.notes]
+            record |= {**tilts.record(), "warnings": said, "diverges": bool(warnings)}
         return History(simulation.grid.times_of(0, finished), channels, values[:finished], record)
 
     try:
@@ -141,6 +144,7 @@ def kept_run(simulation: Simulation, names: Sequence[str], progress: Progress = 
             finished = block.first + len(block)
             values[block.first : finished] = block.values[:, columns]
             watch.look(block)
+            tilts.look(block.time, block.values)
             progress(block.first / simulation.grid.samples)
     except KeyboardInterrupt:
         reached = simulation.grid.times_of(finished - 1, finished)[0]

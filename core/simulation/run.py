@@ -128,6 +128,8 @@ class Simulation:
         """Carry the run out; see :func:`simulate`. ``keep`` names the channels that its history is to have, by default all."""
         if keep is not None:
             return kept_run(self, keep, progress)
+        from kingpost.simulation.small_angles import TiltWatch
+
         started = time.perf_counter()
         statistics: dict[str, Any] = {}
         y = self._room()
@@ -152,7 +154,10 @@ class Simulation:
             provenance = run_record(self, outcome, seconds, statistics)
             if outcome != "interrupted":
                 warnings = self.step_warnings(self.grid.times[rows], y[rows, : self.states])
-                provenance["warnings"] = [*warnings, *self.rows.notes]
+                tilts = TiltWatch(self)
+                tilts.look(self.grid.times[rows], y[rows])
+                provenance |= tilts.record()
+                provenance["warnings"] = [*warnings, *tilts.warnings(), *self.rows.notes]
                 provenance["diverges"] = bool(warnings)
             shown = [self.rows.column(channel.name)[rows] for channel in self.moving_inputs]
             values = with_turns(self.channels, np.column_stack([y[rows], *shown]))

@@ -55,6 +55,7 @@ class RunChoices(TypedDict, total=False):
     monitors: bool | None
     verify: str | Formulation | type[Formulation] | Table | None
     check_step: float | None
+    tilt_limit: float | None
     write: Sequence[str] | None
     sea: str | Sea | None
 
@@ -97,6 +98,8 @@ class RunSettings:
     check_step
         Whether a run is compared with one of half its step, and from which change of a peak load on that is told, as a part of
         the largest load of the joint: 0.01 for one per cent.
+    tilt_limit
+        Tilt of floating bodies in degrees beyond which a run is told to be outside linear theory (default 20).
     write
         File formats of the results of a run.
     sea
@@ -120,6 +123,7 @@ class RunSettings:
     monitors: bool | None = None
     verify: str | Table | Formulation | type[Formulation] | None = None
     check_step: float | None = None
+    tilt_limit: float | None = None
     write: tuple[str, ...] | None = None
     sea: Any = None
 
@@ -131,6 +135,12 @@ class RunSettings:
             raise MechanismError(
                 f"check_step is {self.check_step!r}; give the part by which peak loads may change, between 0 and 1, e.g. 0.01",
                 path=("check_step",),
+            )
+        if self.tilt_limit is not None and not 0.0 < self.tilt_limit <= 180.0:
+            raise MechanismError(
+                f"tilt_limit is {self.tilt_limit!r}; give the tilt in degrees up to which linear theory holds, above 0 and at "
+                "most 180, e.g. 20",
+                path=("tilt_limit",),
             )
         if self.load_metric is not None:
             object.__setattr__(self, "load_metric", checked_metric(self.load_metric))

@@ -33,6 +33,8 @@ from kingpost.simulation.simulate import ready, run_grid
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from kingpost.simulation.small_angles import Tilts
+
 
 @dataclass(frozen=True, eq=False)
 class Batch:
@@ -75,8 +77,19 @@ class Batch:
                 done += 1
                 progress(done / count)
         values.flags.writeable = False
-        records = tuple(self._record(k) for k in range(count))
+        from kingpost.simulation.small_angles import Tilts
+
+        tilts = Tilts(self.simulation)
+        records = tuple({**self._record(k), **self._tilted(k, tilts, values[k])} for k in range(count))
         return BatchHistory(grid.times, channels, values, self.scenarios, failures, records)
+
+    def _tilted(self, k: int, tilts: Tilts, values: FloatArray) -> dict[str, Any]:
+        """Return how far floating bodies left linear theory in a run, if they did."""
+        from kingpost.simulation.small_angles import TiltWatch
+
+        watch = TiltWatch(self.simulation, tilts, self.p[k])
+        watch.look(self.simulation.grid.times, values)
+        return {**watch.record(), "warnings": watch.warnings()} if watch.beyond else {}
 
     def _record(self, k: int) -> dict[str, Any]:
         """Return what the joint loads of a run need to be turned later."""
@@ -97,7 +110,7 @@ class BatchHistory:
     scenarios: tuple[Mapping[str, float], ...]
     #: What went wrong, by number of the scenario.
     failures: Mapping[int, str]
-    #: Provenance of each run, as far as its joint loads need it.
+    #: Provenance of each run, as far as its joint loads need it, and what is to be said of it.
     records: tuple[Mapping[str, Any], ...] = ()
 
     def __len__(self) -> int:

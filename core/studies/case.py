@@ -34,9 +34,13 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a case: numbers by name, or the message of a failure; and the CPU time that it took (s)."""
+    """What came of a case: numbers by name, or the message of a failure; and the CPU time that it took (s).
+
+    ``outside`` says how a floating body left the small angles of linear theory; such a case has no numbers that count.
+    """
 
     key: str
     numbers: Mapping[str, float] = field(default_factory=dict)
     error: str = ""
     cpu_s: float = 0.0
+    outside: str = ""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError, closest, listed
-from kingpost.studies.store import DONE, StoredCase
+from kingpost.studies.store import DONE, FAILED, OUTSIDE, StoredCase
 
 Label: TypeAlias = float | str | None
 #: The label that tells repetitions under the same conditions apart.
@@ -32,6 +32,8 @@ class CaseTable:
     weight: FloatArray
     state: tuple[str, ...]
     error: tuple[str, ...]
+    #: How cases left linear theory; empty for those that did not.
+    outside: tuple[str, ...]
     cpu_s: FloatArray
     names: tuple[str, ...]
     values: FloatArray
@@ -42,7 +44,20 @@ class CaseTable:
     @cached_property
     def done(self) -> NDArray[np.bool_]:
         """Which cases have numbers."""
-        return np.array([state == DONE for state in self.state], dtype=bool)
+        return self._are(DONE)
+
+    @cached_property
+    def failed(self) -> NDArray[np.bool_]:
+        """Which cases failed."""
+        return self._are(FAILED)
+
+    @cached_property
+    def left_theory(self) -> NDArray[np.bool_]:
+        """Which cases have no numbers since a floating body left the small angles of linear theory in them."""
+        return self._are(OUTSIDE)
+
+    def _are(self, state: str) -> NDArray[np.bool_]:
+        return np.array([own == state for own in self.state], dtype=bool)
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -81,7 +96,7 @@ class CaseTable:
     @cached_property
     def weights(self) -> Weights:
         """How the cases that have numbers weigh, those of failed repetitions shared by the others under the same conditions."""
-        return shared_weights(self.conditions, self.weight, self.done)
+        return shared_weights(self.conditions, self.weight, self.done, self.left_theory)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,36 +132,48 @@ class Weights:
 
     #: Of each case; 0 for those without numbers.
     of: FloatArray
+    #: Of each case that left linear theory; 0 for the others.
+    outside: FloatArray
     #: Of all planned cases together.
     planned: float
-    #: Of conditions of which no run has numbers.
+    #: Of conditions of which no run came to its end.
     uncovered: float
 
     @property
     def covered(self) -> float:
-        """The part of the time that there are numbers for."""
+        """The part of the time that runs came to their end for, within linear theory or not."""
         return self.planned - self.uncovered
 
+    @property
+    def left_out(self) -> float:
+        """The part of the time of which nothing is counted since cases left linear theory in it."""
+        return float(self.outside.sum())
 
-def shared_weights(conditions: Groups, weight: FloatArray, done: NDArray[np.bool_]) -> Weights:
-    """Return how cases weigh: what seeds without numbers stand for is shared by the others under the same conditions.
 
-    This is what seeds of one state are in a table of states: averaged, however many there are.
+def shared_weights(
+    conditions: Groups, weight: FloatArray, done: NDArray[np.bool_], left_theory: NDArray[np.bool_] | None = None
+) -> Weights:
+    """Return how cases weigh: what failed seeds stand for is shared by the others under the same conditions.
+
+    This is what seeds of one state are in a table of states: averaged, however many there are. What cases stand for that left
+    linear theory is nobody's: they are no accidents of numerics, and calm seeds say nothing about them.
     """
-    every, known = conditions.sums(weight), conditions.sums(np.where(done, weight, 0.0))
+    outside = np.zeros(len(weight), dtype=bool) if left_theory is None else left_theory
+    every, known = conditions.sums(weight), conditions.sums(np.where(done | outside, weight, 0.0))
     missing = known < every * (1 - 1e-12)
     scale = np.ones(len(every))
     some = known > 0.0
     # Where nothing is missing the weights stay as they are, to the last bit.
     scale[missing & some] = every[missing & some] / known[missing & some]
     uncovered = float(every[~some].sum())
-    return Weights(np.where(done, weight * scale[conditions.of], 0.0), float(every.sum()), uncovered)
+    shared = weight * scale[conditions.of]
+    return Weights(np.where(done, shared, 0.0), np.where(outside, shared, 0.0), float(every.sum()), uncovered)
 
 
 def case_table(entries: Iterable[StoredCase], names: Sequence[str] = ()) -> CaseTable:
     """Return stored cases in columns; ``names`` are those of the numbers, as far as they are known before."""
     places = {name: i for i, name in enumerate(names)}
-    columns: dict[str, list[Any]] = {key: [] for key in ("key", "sea", "weight", "state", "error", "cpu_s")}
+    columns: dict[str, list[Any]] = {key: [] for key in ("key", "sea", "weight", "state", "error", "outside", "cpu_s")}
     labels: dict[str, list[Label]] = {}
     settings: dict[str, list[float]] = {}
     rows: list[FloatArray] = []
@@ -156,10 +183,11 @@ def case_table(entries: Iterable[StoredCase], names: Sequence[str] = ()) -> Case
         for key, value in (("key", case.key), ("sea", case.sea), ("weight", case.weight), ("state", entry.state)):
             columns[key].append(value)
         columns["error"].append(outcome.error if outcome else "")
+        columns["outside"].append(outcome.outside if outcome else "")
         columns["cpu_s"].append(outcome.cpu_s if outcome else np.nan)
         _put(labels, case.labels, count, None)
         _put(settings, case.settings, count, np.nan)
-        numbers = outcome.numbers if outcome and not outcome.error else {}
+        numbers = outcome.numbers if outcome and entry.state == DONE else {}
         order = tuple(numbers)
         if order not in orders:
             for name in order:
@@ -179,6 +207,7 @@ def case_table(entries: Iterable[StoredCase], names: Sequence[str] = ()) -> Case
         weight=np.array(columns["weight"], dtype=float),
         state=tuple(columns["state"]),
         error=tuple(columns["error"]),
+        outside=tuple(columns["outside"]),
         cpu_s=np.array(columns["cpu_s"], dtype=float),
         names=tuple(places),
         values=values,

@@ -78,7 +78,7 @@ def write_results(folder: Path, plan: StudyPlan, summary: Summary, ran: Mapping[
     record = study_record(plan, summary, ran) | {"kept_runs": sorted(kept & set(summary.table.keys))}
     files[RECORD] = json_file(record)
     if plan.study.keep.histories.which == ALL and kept.issuperset(_done(summary)):
-        text = states_text(summary.table, rest=summary.calm > 0.0)
+        text = states_text(summary.table, rest=summary.calm > 0.0 or summary.table.weights.left_out > 0.0)
         files[STATES] = lambda path: _write(path, text)
     if page is not None:
         files[PAGE] = page(record, page_runs(summary))

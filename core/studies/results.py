@@ -32,7 +32,7 @@ def case_files(table: CaseTable) -> tuple[dict[str, Fill], tuple[str, ...]]:
 def columns(table: CaseTable) -> Iterable[tuple[str, Sequence[Any] | Any]]:
     """Yield the columns of the table: what a case is, how it weighs, what came of it, numbers."""
     yield "key", table.keys
-    taken = {"key", "sea", "weight", "state", "error", "cpu_s", *table.names}
+    taken = {"key", "sea", "weight", "state", "error", "outside", "cpu_s", *table.names}
     for name, column in table.labels.items():
         # A label of words and numbers is one of words.
         mixed = any(isinstance(entry, str) for entry in column)
@@ -44,6 +44,7 @@ def columns(table: CaseTable) -> Iterable[tuple[str, Sequence[Any] | Any]]:
     yield "weight", table.weight
     yield "state", table.state
     yield "error", table.error
+    yield "outside", table.outside
     yield "cpu_s", table.cpu_s
     for j, name in enumerate(table.names):
         yield name, table.values[:, j]
@@ -77,13 +78,15 @@ def write_csv(table: CaseTable, path: Path) -> None:
 
 def states_text(table: CaseTable, rest: bool) -> str:
     """Return a table of states for ``kingpost fatigue``: the conditions that were run, their probabilities, their runs."""
-    groups = table.conditions
+    groups, weights = table.conditions, table.weights
     lines = ["# Written by kingpost study: conditions, how often they occur, and the runs made in them.\n"]
+    if weights.left_out > 0.0:
+        lines.append(f"# {weights.left_out:.4%} of the time is left out: runs went outside linear theory in it.\n")
     if rest:
         lines.append('rest = "calm"\n')
     for i in range(len(groups)):
         members = np.flatnonzero((groups.of == i) & table.done)
-        probability = float(table.weight[groups.of == i].sum())
+        probability = float(table.weight[groups.of == i].sum() - weights.outside[groups.of == i].sum())
         if not len(members) or probability <= 0.0:
             continue
         name = ", ".join(f"{key} {value}" for key, value in groups.labelled(i).items() if value is not None)

@@ -30,13 +30,14 @@ class Runs(Protocol):
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a study is: cases in all, done before and now, failed, and seconds since this start."""
+    """How far a study is: cases in all, done before and now, failed, outside linear theory, and seconds since this start."""
 
     planned: int
     before: int
     now: int
     failed: int
     seconds: float
+    outside: int = 0
 
     @property
     def finished(self) -> int:
@@ -98,7 +99,7 @@ def begin(plan: StudyPlan, store: Store) -> list[str]:
 def carry_out(plan: StudyPlan, store: Store, runs: Runs, tell: Tell = lambda progress: None) -> None:
     """Run what has not been run; every outcome is in the store before the next is waited for."""
     counts = store.counts()
-    before, failed = counts.done + counts.failed, counts.failed
+    before, failed, outside = counts.run, counts.failed, counts.outside
     if not counts.open:
         return
     started, now = time.monotonic(), 0
@@ -107,7 +108,8 @@ def carry_out(plan: StudyPlan, store: Store, runs: Runs, tell: Tell = lambda pro
             store.add(outcome)
             now += 1
             failed += bool(outcome.error)
-            tell(Progress(counts.planned, before, now, failed, time.monotonic() - started))
+            outside += bool(outcome.outside and not outcome.error)
+            tell(Progress(counts.planned, before, now, failed, time.monotonic() - started, outside))
     if store.counts().open > 0 and now == 0:
         raise KingpostError("no case came back from the executor; its workers may have died one after the other")
 
@@ -144,8 +146,9 @@ def step_changes(store: Store) -> list[StepChange]:
     found = []
     for key, halved in (store.fact(CHECKED) or {}).items():
         before, after = store.outcome(key), store.outcome(halved)
-        if before is not None and after is not None and not before.error:
-            found.append(step_change(key, before.numbers, after.numbers, after.error))
+        if before is not None and after is not None and not before.error and not before.outside:
+            left = f"it goes outside linear theory: {after.outside}" if after.outside else ""
+            found.append(step_change(key, before.numbers, after.numbers, after.error or left))
     return found
 
 

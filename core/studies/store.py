@@ -21,10 +21,12 @@ from kingpost.base.errors import FileError, KingpostError, closest
 from kingpost.studies.case import Case, Outcome
 
 STORE = "study.sqlite"
-VERSION = 1
+VERSION = 2
 #: Cases are written in lots of this many.
 LOT = 5000
 DONE, FAILED, OPEN = "done", "failed", "open"
+#: The state of a case in which a floating body left the small angles of linear theory.
+OUTSIDE = "outside linear theory"
 TABLES = """
 create table if not exists facts(name text primary key, value text not null);
 create table if not exists cases(
@@ -33,7 +35,8 @@ create table if not exists cases(
 create index if not exists cases_by_key on cases(key);
 create table if not exists layouts(id integer primary key, names text not null unique);
 create table if not exists outcomes(
-    key text primary key, layout integer, numbers blob, error text not null, cpu_s real not null, ended real not null);
+    key text primary key, layout integer, numbers blob, error text not null, cpu_s real not null, ended real not null,
+    outside text not null);
 """
 
 
@@ -44,12 +47,18 @@ class Counts:
     planned: int
     done: int
     failed: int
+    outside: int
     stored: int
+
+    @property
+    def run(self) -> int:
+        """The cases that have an outcome."""
+        return self.done + self.failed + self.outside
 
     @property
     def open(self) -> int:
         """The cases that have not been run."""
-        return self.planned - self.done - self.failed
+        return self.planned - self.run
 
 
 @dataclass(frozen=True)
@@ -62,10 +71,12 @@ class StoredCase:
 
     @property
     def state(self) -> str:
-        """``done``, ``failed`` or ``open``."""
+        """``done``, ``failed``, ``outside linear theory`` or ``open``."""
         if self.outcome is None:
             return OPEN
-        return FAILED if self.outcome.error else DONE
+        if self.outcome.error:
+            return FAILED
+        return OUTSIDE if self.outcome.outside else DONE
 
 
 class Store:
@@ -136,8 +147,8 @@ class Store:
         names = json.dumps(list(outcome.numbers))
         numbers = struct.pack(f"<{len(outcome.numbers)}d", *outcome.numbers.values())
         self._db.execute(
-            "insert or replace into outcomes values (?, ?, ?, ?, ?, ?)",
-            (outcome.key, self._layout(names), numbers, outcome.error, outcome.cpu_s, time.time()),
+            "insert or replace into outcomes values (?, ?, ?, ?, ?, ?, ?)",
+            (outcome.key, self._layout(names), numbers, outcome.error, outcome.cpu_s, time.time(), outcome.outside),
         )
 
     def _layout(self, names: str) -> int:
@@ -155,11 +166,12 @@ class Store:
         """Return how many cases there are, and what came of them."""
         with closing(self._db.cursor()) as cursor:
             planned = cursor.execute("select count(*) from cases").fetchone()[0]
-            done, failed = cursor.execute(
-                "select coalesce(sum(error = ''), 0), coalesce(sum(error <> ''), 0) from cases join outcomes using (key)"
+            done, failed, outside = cursor.execute(
+                "select coalesce(sum(error = '' and outside = ''), 0), coalesce(sum(error <> ''), 0), "
+                "coalesce(sum(error = '' and outside <> ''), 0) from cases join outcomes using (key)"
             ).fetchone()
             stored = cursor.execute("select count(*) from outcomes").fetchone()[0]
-        return Counts(planned, done, failed, stored)
+        return Counts(planned, done, failed, outside, stored)
 
     def open_cases(self) -> Iterator[Case]:
         """Yield the cases that have not been run, each content once, as they are now, in the order of the plan."""
@@ -185,22 +197,22 @@ class Store:
         """Yield the planned cases with what came of them, in the order of the plan."""
         layouts = {row[0]: tuple(json.loads(row[1])) for row in self._db.execute("select id, names from layouts")}
         query = (
-            "select place, c.key, settings, sea, labels, weight, layout, numbers, error, cpu_s from cases c left join "
+            "select place, c.key, settings, sea, labels, weight, layout, numbers, error, cpu_s, outside from cases c left join "
             f"outcomes o on c.key = o.key {where} order by place"
         )
         with closing(self._db.cursor()) as cursor:
             for row in cursor.execute(query, values):
                 outcome = None
                 if row[8] is not None:
-                    outcome = Outcome(row[1], _numbers(layouts[row[6]], row[7]), row[8], row[9])
+                    outcome = Outcome(row[1], _numbers(layouts[row[6]], row[7]), *row[8:11])
                 yield StoredCase(row[0], _case(row[1:6]), outcome)
 
     def outcome(self, key: str) -> Outcome | None:
         """Return what came of a case, planned or not."""
         row = self._db.execute(
-            "select names, numbers, error, cpu_s from outcomes left join layouts on layout = id where key = ?", (key,)
+            "select names, numbers, error, cpu_s, outside from outcomes left join layouts on layout = id where key = ?", (key,)
         ).fetchone()
-        return None if row is None else Outcome(key, _numbers(tuple(json.loads(row[0])), row[1]), row[2], row[3])
+        return None if row is None else Outcome(key, _numbers(tuple(json.loads(row[0])), row[1]), *row[2:])
 
     def find(self, key: str) -> StoredCase:
         """Return the planned case whose key begins like this; refuse a beginning that none or several have."""

@@ -22,6 +22,7 @@ from kingpost.results.history import History
 from kingpost.simulation.blocks import Block, StepWatch, columns_of
 from kingpost.simulation.grid import WHOLE_RATIO
 from kingpost.simulation.run import Simulation
+from kingpost.simulation.small_angles import Tilts, TiltWatch
 from kingpost.studies.case import Case, Outcome
 from kingpost.studies.reducer import Accumulator, Reducer, StreamingReducer
 
@@ -90,37 +91,47 @@ class Worker:
         """Run a case, and return its numbers, or why there are none: a case that fails does not end a study."""
         started = time.thread_time()
         numbers: dict[str, float] = {}
-        error = ""
+        error = outside = ""
         try:
             with contextlib.nullcontext() if self._parallel else self._lock:
-                numbers = self._numbers(case)
+                numbers, outside = self._numbers(case)
         except KingpostError as failure:
             error = str(failure)
         except Exception as failure:  # a reducer or force that somebody else wrote may raise anything
             error = f"not an error of ours: {in_words(failure)}"
-        return Outcome(case.key, {} if error else numbers, error, time.thread_time() - started)
+        # Numbers of a hull that went where its theory does not hold must not be counted by anybody.
+        return Outcome(case.key, {} if error or outside else numbers, error, time.thread_time() - started, outside)
 
     @property
     def _parallel(self) -> bool:
         """Whether several threads may run cases at once: only machine code needs no interpreter."""
         return self.simulation.kernel.backend == "c" and self.simulation.problem.stepper.fixed
 
-    def _numbers(self, case: Case) -> dict[str, float]:
+    @cached_property
+    def _tilts(self) -> Tilts:
+        with self._lock:
+            return Tilts(self.simulation)
+
+    def _numbers(self, case: Case) -> tuple[dict[str, float], str]:
+        """Return the numbers of a case, and how it left linear theory, if it did."""
         simulation = self.at(case)
         takers = [_Taker.of(self, simulation, *needed) for needed in self._needed]
-        watch = StepWatch(simulation)
+        watch, tilts = StepWatch(simulation), TiltWatch(simulation, self._tilts)
         try:
             for block in simulation.blocks():
                 watch.look(block)
                 counted = _after(block, self.skipped)
                 if counted is not None:
+                    with self._lock if self._tilts.symbolic else contextlib.nullcontext():
+                        tilts.look(counted.time, counted.values)
                     for taker in takers:
                         taker.take(counted)
         except SolverError as error:
             with self._lock:
-                notes = [f"Note: {note}." for note in watch.warnings()]
+                notes = [f"Note: {note}." for note in (*watch.warnings(), *tilts.warnings())]
             raise SolverError(" ".join([str(error), *notes])) from None
-        return _merged(takers)
+        outside = "; ".join(f"{tilt.words}, beyond {tilts.limit:g} deg" for tilt in tilts.beyond)
+        return _merged(takers), outside
 
 
 @dataclass(eq=False)

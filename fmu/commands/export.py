@@ -49,7 +49,11 @@ class Export(Command):
         )
         add_how_arguments(
             parser,
-            *(name for name in OPTIONS if name not in ("monitors", "verify", "check_step", "backend", "output_step")),
+            *(
+                name
+                for name in OPTIONS
+                if name not in ("monitors", "verify", "check_step", "tilt_limit", "backend", "output_step")
+            ),
             t_end="suggested end time (default: the model's own)",
             t_start="suggested start time (default: 0)",
             step="longest internal step in s (default: the model's own)",

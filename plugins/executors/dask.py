@@ -20,10 +20,11 @@ from kingpost.studies.work import StudyWork
 
 #: Only this machine can reach what is bound to this address.
 LOOPBACK = "127.0.0.1"
-#: A task is a bundle of cases that takes about so long (s of a processor): a task costs a few ms beside its work.
-TASK_TIME = 1.0
+#: A task is a bundle of cases, since a task costs some 10 ms of processors beside its work. It takes about so long (s of a
+#: processor): at first the shortest time, so that few cases are shared well, then this part of what each worker has done.
+TASK_TIME, SHORT_TASK, TASK_PART = 5.0, 0.5, 0.1
 #: The most cases in a task: as many are run again when a worker dies.
-MOST_CASES = 200
+MOST_CASES = 1000
 #: Tasks for each worker that are handed over: one at work and one for when it ends.
 TASKS_AHEAD = 2
 #: Seconds between two looks at how many workers there are.
@@ -116,6 +117,11 @@ def _client(library: ModuleType, options: DaskOptions) -> Iterator[Any]:
         "distributed.admin.tick.interval": "2 s",
         "distributed.admin.tick.limit": "1 hour",
         "distributed.admin.system-monitor.interval": "10 s",
+        # Ten times a second, in every worker and in what guards it, memory was looked at: 1 % of a processor for each worker.
+        "distributed.worker.memory.monitor-interval": "2 s",
+        # Results are gone as soon as they are told, so that nothing is to be balanced.
+        "distributed.scheduler.active-memory-manager.start": False,
+        "distributed.client.scheduler-info-interval": "10 s",
         # One that is killed again and again would be given up.
         "distributed.deploy.lost-worker-timeout": "1 hour",
     }
@@ -217,7 +223,8 @@ class _Submission:
         """Return how many cases a task takes, from the time that those took which have come back."""
         if not self._cases:
             return FIRST_TASK
-        return max(1, min(MOST_CASES, round(TASK_TIME / max(self._seconds / self._cases, 1e-6))))
+        wanted = min(TASK_TIME, max(SHORT_TASK, TASK_PART * self._seconds / self._room))
+        return max(1, min(MOST_CASES, round(wanted / max(self._seconds / self._cases, 1e-6))))
 
     def _landed(self, future: Any) -> Iterator[Outcome]:
         bundle, trial = self._flying.pop(future.key)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from kingpost.base.channel_roles import MEMORY
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import BodyName
 from kingpost.base.formulas import ZERO_VECTOR, Scalar, Vector3
@@ -199,7 +200,7 @@ class Radiation(Force):
         for term in self.options.terms():
             for motion, row in zip(term.motions, term.rows, strict=True):
                 wide = 2 if term.paired else 1
-                names = tuple(f"{motion}{counts[motion] + k + 1}" for k in range(wide))
+                names = tuple(f"{MEMORY}.{motion}{counts[motion] + k + 1}" for k in range(wide))
                 counts[motion] += wide
                 yield term, row, names
 

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
+from kingpost.base.channel_roles import MEMORY
 from kingpost.base.errors import MechanismError
 from kingpost.base.fields import BodyName
 from kingpost.base.formulas import ZERO_VECTOR, Scalar, Vector3, as_scalar
@@ -32,6 +33,8 @@ Follow = Literal["no", "position", "heading"]
 ONES: Row = (1.0,) * 6
 #: The slow motions that a force may follow, and their units.
 SLOW = {"x": "m", "y": "m", "yaw": "rad"}
+#: How names of states of the filter begin.
+FILTER = f"{MEMORY}.slow_"
 #: Of energy outside of a table's frequencies this much is worth a word.
 WORTH_TELLING = 0.01
 
@@ -141,7 +144,7 @@ class WaveExcitation(Force):
         return [
             state
             for name in followed
-            for state in (ForceState(f"slow_{name}", SLOW[name]), ForceState(f"slow_{name}_rate", f"{SLOW[name]}/s"))
+            for state in (ForceState(f"{FILTER}{name}", SLOW[name]), ForceState(f"{FILTER}{name}_rate", f"{SLOW[name]}/s"))
         ]
 
     @property
@@ -248,7 +251,7 @@ class WaveExcitation(Force):
         now = {"x": place[0], "y": place[1], "yaw": ca.atan2(c * ahead[1] - s * ahead[0], c * ahead[0] + s * ahead[1])}
         rates, slow = {}, {}
         for name in declared[::2]:
-            own = name.removeprefix("slow_")
+            own = name.removeprefix(FILTER)
             value, rate = kinematics.state(name), kinematics.state(f"{name}_rate")
             rates[name] = rate
             rates[f"{name}_rate"] = cutoff**2 * (now[own] - value) - math.sqrt(2) * cutoff * rate

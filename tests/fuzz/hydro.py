@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.fuzz.mutations import damaged
 from tests.fuzz.table import reader
 from tests.fuzz.texts import answer, placed
 
+FORCES = "Results/ExcitationForce.tec"
 MOTIONS = ("Surge", "Sway", "Heave", "Roll", "Pitch", "Yaw")
 
 
@@ -169,21 +171,6 @@ def read_wamit(content: bytes, folder: Path, damaged_one: str) -> None:
     sensible(read_hydro(folder / "sphere.1", rho=1000.0, g=9.81, ulen=1.0, reference=(0, 0, -2.0), depth=50.0))
 
 
-@reader(".1", lambda: [wamit(".1")], often=20, long=2_000)
-def hydro_wamit_1(content: bytes, folder: Path) -> None:
-    read_wamit(content, folder, ".1")
-
-
-@reader(".3", lambda: [wamit(".3")], often=20, long=2_000)
-def hydro_wamit_3(content: bytes, folder: Path) -> None:
-    read_wamit(content, folder, ".3")
-
-
-@reader(".hst", lambda: [wamit(".hst"), wamit(".mmx")], often=15, long=1_500)
-def hydro_wamit_hst(content: bytes, folder: Path) -> None:
-    read_wamit(content, folder, ".mmx" if b"Gravity" in content else ".hst")
-
-
 @functools.cache
 def nemoh(place: str) -> bytes:
     """Of the public ellipsoid: four rows of each zone."""
@@ -199,31 +186,45 @@ def nemoh(place: str) -> bytes:
 
 def read_nemoh(content: bytes, folder: Path, damaged_one: str) -> None:
     run = folder / "nemoh"
-    for place in ("Nemoh.cal", "Mesh/KH.dat", "Mesh/Hydrostatics.dat", "Results/RadiationCoefficients.tec"):
+    for place in ("Nemoh.cal", "Mesh/KH.dat", "Mesh/Hydrostatics.dat", "Results/RadiationCoefficients.tec", FORCES):
         (run / place).parent.mkdir(parents=True, exist_ok=True)
         placed(content if place == damaged_one else nemoh(place), run, place)
-    placed(content if damaged_one == "force" else nemoh("Results/ExcitationForce.tec"), run, "Results/ExcitationForce.tec")
     sensible(read_hydro(run))
 
 
-@reader(".cal", lambda: [nemoh("Nemoh.cal")], often=20, long=2_000)
-def hydro_nemoh_cal(content: bytes, folder: Path) -> None:
-    read_nemoh(content, folder, "Nemoh.cal")
+def of_a_run(
+    name: str,
+    suffix: str,
+    whole: Callable[[str], bytes],
+    read: Callable[[bytes, Path, str], None],
+    *places: str,
+    often: int,
+    which: Callable[[bytes], str] | None = None,
+) -> None:
+    """Register a reader of files of which one is damaged: the only place, or what ``which`` says of its content."""
+
+    def reads(content: bytes, folder: Path) -> None:
+        read(content, folder, places[0] if which is None else which(content))
+
+    reads.__name__ = name
+    reader(suffix, lambda: [whole(place) for place in places], often=often, long=100 * often)(reads)
 
 
-@reader(".tec", lambda: [nemoh("Results/RadiationCoefficients.tec")], often=20, long=2_000)
-def hydro_nemoh_radiation(content: bytes, folder: Path) -> None:
-    read_nemoh(content, folder, "Results/RadiationCoefficients.tec")
-
-
-@reader(".tec", lambda: [nemoh("Results/ExcitationForce.tec")], often=15, long=1_500)
-def hydro_nemoh_excitation(content: bytes, folder: Path) -> None:
-    read_nemoh(content, folder, "force")
-
-
-@reader(".dat", lambda: [nemoh("Mesh/KH.dat"), nemoh("Mesh/Hydrostatics.dat")], often=15, long=1_500)
-def hydro_nemoh_mesh(content: bytes, folder: Path) -> None:
-    read_nemoh(content, folder, "Mesh/Hydrostatics.dat" if b"XF" in content or b"ZG" in content else "Mesh/KH.dat")
+of_a_run("hydro_wamit_1", ".1", wamit, read_wamit, ".1", often=20)
+of_a_run("hydro_wamit_3", ".3", wamit, read_wamit, ".3", often=20)
+of_a_run(
+    *("hydro_wamit_hst", ".hst", wamit, read_wamit, ".hst", ".mmx"),
+    often=15,
+    which=lambda content: ".mmx" if b"Gravity" in content else ".hst",
+)
+of_a_run("hydro_nemoh_cal", ".cal", nemoh, read_nemoh, "Nemoh.cal", often=20)
+of_a_run("hydro_nemoh_radiation", ".tec", nemoh, read_nemoh, "Results/RadiationCoefficients.tec", often=20)
+of_a_run("hydro_nemoh_excitation", ".tec", nemoh, read_nemoh, FORCES, often=15)
+of_a_run(
+    *("hydro_nemoh_mesh", ".dat", nemoh, read_nemoh, "Mesh/KH.dat", "Mesh/Hydrostatics.dat"),
+    often=15,
+    which=lambda content: "Mesh/Hydrostatics.dat" if b"XF" in content or b"ZG" in content else "Mesh/KH.dat",
+)
 
 
 @functools.cache

@@ -17,8 +17,9 @@ from kingpost.marine.hydro.cleaning import asymmetries, damping_at_the_end
 from kingpost.marine.hydro.conventions import LONG, size_in_waves, waterplane_area
 from kingpost.marine.hydro.data import MOTIONS, HydroData
 from kingpost.marine.hydro.dispersion import group_speed, wave_number
-from kingpost.marine.hydro.free_hull import free_motions, metacentric_heights
 from kingpost.marine.hydro.headings import MIRROR, SAME, WIDEST_GAP, full_turn, turned
+from kingpost.marine.hydro.metacentre import metacentric_heights
+from kingpost.marine.hydro.response import free_motions, known_motions
 from kingpost.marine.hydro.scales import moving
 from kingpost.marine.hydro.tables import water_motion
 
@@ -123,7 +124,7 @@ def long_waves(data: HydroData) -> Check | None:
     values: dict[str, float] = {}
     if data.excitation is not None and data.restoring is not None and waterplane_area(data):
         values["heave force"] = float(np.abs(data.excitation[0, :, 2]).mean() / data.restoring[2, 2] - 1)
-    table = data.motions if data.motions is not None else free_motions(data)
+    table = known_motions(data)
     if table is not None:
         values |= _against_water(data, table[0])
     if not values:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import PluginError
 from kingpost.marine.hydro.data import MOTIONS, HydroData
-from kingpost.marine.hydro.free_hull import free_motions
+from kingpost.marine.hydro.response import known_motions
 from kingpost.marine.hydro.scales import STILL, scales
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def draw(data: HydroData) -> Figure:
     check_installed()
     from matplotlib.figure import Figure
 
-    motions = data.motions if data.motions is not None else free_motions(data)
+    motions = known_motions(data)
     waves = [table is not None for table in (data.excitation, motions)]
     rows = 2 + 2 * sum(waves)
     figure = Figure(figsize=(15.2, 2.9 * rows + 0.7), layout="constrained")

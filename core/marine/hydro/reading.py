@@ -43,6 +43,8 @@ class Format:
         return tuple(inspect.signature(self.read).parameters)[1:]
 
 
+#: WAMIT's files of second order, over sums (s) and differences (d) of frequencies.
+SECOND_ORDER = tuple(f".{number}{kind}" for number in (10, 11, 12) for kind in "sd")
 FORMATS = {
     "capytaine": Format("capytaine", "NetCDF (.nc)", "capytaine", "read_capytaine"),
     "wamit": Format("WAMIT", "NAME.1 with .3 .hst .4 .8", "wamit", "read_wamit"),
@@ -88,6 +90,12 @@ def format_of(path: Path) -> Format:
     if not is_file(path) and not is_dir(path):
         siblings = [entry.name for entry in path.parent.iterdir()] if is_dir(path.parent) else []
         raise FileError(f"there is no file or folder '{path}'{closest(path.name, siblings)}")
+    if path.suffix.lower() in SECOND_ORDER:
+        raise FileError(
+            f"'{path.name}' holds forces of second order over pairs of frequencies (QTF), which are not taken: drift is "
+            f"Newman's approximation, by mean forces in '{path.stem}.8' or '{path.stem}.9'. Read '{path.stem}.1', which takes "
+            "them along"
+        )
     name = _format_of_folder(path) if path.is_dir() else _format_of_file(path)
     if name is None:
         known = "; ".join(f"{each.name}: {each.looks}" for each in FORMATS.values())

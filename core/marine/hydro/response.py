@@ -52,6 +52,22 @@ def motion_response(
     return as_complex(np.linalg.solve(Z[:, None], data.excitation[..., None])[..., 0])
 
 
+def known_motions(data: HydroData) -> ComplexArray | None:
+    """Return the motions of the data, or those that follow from their forces; None if neither can be had."""
+    return free_motions(data) if data.motions is None else data.motions
+
+
+def free_motions(data: HydroData) -> ComplexArray | None:
+    """Return :func:`motion_response`, or None where something lacks for it or no motion answers some force."""
+    if any(getattr(data, name) is None for name in NEEDED):
+        return None
+    if not data.restoring_has_weight and data.centre_of_gravity is None:
+        return None
+    if not np.isfinite(np.linalg.cond(impedance(data))).all():
+        return None
+    return motion_response(data)
+
+
 def impedance(
     data: HydroData,
     *,

@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from kingpost.fatigue.records import DEL_FORMULA, LIFE_FORMULA
-from kingpost.studies.case_table import CaseTable
+from kingpost.studies.case_table import CELL, CaseTable
 from kingpost.studies.store import OPEN
 from kingpost.studies.summary.damage import Part, SpotDamage
 from kingpost.studies.summary.extremes import FRACTILE, Extreme
@@ -26,7 +28,12 @@ def summary_record(summary: Summary) -> dict[str, Any]:
     return finite_only(
         {
             "cases": _counts(table),
-            "time": {"planned": table.weights.planned, "without_results": table.weights.uncovered, "calm": summary.calm},
+            "time": {
+                "planned": table.weights.planned,
+                "without_results": table.weights.uncovered,
+                "outside_linear_theory": table.weights.left_out,
+                "calm": summary.calm,
+            },
             "operability": _operability(summary.operability),
             "damage": [_spot(item) for item in summary.damage],
             "damage_rules": {
@@ -69,16 +76,18 @@ def summary_record(summary: Summary) -> dict[str, Any]:
                 ],
             },
             "failed": list(_failed(table)),
+            "outside_linear_theory": _outside(table),
             "warnings": list(summary.warnings),
         }
     )
 
 
 def _counts(table: CaseTable) -> dict[str, Any]:
-    done, failed = int(table.done.sum()), sum(bool(error) for error in table.error)
+    done, failed, outside = (int(mask.sum()) for mask in (table.done, table.failed, table.left_theory))
     unrun = sum(state == OPEN for state in table.state)
     cpu = table.cpu_s[~_is_nan(table.cpu_s)]
-    return {"planned": len(table), "done": done, "failed": failed, "open": unrun, "cpu_s": float(cpu.sum())}
+    counts = {"planned": len(table), "done": done, "failed": failed, "outside_linear_theory": outside, "open": unrun}
+    return {**counts, "cpu_s": float(cpu.sum())}
 
 
 def _is_nan(values: Any) -> Any:
@@ -91,7 +100,13 @@ def _operability(found: Operability | None) -> dict[str, Any] | None:
     return {
         "limits": [limit.record() for limit in found.limits],
         "percent_of_year": found.percent,
-        "parts": {"workable": found.workable, "beyond": found.beyond, "calm": found.calm, "unknown": found.unknown},
+        "parts": {
+            "workable": found.workable,
+            "beyond": found.beyond,
+            "outside_linear_theory": found.outside,
+            "calm": found.calm,
+            "unknown": found.unknown,
+        },
         "by_limit": found.by_limit,
         "cells": [_share(item) for item in found.cells],
         "positions": [_share(item) for item in found.positions],
@@ -106,6 +121,7 @@ def _share(item: Share) -> dict[str, Any]:
         "runs": item.runs,
         "done": item.done,
         "failed": item.failed,
+        "outside_linear_theory": item.outside,
         "limiting": item.limiting,
     }
 
@@ -168,6 +184,20 @@ def case_record(table: CaseTable, i: int) -> dict[str, Any]:
 def _failed(table: CaseTable) -> Iterable[dict[str, Any]]:
     places = [i for i, error in enumerate(table.error) if error]
     return [case_record(table, i) | {"error": table.error[i]} for i in places[:MOST_FAILED]]
+
+
+def _outside(table: CaseTable) -> dict[str, Any]:
+    """Return the cases that left linear theory, and what part of the time they stand for, in all and by sea state."""
+    places = np.flatnonzero(table.left_theory).tolist()
+    groups = table.groups(CELL) if table.has_cells else table.groups(())
+    lost = groups.sums(table.weights.outside)
+    return {
+        "part_of_time": table.weights.left_out,
+        "cells": [
+            {"labels": groups.labelled(i), "part_of_time": float(lost[i])} for i in sorted(set(groups.of[places].tolist()))
+        ],
+        "runs": [case_record(table, i) | {"why": table.outside[i]} for i in places[:MOST_FAILED]],
+    }
 
 
 def finite_only(data: Any) -> Any:

@@ -69,6 +69,16 @@ def peak_channels(table: CaseTable) -> list[str]:
     return [channel for channel in channels if f"{channel}:min" in table]
 
 
+def outside_words(table: CaseTable) -> str:
+    """Return how many cases left linear theory, how much of the time they stand for, and what that means."""
+    count = int(table.left_theory.sum())
+    return (
+        f"{count} of {len(table)} runs left the small angles of linear theory: {table.weights.left_out:.3%} of the time is "
+        "counted in no damage, life or extreme, so that lives are too long and extremes too small by what happens there; it "
+        "does not count as workable"
+    )
+
+
 def calm_part(table: CaseTable) -> float:
     """Return the part of the time that no case stands for."""
     left = 1.0 - table.weights.planned
@@ -77,10 +87,13 @@ def calm_part(table: CaseTable) -> float:
 
 def _warnings(study: Study, table: CaseTable, changes: Sequence[StepChange]) -> list[str]:
     found = []
-    failed = sum(bool(error) for error in table.error)
+    outside = int(table.left_theory.sum())
+    if outside:
+        found.append(outside_words(table))
+    failed = int(table.failed.sum())
     if failed:
         found.append(f"{failed} of {len(table)} runs failed; other seeds under the same conditions stand for them")
-    unrun = len(table) - failed - int(table.done.sum())
+    unrun = len(table) - failed - outside - int(table.done.sum())
     if unrun:
         found.append(f"{unrun} of {len(table)} cases have not been run")
     uncovered = table.weights.uncovered

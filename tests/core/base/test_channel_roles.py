@@ -122,7 +122,15 @@ def test_monitors_are_what_the_monitors_add():
 
 def test_every_role_has_its_place_in_pictures_and_reports():
     assert sorted((*USUAL, *FURTHER)) == sorted(get_args(Role))
-    assert sorted((*TITLES, "monitors", "residuals", "repeats")) == sorted(get_args(Role))
+    assert sorted((*TITLES, "monitors", "residuals", "repeats", "memory")) == sorted(get_args(Role))
+
+
+def test_states_for_equations_alone_are_memory_whatever_their_unit():
+    for unit in ("m", "rad", "m/s", "N"):
+        assert role_of(Channel("water.memory.heave3", unit)) == role_of(Channel("crane.waves.memory.slow_x", unit)) == "memory"
+    # A joint or a load may be called so.
+    assert role_of(Channel("memory.angle", "rad")) == "coordinates"
+    assert role_of(Channel("foot.memory.Mx", "N.m", "child")) == "loads"
 
 
 # What stands beside a channel

@@ -137,6 +137,20 @@ def test_states_are_combined(fatigue, tmp_path):
     assert float(rows["weld"]["DAMAGE/YEAR"]) == pytest.approx(float(alone["weld"]["DAMAGE/YEAR"]) / 8, rel=1e-4)
     record = json.loads(fatigue("--states", "states.toml", "--hotspots", "spots.toml", "--json").out)
     assert record["runs"][0]["weight"] == 0.125
+    assert "spectral" not in record["hot_spots"][0]
+
+
+def test_damage_from_spectra_of_states_stands_beside_the_counted_one(fatigue, tmp_path):
+    (tmp_path / "states.toml").write_text('rest = "calm"\n[[states]]\nrun = "run.csv"\nprobability = 0.125\n')
+    words = ("--states", "states.toml", "--hotspots", "spots.toml", "--spectral")
+    rows, notes = table(fatigue(*words).out)
+    alone, _ = table(fatigue("run.csv", "--hotspots", "spots.toml", "--spectral").out)
+    for method in ("NARROW-BAND", "DIRLIK", "BENASCIUTTI-TOVO"):
+        assert rows["weld"][f"{method} / COUNTED"] == alone["weld"][f"{method} / COUNTED"]
+    assert "holds for a stationary Gaussian stress" in notes["spectral"]
+    record = json.loads(fatigue(*words, "--json").out)["hot_spots"][0]
+    counted, told = record["damage_per_year"], record["spectral"]["damages"]["dirlik"]
+    assert told["damage_per_year"] == pytest.approx(counted * told["part_of_counted"])
 
 
 def test_warnings_go_to_standard_error_and_into_the_record(fatigue, tmp_path):
@@ -297,7 +311,7 @@ def test_mean_stresses_are_corrected_where_the_hot_spot_says_so(fatigue, tmp_pat
     ("words", "said"),
     [
         (["run.csv", "--spectral"], "--spectral is of use with --hotspots only"),
-        (["--states", "s.toml", "--life", "3"], "--spectral and --life are for one run"),
+        (["--states", "s.toml", "--life", "3"], "--life is for one run"),
         (["run.csv", "--life", "-3"], "a life of -3 years has no class"),
     ],
 )

@@ -14,6 +14,7 @@ import pytest
 from kingpost import read_history, simulate
 from kingpost.cli.study_tables import duration
 from kingpost.modelfiles.opened import open_model
+from tests.core.studies.small import HULL
 
 TEXT = """
 name = "lifts"
@@ -37,6 +38,23 @@ histories = "none"
 
 [check]
 step_halving = 1
+"""
+
+
+#: A hull that starts at rest, tilted by a little or by more than linear theory holds for.
+TILTED = """
+name = "tilted"
+model = "hull.toml"
+t_end = 3
+step = 0.02
+output_step = 0.1
+[vary]
+"roll.angle" = [0.1, 0.6]
+[keep]
+channels = ["roll.angle"]
+histories = "all"
+[limits]
+"roll.angle" = { max = 0.5 }
 """
 
 
@@ -223,3 +241,71 @@ def test_whatever_ends_a_study_it_goes_on_to_the_same_numbers(kingpost_cli, tmp_
     first, second = (json.loads(outcome.out) for outcome in (done, whole))
     assert first["extremes"] == second["extremes"]
     assert first["equivalent_ranges"] == second["equivalent_ranges"]
+
+
+def test_cases_outside_linear_theory_are_told_everywhere(kingpost_cli, tmp_path):
+    (tmp_path / "hull.toml").write_text(HULL)
+    write(tmp_path, TILTED)
+    done = kingpost_cli("study", "study.toml", "--on", "threads", "--out", "out")
+    assert done.status == 0, done.err
+    assert "1 of 2 runs left the small angles of linear theory: 50.000% of the time" in done.err
+    assert "1 of 2 done, 0 failed, 0 open" in done.out
+    assert "1 runs left linear theory: 50.000% of the time is in no damage, life or extreme" in done.out
+    record = json.loads((tmp_path / "out" / "study.json").read_text())
+    (run,) = record["outside_linear_theory"]["runs"]
+    assert run["labels"] == {"roll.angle": 0.6} and "'hull' tilts by up to 34.4 deg" in run["why"]
+    assert record["operability"]["percent_of_year"] == 50.0
+    rows = pytest.importorskip("pyarrow.parquet").read_table(tmp_path / "out" / "cases.parquet").to_pylist()
+    assert [(row["roll.angle"], row["state"], row["outside"] != "") for row in rows] == [
+        (0.1, "done", False),
+        (0.6, "outside linear theory", True),
+    ]
+    assert rows[1]["roll.angle:max"] is None
+    # Only runs that count are kept, and stand in the table for kingpost fatigue, with what they make of the time.
+    assert {path.name for path in (tmp_path / "out" / "runs").iterdir()} == {rows[0]["key"]}
+    assert "50.0000% of the time is left out" in (tmp_path / "out" / "states.toml").read_text()
+    again = kingpost_cli("study", "out", "--replay", run["key"])
+    assert again.status == 0 and "it left linear theory: 'hull' tilts" in again.out
+    whole = read_history(tmp_path / "out" / "runs" / run["key"])
+    assert whole.provenance["outside_linear_theory"]["hull"]["largest_tilt_deg"] == pytest.approx(34.4, abs=0.1)
+    # A limit that the data are said to hold for needs new runs, and lets both count.
+    write(tmp_path, TILTED + "[run]\ntilt_limit = 40\n")
+    wider = json.loads(kingpost_cli("study", "study.toml", "--on", "threads", "--out", "wider", "--json").out)
+    assert wider["cases"]["done"] == 2 and wider["outside_linear_theory"]["runs"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_study_on_dask_has_the_bits_of_one_in_threads(kingpost_cli, tmp_path):
+    """By the names of the command: a cluster of this machine, and a scheduler at an address."""
+    distributed = pytest.importorskip("distributed")
+    write(tmp_path)
+    words = ("study", "study.toml", "--json", "--out")
+    own = [json.loads(kingpost_cli(*words, "threads", "--on", "threads").out)]
+    own.append(json.loads(kingpost_cli(*words, "cluster", "--on", "dask", "--workers", "1").out))
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        own.append(json.loads(kingpost_cli(*words, "address", "--on", address).out))
+    assert [record["ran"]["on"] for record in own] == ["threads", "dask:workers=1", address]
+    assert own[0]["extremes"] == own[1]["extremes"] == own[2]["extremes"]
+    assert own[0]["step_check"] == own[1]["step_check"] == own[2]["step_check"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--on", "dask://somewhere:8786", "--workers", "2"), "those at dask://somewhere:8786 are there already"),
+        (("--on", "desk"), "did you mean 'dask'"),
+    ],
+)
+def test_where_runs_are_made_must_make_sense(kingpost_cli, tmp_path, words, said):
+    write(tmp_path)
+    refused = kingpost_cli("study", "study.toml", *words)
+    assert refused.status != 0 and said in refused.err
+
+
+def test_options_of_an_executor_and_the_number_of_workers_go_together(kingpost_cli, tmp_path):
+    write(tmp_path, TEXT.replace("m4 = [20, 30]", ""))
+    done = kingpost_cli("study", "study.toml", "--on", "local:attempts=2", "--workers", "1", "--json", "--out", "out")
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["ran"]["on"] == "local:attempts=2,workers=1"

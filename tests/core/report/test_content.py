@@ -14,6 +14,7 @@ from kingpost.report.cycles import describe_cycles
 from kingpost.report.monitors import describe_monitors
 from kingpost.report.packing import unpacked
 from kingpost.report.statistics import Spectra, extremes, rose
+from kingpost.results.figures import make_panels
 from tests.core.report.synthetic import crane_history, foreign_history, monitored_history
 
 
@@ -57,6 +58,18 @@ def test_channels_that_are_zero_throughout_are_named_instead_of_drawn():
     inventory = take_inventory(history)
     assert inventory.plotted == ("tip.y",) and inventory.zero == ("tip.x", "tip.z")
     assert make_content(history, Options())["zero"] == ["tip.x", "tip.z"]
+
+
+def test_the_memory_of_forces_is_named_and_not_drawn():
+    channels = (Channel("hull.heave", "m"), *(Channel(f"water.memory.heave{k}", "m") for k in (1, 2)))
+    history = History(np.linspace(0, 1, 5), channels, np.outer(np.linspace(0, 1, 5), [1.0, 2.0, 3.0]))
+    inventory = take_inventory(history)
+    assert inventory.plotted == ("hull.heave",)
+    content = make_content(history, Options())
+    assert content["memory"] == ["water.memory.heave1", "water.memory.heave2"]
+    assert [series["name"] for series in content["series"]] == ["hull.heave"]
+    assert [panel.role for panel in make_panels(channels)] == ["coordinates"]
+    assert [panel.role for panel in make_panels(channels, everything=True)] == ["coordinates", "memory"]
 
 
 def test_small_and_large_angles_have_plots_of_their_own():

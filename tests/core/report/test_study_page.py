@@ -19,6 +19,10 @@ def fails(case):
     return f"{EVIL} exploded at t = 12.3 s" if case.labels["seed"] == 5 and case.labels["Hs"] == 3 else ""
 
 
+def leaves(case):
+    return f"{EVIL} tilts by up to 42 deg" if case.labels["seed"] == 2 and case.labels["Hs"] == 3 else ""
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
@@ -26,7 +30,7 @@ def written(tmp_path_factory):
     with Store(folder) as store:
         begin(plan, store)
         store.note(UNITS, {**{name: "N.m" if ".M" in name else "N" for name in LOADS}, "tip.z": "m"})
-        carry_out(plan, store, synthetic_runs(fails))
+        carry_out(plan, store, synthetic_runs(fails, leaves))
         check_steps(plan, store, synthetic_runs())
         return write_results(folder, plan, summary_of(plan, store), {"on": "here"}, study_file)
 
@@ -43,7 +47,8 @@ def test_the_page_is_one_file_that_asks_for_nothing(written):
 def test_its_facts_are_those_of_the_record(written):
     record = json.loads(next(path for path in written.files if path.name == "study.json").read_text())
     facts = dict(study_content(record, {"columns": [], "rows": [], "cells": [], "note": ""})["facts"])
-    assert facts["Runs"] == "92 of 96 done, 4 failed, 600 s each"
+    assert facts["Runs"] == "88 of 96 done, 4 failed, 4 outside linear theory, 600 s each"
+    assert facts["Not counted"] == "4 % of the time, in which runs left linear theory"
     assert facts["Left out"] == "the first 60 s of every run, from all numbers"
     assert facts["Workable"].startswith(f"{record['operability']['percent_of_year']:.4g} % of the year")
     assert facts["Shortest life"].endswith("at ring")
@@ -94,7 +99,16 @@ def test_it_opens_in_silence_and_nothing_sticks_out(browser, written, width, sch
                      "!(e.getAttribute('aria-label') || e.textContent.trim() || e.closest('label'))).length")  # fmt: skip
     assert names == 0
     titles = page.run("[...document.querySelectorAll('h2')].map(h => h.textContent)")
-    for title in ("Sea states", "Fatigue", "Extreme loads", "Worst runs", "Step check", "Failed runs (4)", "Record"):
+    for title in (
+        "Sea states",
+        "Fatigue",
+        "Extreme loads",
+        "Worst runs",
+        "Step check",
+        "Failed runs (4)",
+        "Outside linear theory (4)",
+        "Record",
+    ):
         assert title in titles
     silent(page)
 

@@ -24,6 +24,32 @@ def work(**changes):
     return StudyWork(**{**usual, **changes})
 
 
+#: A hull on linear springs of the sea that can start at any angle.
+HULL = """
+name = "hull"
+[[bodies]]
+name = "hull"
+mass = 50.0
+inertia = [50.0, 50.0, 50.0]
+[[joints]]
+name = "roll"
+kind = "revolute"
+parent = "world"
+child = "hull"
+axis = [1.0, 0.0, 0.0]
+[[forces]]
+kind = "hydrostatic"
+body = "hull"
+matrix = [
+    [0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0], [0, 0, 50, 0, 0, 0],
+    [0, 0, 0, 50, 0, 0], [0, 0, 0, 0, 50, 0], [0, 0, 0, 0, 0, 0],
+]
+[[forces]]
+kind = "joint-spring"
+coordinate = "roll.angle"
+damping = 30.0
+"""
+
 #: A reducer that ends its process at a case in which gravity is 9.2, the first few times.
 DEADLY = '''
 import os, pathlib, signal

@@ -110,12 +110,13 @@ def numbers(case, halved: bool = False) -> dict[str, float]:
     return found
 
 
-def synthetic_runs(fails=lambda case: ""):
-    """Return an executor of closed forms; ``fails`` gives messages of cases that fail."""
+def synthetic_runs(fails=lambda case: "", leaves=lambda case: ""):
+    """Return an executor of closed forms; ``fails`` and ``leaves`` give messages of cases that fail, or leave linear theory."""
 
     def runs(plan, cases):
         for case in cases:
-            error = fails(case)
-            yield Outcome(case.key, {} if error else numbers(case, plan.halvings > 0), error, 0.25)
+            error, outside = fails(case), leaves(case)
+            found = {} if error or outside else numbers(case, plan.halvings > 0)
+            yield Outcome(case.key, found, error, 0.25, outside)
 
     return runs

@@ -7,6 +7,7 @@ import pytest
 
 from kingpost import KingpostError, MechanismError, Parameter, SolverError, prepare_batch, simulate, simulate_batch
 from kingpost.testing.problems import oscillator, pushed_mass
+from tests.core.simulation.test_small_angles import rolling_hull
 
 
 @pytest.fixture
@@ -92,3 +93,11 @@ def test_a_scenario_in_which_left_out_rows_contradict_the_others_is_named(plugin
         prepare_batch(four_bar(plugins, "revolute"), 0.1, [{}, {"offset": 0.1}], backend="vm", step=0.01, plugins=plugins)
     with pytest.raises(MechanismError, match="scenario 1: closure 'rocker-pin' cannot be closed"):
         prepare_batch(four_bar(plugins, "point-on-line"), 0.1, [{}, {"rocker_length": 9.0}], backend="vm", plugins=plugins)
+
+
+def test_scenarios_in_which_a_hull_leaves_linear_theory_say_so(plugins):
+    hull = rolling_hull(0.0)
+    found = simulate_batch(hull, 0.5, [{"roll.angle": 0.1}, {"roll.angle": 0.5}], step=0.02, backend="vm", plugins=plugins)
+    assert "outside_linear_theory" not in found[0].provenance
+    assert found[1].provenance["outside_linear_theory"]["hull"]["largest_tilt_deg"] == pytest.approx(28.6, abs=0.1)
+    assert "outside linear theory" in found[1].provenance["warnings"][0]

@@ -39,7 +39,7 @@ def test_parquet_holds_every_bit_and_gaps(table, tmp_path):
     rows = parquet.read_table(tmp_path / "cases.parquet").to_pylist()
     assert rows[0] == {
         "key": "a" * 20, "Hs": 1.0, "seed": 1, "position": 'over "the" side', "mass": 1.0, "sea": "jonswap:Hs=1,Tp=6",
-        "weight": 0.25, "state": "done", "error": "", "cpu_s": 0.5, "x:max": math.pi, "x:min": -1 / 3,
+        "weight": 0.25, "state": "done", "error": "", "outside": "", "cpu_s": 0.5, "x:max": math.pi, "x:min": -1 / 3,
     }  # fmt: skip
     assert (rows[1]["x:min"], rows[2]["x:max"], rows[2]["error"]) == (None, None, "boom")
 

@@ -1,5 +1,6 @@
 """What a worker of a study does with a case."""
 
+import math
 import pickle
 from dataclasses import replace
 
@@ -9,10 +10,9 @@ import pytest
 from kingpost import KingpostError, PluginError, SolverError, simulate
 from kingpost.simulation.settings import RunSettings
 from kingpost.studies.case import Case
-from kingpost.studies.halved_steps import HalvedSteps, with_halved_steps
+from kingpost.studies.summary.worst import step_change
 from kingpost.studies.worker import Worker
-from kingpost.testing.executors import Sequential
-from tests.core.studies.small import CHANNELS, cases, work
+from tests.core.studies.small import CHANNELS, HULL, cases, work
 
 BOTH = (
     ("statistics", {"channels": CHANNELS, "of": ("max", "min", "mean", "std")}),
@@ -140,41 +140,28 @@ def test_a_reducer_that_raises_fails_its_case_alone(tmp_path):
 
 def test_half_the_step_shows_what_depends_on_it():
     """By order four, a tenth of the step changes a ten-thousandth as much; a thousandth leaves room for higher orders."""
-    many = cases(2)
+    case = cases(2)[1]
     parts = []
     for step in (0.05, 0.005):
         own = work(how=RunSettings(step=step, output_step=0.05))
-        outcomes = {outcome.key: outcome for outcome in Sequential().outcomes(own, many)}
-        halved = with_halved_steps(own, Sequential(), many, outcomes)
-        assert [change.key for change in halved.changes] == ["case-0"] * 8 + ["case-1"] * 8
-        finer = work(how=RunSettings(step=step / 2, output_step=0.05)).prepare()
-        assert {c.name: c.halved for c in halved.changes if c.key == "case-1"} == finer.run(many[1]).numbers
-        parts.append(max(change.part for change in halved.changes))
+        before, after = (each.prepare().run(case).numbers for each in (own, own.finer()))
+        assert after == work(how=RunSettings(step=step / 2, output_step=0.05)).prepare().run(case).numbers
+        parts.append(step_change(case.key, before, after).part)
     assert parts[0] > 1000 * parts[1] > 0.0
-    assert halved.failures == {}
 
 
-def test_changes_are_measured_by_the_largest_of_the_same_kind():
-    from kingpost.studies.case import Outcome
-
-    class Other(Sequential):
-        def outcomes(self, work, cases):
-            assert work.halvings == 1
-            yield Outcome("a", {"slew.Mx:max": 110.0, "slew.My:max": 2.0, "hook.z:max": 3.0})
-            yield Outcome("b", error="it fell")
-
-    before = {
-        "a": Outcome("a", {"slew.Mx:max": 100.0, "slew.My:max": 1.0, "hook.z:max": 3.0}),
-        "b": Outcome("b", {"hook.z:max": 1.0}),
-    }
-    found = with_halved_steps(work(), Other(), [Case("a"), Case("b")], before)
-    assert {change.name: change.part for change in found.changes} == {
-        "slew.Mx:max": 10.0 / 110.0,
-        "slew.My:max": 1.0 / 110.0,
-        "hook.z:max": 0.0,
-    }
-    assert found.failures == {"b": "it fell"}
-    assert [change.name for change in found.beyond(0.05)] == ["slew.Mx:max"]
-    assert isinstance(found, HalvedSteps)
-    with pytest.raises(KingpostError, match="case c has no numbers that half the step could be compared with"):
-        with_halved_steps(work(), Other(), [Case("c")], before)
+@pytest.mark.parametrize("skip", [0.0, 5.0])
+def test_a_case_outside_linear_theory_says_so_and_has_no_numbers(tmp_path, skip):
+    """From 30 deg, damped: what is left out at the start counts for nothing, this neither."""
+    (tmp_path / "hull.toml").write_text(HULL)
+    how = RunSettings(step=0.02, output_step=0.1)
+    reducers = (("statistics", {"channels": ("roll.angle",)}),)
+    worker = work(model=str(tmp_path / "hull.toml"), t_end=10.0, how=how, reducers=reducers, skip=skip).prepare()
+    calm, wild = (worker.run(Case(name, {"roll.angle": angle})) for name, angle in (("calm", 0.3), ("wild", math.radians(30))))
+    assert calm.numbers and not calm.outside
+    assert wild.error == ""
+    if skip:
+        assert wild.numbers and not wild.outside
+    else:
+        assert wild.numbers == {}
+        assert wild.outside == "'hull' tilts by up to 30 deg (at t = 0 s, from 0 s on), beyond 20 deg"

@@ -92,6 +92,7 @@ loads = ["pivot:frame=parent", "coupler-section", "eye"]
 load_method = "recursive"
 load_metric = "size"
 check_step = 0.5
+tilt_limit = 30.0
 verify = "maggi"
 cut = ["coupler=1.2"]
 monitors = true

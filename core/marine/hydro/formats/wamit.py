@@ -105,7 +105,7 @@ def read_wamit(
             centre_of_gravity=centre_of_gravity,
             centre_of_buoyancy=_shifted(mmx.get("centre_of_buoyancy"), reference),
         )
-        notes = ("gravity, ULEN and volume are from the .mmx file",) if mmx else ()
+        notes = (*(["gravity, ULEN and volume are from the .mmx file"] if mmx else []), *_second_order(files[".1"]))
         return read_wamit_files(files, options, name or files[".1"].stem, notes)
 
 
@@ -356,6 +356,12 @@ def _files(path: Path) -> dict[str, Path]:
     if ".1" not in files:
         raise FileError(f"there is no '{path.with_suffix('.1').name}' beside '{path}': added mass and damping are in it")
     return files
+
+
+def _second_order(path: Path) -> tuple[str, ...]:
+    """Return what is to be said of files with forces of second order that stand beside."""
+    found = [file.name for file in sorted(path.parent.glob("*.1[012][sd]")) if file.stem == path.stem]
+    return (f"{listed(found)}: forces of second order are not taken; drift is Newman's, by mean forces",) if found else ()
 
 
 def _number_of_body(body: int | str) -> int:

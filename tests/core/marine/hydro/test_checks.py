@@ -11,7 +11,7 @@ from kingpost.marine.hydro.causality import added_mass_from_damping, added_mass_
 from kingpost.marine.hydro.checks import causality, check, haskind, is_round, long_waves, motions, stability, symmetry
 from kingpost.marine.hydro.cleaning import clean
 from kingpost.marine.hydro.conventions import check_convention, phase_fault, waterplane_area
-from kingpost.marine.hydro.free_hull import free_motions
+from kingpost.marine.hydro.response import free_motions
 from tests.core.marine.hydro.files import barge, hemisphere
 
 

@@ -1,15 +1,18 @@
 """Hulls whose numbers are known otherwise: Hulme's hemisphere, boxes, spheres, and the same hull solved about another point."""
 
+import dataclasses
 import math
 
 import numpy as np
 import pytest
+import scipy.special
 
 from kingpost.base.errors import KingpostError
-from kingpost.marine.hydro.checks import stability
+from kingpost.marine.hydro.checks import haskind, stability
 from kingpost.marine.hydro.data import MOTIONS
 from kingpost.marine.hydro.points import motion_matrix
 from kingpost.marine.hydro.reading import read_hydro
+from kingpost.marine.hydro.response import motion_response
 from tests.core.marine.hydro.files import FOLDER, PUBLIC, SPHERE, barge, hemisphere
 
 RADIUS = 5.0
@@ -95,6 +98,41 @@ def test_hydrostatics_of_the_public_sphere():
     assert stability(data)["GM roll"] == pytest.approx(2.0, abs=4e-3)
     assert data.restoring[3, 3] == pytest.approx(rho_g * volume * 2.0, rel=2e-3)
     assert data.centre_of_buoyancy[2] == pytest.approx(zb, abs=4e-3)
+
+
+# A cylinder, and a barge in shallow water
+
+
+def test_the_force_on_a_long_cylinder_is_that_of_maccamy_and_fuchs():
+    """4 rho g / k^2 (1 - exp(-k T)) / |H1'(k R)|, for waves that do not feel its end: k T above 2.
+
+    28 straight panels have 0.8 % less area than the circle; with what passes below, exp(-2 k T), that is 1.2 %.
+    """
+    data = read_hydro(FOLDER / "cylinder_r5_d10.nc")
+    R, T, rho_g = 5.0, 10.0, 1025.0 * 9.81
+    k = data.frequencies**2 / 9.81
+    exact = 4 * rho_g / k**2 * (1 - np.exp(-k * T)) / np.abs(scipy.special.h1vp(1, k * R))
+    short = k * T > 2
+    assert short.sum() == 2
+    for heading, motion in ((0, 0), (1, 1)):
+        assert np.abs(data.excitation[short, heading, motion]) == pytest.approx(exact[short], rel=0.012)
+    area = 14 * np.sin(2 * np.pi / 28) * R**2
+    assert data.restoring[2, 2] == pytest.approx(rho_g * area, rel=1e-6)
+    # A body of revolution.
+    assert data.added_mass[:, 0, 0] == pytest.approx(data.added_mass[:, 1, 1], rel=1e-9)
+    assert max(haskind(data).values.values()) < 0.01
+
+
+def test_haskinds_relation_holds_by_the_depth_of_the_water():
+    """Waves that the hull makes carry the energy that its damping takes away, as fast as groups go in 15 m of water."""
+    data = read_hydro(FOLDER / "barge_h15.nc")
+    assert data.depth == 15.0
+    shallow = haskind(data).values
+    assert set(shallow) == {"surge", "sway", "heave", "roll", "pitch", "yaw"}
+    assert max(shallow.values()) < 0.005
+    deep = haskind(dataclasses.replace(data, depth=math.inf)).values
+    assert deep["heave"] > 0.4 and deep["pitch"] > 0.09
+    assert np.abs(motion_response(data) - data.motions).max() < 1e-12 * np.abs(data.motions).max()
 
 
 # Another point of reference

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kingpost import MechanismError
-from kingpost.marine.hydro.response import impedance, motion_response, restoring_with_weight
+from kingpost.marine.hydro.response import free_motions, impedance, known_motions, motion_response, restoring_with_weight
 from tests.core.marine.hydro.fitting.hulls import HULLS, hull, ringing_hull
 
 
@@ -45,3 +45,26 @@ def test_the_moment_of_the_weight_is_added_where_the_data_leave_it_out():
 def test_what_is_missing_is_named(name, words):
     with pytest.raises(MechanismError, match=f"'ringing'.* lack .*{words}.* give '{name}'"):
         motion_response(dataclasses.replace(ringing_hull(), **{name: None}))
+
+
+@pytest.mark.parametrize("name", ["inertia", "excitation", "restoring"])
+def test_no_motions_are_known_where_something_lacks(name):
+    data = dataclasses.replace(ringing_hull(), motions=None)
+    assert np.array_equal(known_motions(data), motion_response(data))
+    assert known_motions(dataclasses.replace(data, **{name: None})) is None
+
+
+def test_no_motion_answers_forces_on_a_hull_without_mass_and_stiffness():
+    data = ringing_hull()
+    nothing = np.zeros((6, 6))
+    still = {"inertia": nothing, "restoring": nothing, "added_mass": 0 * data.added_mass, "damping": 0 * data.damping}
+    assert free_motions(dataclasses.replace(data, **still)) is None
+
+
+def test_the_weight_counts_in_motions_whichever_way_the_data_have_it():
+    data = dataclasses.replace(ringing_hull(), motions=None, restoring_has_weight=False)
+    assert free_motions(dataclasses.replace(data, centre_of_gravity=None)) is None
+    found = free_motions(dataclasses.replace(data, centre_of_gravity=np.array([0.0, 0.0, 0.5])))
+    with_weight = dataclasses.replace(data, restoring_has_weight=True)
+    lower = data.restoring - np.diag([0, 0, 0, 1.0, 1.0, 0]) * data.inertia[0, 0] * data.gravity * (0.5 - data.reference[2])
+    assert found == pytest.approx(free_motions(dataclasses.replace(with_weight, restoring=lower)), rel=1e-12)

@@ -27,10 +27,10 @@ def plan(tmp_path_factory):
     return synthetic_plan(tmp_path_factory.mktemp("study"))
 
 
-def run(plan, folder, fails=lambda case: ""):
+def run(plan, folder, fails=lambda case: "", leaves=lambda case: ""):
     with Store(folder) as store:
         begin(plan, store)
-        carry_out(plan, store, synthetic_runs(fails))
+        carry_out(plan, store, synthetic_runs(fails, leaves))
         check_steps(plan, store, synthetic_runs())
         return summary_of(plan, store)
 
@@ -48,7 +48,7 @@ def test_damage_is_that_of_a_table_of_states(plan, summary):
             labels = {name: value for name, value in case.labels.items() if name != "seed"}
             damage = numbers(case)[f"hot spot {item.spot.name}:damage_per_year"]
             result = SimpleNamespace(
-                spot=item.spot, curve=None, thickness_factor=1.0, damage_per_year=damage,
+                spot=item.spot, curve=None, thickness_factor=1.0, damage_per_year=damage, spectral=None,
                 signal=SimpleNamespace(cycles=SimpleNamespace(largest_range=1.0, total=1.0), equivalent_ranges=()),
             )  # fmt: skip
             weighted.append(Weighted(json.dumps(labels), Path(), case.weight))
@@ -131,6 +131,66 @@ def test_conditions_without_any_result_are_told_and_are_not_workable(plan, summa
     assert found.operability.percent == pytest.approx(summary.operability.percent - 40.0)
 
 
+def test_cases_outside_linear_theory_are_counted_nowhere_and_are_not_workable(plan, summary, tmp_path):
+    """One seed of a sea state capsizes at every heading and position, and another one fails there."""
+
+    def there(case, seed):
+        return case.labels["seed"] == seed and case.labels["Hs"] == 3.0
+
+    def leaves(case):
+        return "'hull' tilts by up to 90 deg" if there(case, 5) else ""
+
+    found = run(plan, tmp_path, lambda case: "exploded" if there(case, 6) else "", leaves)
+    # What the failed seed stood for, 1/60 of the time, is shared by the 11 others, the capsized one among them.
+    left_out = 0.2 / 11
+    weights = found.table.weights
+    assert weights.left_out == pytest.approx(left_out) and weights.uncovered == 0.0
+    assert weights.of.sum() == pytest.approx(1.0 - left_out)
+    assert "4 of 192 runs left the small angles of linear theory: 1.818% of the time" in found.warnings[0]
+    by_hand = math.fsum(
+        case.weight * (12 / 11 if case.labels["Hs"] == 3.0 else 1.0) * numbers(case)["hot spot ring:damage_per_year"]
+        for case in plan.cases()
+        if not (there(case, 5) or there(case, 6))
+    )
+    ring = next(item for item in found.damage if item.spot.name == "ring")
+    assert ring.damage_per_year == pytest.approx(by_hand, rel=1e-12)
+    assert {len(item.values) for item in found.extremes if item.labels["Hs"] == 3.0} == {10}
+    # Over the side this sea is beyond the limits anyway; parked it was within them before.
+    parked = 0.7 * left_out
+    assert found.operability.percent == pytest.approx(summary.operability.percent - 100 * parked)
+    assert found.operability.outside == pytest.approx(left_out)
+    assert found.operability.by_limit["outside linear theory"] == pytest.approx(left_out)
+    assert found.operability.workable + found.operability.beyond == pytest.approx(1.0)
+    (cell,) = (share for share in found.operability.cells if share.labels["Hs"] == 3.0)
+    assert (cell.outside, cell.failed, cell.done) == (4, 4, 40)
+    (place,) = (share for share in found.operability.positions if share.labels["position"] == "parked")
+    assert place.limiting == "outside linear theory"
+    record = summary_record(found)
+    assert record["cases"]["outside_linear_theory"] == 4 and record["cases"]["done"] == 184
+    told = record["outside_linear_theory"]
+    assert told["part_of_time"] == pytest.approx(left_out) and len(told["runs"]) == 4
+    assert told["cells"] == [{"labels": {"Hs": 3.0, "Tp": 8.0}, "part_of_time": pytest.approx(left_out)}]
+    assert told["runs"][0]["why"] == "'hull' tilts by up to 90 deg"
+    assert set(found.table.state) == {"done", "failed", "outside linear theory"}
+    assert not {told["runs"][k]["key"] for k in range(4)} & {found.table.keys[i] for i in found.ranking.worst(200)}
+
+
+def test_a_study_whose_cases_all_leave_linear_theory_says_nothing_but_that(plan, tmp_path):
+    found = run(plan, tmp_path, leaves=lambda case: "'hull' tilts")
+    assert found.table.weights.left_out == pytest.approx(1.0)
+    assert found.operability.percent == 0.0 and found.operability.unknown == 0.0
+    assert found.extremes == () and all(item.damage_per_year == 0.0 for item in found.damage)
+    json.dumps(summary_record(found), allow_nan=False)
+
+
+def test_half_a_step_that_leads_out_of_linear_theory_is_told(plan, tmp_path):
+    with Store(tmp_path) as store:
+        begin(plan, store)
+        carry_out(plan, store, synthetic_runs())
+        changes = check_steps(plan, store, synthetic_runs(leaves=lambda case: "'hull' tilts by up to 90 deg"))
+    assert {change.error for change in changes} == {"it goes outside linear theory: 'hull' tilts by up to 90 deg"}
+
+
 def test_the_step_check_finds_what_changes(summary):
     assert [change.name for change in summary.step_changes] == ["slew.Mx:max", "slew.Mx:max"]
     assert all(change.part == pytest.approx(0.002 / 1.002, rel=1e-9) for change in summary.step_changes)
@@ -146,7 +206,7 @@ def test_the_step_check_finds_what_changes(summary):
 def test_the_record_is_json_without_gaps(summary):
     record = summary_record(summary)
     again = json.loads(json.dumps(record, allow_nan=False))
-    assert again["cases"] == {"planned": 192, "done": 192, "failed": 0, "open": 0, "cpu_s": 48.0}
+    assert again["cases"] == {"planned": 192, "done": 192, "failed": 0, "outside_linear_theory": 0, "open": 0, "cpu_s": 48.0}
     assert again["worst"]["by"] == "excess over the limits"
     assert again["worst"]["runs"][0]["labels"]["Hs"] == 3.0
 

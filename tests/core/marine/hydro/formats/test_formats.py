@@ -372,3 +372,14 @@ def test_options_of_other_formats_are_refused():
 def test_errors_are_ours():
     with pytest.raises(KingpostError):
         read_hydro(FOLDER / "nothing" / "here.nc")
+
+
+def test_forces_of_second_order_are_refused_by_name_and_told_of_beside_others(tmp_path):
+    for file in (FOLDER / "barge_deep_wamit").iterdir():
+        shutil.copy(file, tmp_path)
+    (tmp_path / "barge_deep.12d").write_text("8.0 8.0 0.0 0.0 1 0.1 0.0 0.1 0.0\n")
+    with pytest.raises(FileError, match=r"'barge_deep.12d' holds forces of second order .*\(QTF\).* Newman's .*'barge_deep.8'"):
+        read_hydro(tmp_path / "barge_deep.12d", **BARGE)
+    notes = read_hydro(tmp_path / "barge_deep.1", **BARGE).notes
+    assert "barge_deep.12d: forces of second order are not taken; drift is Newman's, by mean forces" in notes
+    assert not any("second order" in note for note in read_hydro(FOLDER / "barge_deep_wamit", **BARGE).notes)

@@ -119,6 +119,7 @@ def test_everything_that_can_be_chosen_travels(machine, plugins):
     elsewhere |= {
         "write": "of runs",
         "check_step": "of runs",
+        "tilt_limit": "of runs",
         "verify": "of runs",
         "cut": "the mechanism that travels is the one with its sections",
         "sea": "the mechanism that travels is the one in its sea",

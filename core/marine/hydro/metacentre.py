@@ -1,23 +1,11 @@
-"""Motions of a free hull in regular waves: (-w^2 (M + A) + i w B + C) xi = X."""
+"""How stiff a hull floats: displacement and metacentric heights."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.marine.hydro.data import ComplexArray, HydroData
-
-
-def free_motions(data: HydroData) -> ComplexArray | None:
-    """Return the motions per metre of amplitude (n, m, 6) that the equations of motion give; None if something lacks."""
-    if data.excitation is None or data.inertia is None or data.restoring is None or not data.restoring_has_weight:
-        return None
-    w = data.frequencies[:, None, None]
-    matrix = -(w**2) * (data.inertia + data.added_mass) + 1j * w * data.damping + data.restoring
-    if not np.isfinite(np.linalg.cond(matrix)).all():
-        return None
-    solved = np.linalg.solve(matrix, data.excitation.transpose(0, 2, 1))
-    return solved.transpose(0, 2, 1).astype(np.complex128)
+from kingpost.marine.hydro.data import HydroData
 
 
 def displaced_mass(data: HydroData) -> float | None:
