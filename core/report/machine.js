@@ -1,11 +1,18 @@
 // The machine in motion: bodies at the time of the cursor, paths of outputs, load arrows, and what the user may do with it.
 
-class MachineView extends Chart {
-  constructor(scene) {
+import { unpack, unpackTime, indexAt, quantity, niceTicks } from "./numbers.js";
+import { colours } from "./clock.js";
+import { Chart, strokeLine, tag } from "./plot.js";
+import { V, Pose, Camera, facesOf, shaded, normalOf, path, drawArrow, drawFloor } from "./scene3d.js";
+import { Water } from "./water.js";
+
+export class MachineView extends Chart {
+  constructor(scene, clock) {
     super(0, "The machine in three dimensions. Drag to turn, shift and drag to move, wheel to zoom.");
     this.canvas.removeAttribute("style");
     this.canvas.classList.add("machine-canvas");
     this.scene = scene;
+    this.clock = clock;
     this.times = unpackTime(scene.time);
     this.shows = { axes: true, masses: true, names: false, path: true, water: true };
     this.arrows = { joint: "", force: true, moment: true };
@@ -45,7 +52,7 @@ class MachineView extends Chart {
     this.ground = [-1, 1].map((sign) => [0, 1].map((i) => (low[i] + high[i]) / 2 + sign * half[i]));
     this.water = scene.sea ? new Water(scene.sea, this.ground) : null;
     this.gridStep = niceTicks(0, 2 * Math.max(...half), 8).step;
-    clock.on("time", () => this.changed());
+    this.clock.on("time", () => this.changed());
     this.listen();
   }
 
@@ -118,14 +125,20 @@ class MachineView extends Chart {
 
   // Between two frames: positions in a straight line, rotations along the shorter way, scaled back to unit length.
   at(columns, count) {
-    const i = indexAt(this.times, clock.time);
+    const i = indexAt(this.times, this.clock.time);
     const j = Math.min(i + 1, this.times.length - 1);
-    const share = j > i ? (clock.time - this.times[i]) / (this.times[j] - this.times[i] || 1) : 0;
+    const share = j > i ? (this.clock.time - this.times[i]) / (this.times[j] - this.times[i] || 1) : 0;
     return Array.from({ length: count }, (_, k) => columns[k][i] + (columns[k][j] - columns[k][i]) * share);
   }
 
+  // Poses that come in one by one, as a session goes on: seven numbers for each body, in the order of the scene.
+  place(poses) {
+    this.now = new Map(this.bodies.map((body, i) => [body.name, poses[i]]));
+    this.changed();
+  }
+
   poseOf(body) {
-    const numbers = this.at(body.columns, 7);
+    const numbers = this.now?.get(body.name) || this.at(body.columns, 7);
     const e = numbers.slice(3);
     const length = Math.hypot(...e) || 1;
     return new Pose(
@@ -163,7 +176,7 @@ class MachineView extends Chart {
 
   // What is beyond the surface of the water, the surface, and what is before it.
   wetLayers(faces, above) {
-    this.water.at(clock.time);
+    this.water.at(this.clock.time);
     const lines = this.lineItems();
     const side = (sign) => [
       ...this.faceItems(faces.flatMap((face) => this.water.cut(face, sign))),
@@ -235,7 +248,7 @@ class MachineView extends Chart {
     for (const line of this.lines) this.strandItems(line, add);
     if (!this.shows.path) return items;
     this.paths.forEach((line, n) => {
-      const now = indexAt(line.times, clock.time);
+      const now = indexAt(line.times, this.clock.time);
       const colour = colours.lines[(n + 3) % 8];
       const step = 12;
       for (let i = 0; i < line.points.length - 1; i += step) {
