@@ -31,6 +31,7 @@ SCRIPTS = (
     "curves.js",
     "scene3d.js",
     "water.js",
+    "machine_marks.js",
     "machine.js",
     "charts.js",
     "tables.js",

@@ -72,7 +72,11 @@ async function route() {
 
 function tokenForm(error) {
   const box = h("input", { type: "password", name: "token", autocomplete: "current-password", required: true, "aria-label": "Token" });
-  const form = h("form", { class: "row", method: "get", action: "./" }, box, h("button", { class: "primary" }, "Enter"));
+  const enter = (event) => {
+    event.preventDefault();
+    location.href = `./?token=${encodeURIComponent(box.value.trim())}`;
+  };
+  const form = h("form", { class: "row", onsubmit: enter }, box, h("button", { class: "primary" }, "Enter"));
   return h(
     "div",
     {},

@@ -20,7 +20,7 @@ export async function showFiles(root, { signal }) {
   }
   const rows = files.map(({ hash, name, bytes, kind, created, summary }) => [
     link(name, `#/files/${hash}`),
-    [WORDS[kind] || kind, summary?.what || summary?.role ? ` (${summary.what || summary.role})` : ""].join(""),
+    `${WORDS[kind] || kind}${summary?.holds ? `: ${summary.holds}` : ""}`,
     bytesText(bytes),
     momentText(created),
   ]);
@@ -51,12 +51,9 @@ export async function showFile(root, { name: hash, signal }) {
 export function whatIs(record, described) {
   if (record.kind === "fmu") return "fmu";
   if (["ssp", "ssd"].includes(record.kind)) return "system";
-  const told = described?.what || described?.role || record.summary?.what || record.summary?.role || described?.kind;
-  if (["system", "study", "scenario", "model"].includes(told)) return told;
-  if (told === "run") return "model";
+  if (["system", "study", "scenario", "model"].includes(record.summary?.holds)) return record.summary.holds;
   if (described?.components) return "system";
-  if (described?.parameters || described?.bodies) return "model";
-  return record.kind === "toml" ? "model" : "";
+  return described?.parameters ? "model" : "";
 }
 
 function begin(text, job, attributes = {}) {

@@ -171,11 +171,10 @@ class JobView {
 
   showAbout() {
     const { job } = this;
-    const asked = job.spec || job.asked || null;
     this.about.replaceChildren(
       ...[
         job.command?.length ? h("pre", { class: "command", tabindex: "0" }, job.command.join(" ")) : null,
-        asked ? h("details", {}, h("summary", {}, "As data"), tree(asked)) : null,
+        job.request ? h("details", {}, h("summary", {}, "As data"), tree(job.request)) : null,
         job.summary ? h("details", {}, h("summary", {}, "Record of the command"), tree(job.summary)) : null,
       ].filter(Boolean),
     );

@@ -49,7 +49,7 @@ class LiveView {
     this.now = { t: 0, playing: false, pace: 1, kept: [0, 0] };
     this.clock = new Clock([0, 1]);
     this.machine = session.scene?.bodies ? machineBox(session.scene, this.clock) : null;
-    this.plots = new LivePlots(session.channels || [], (channels) => this.tell({ do: "watch", channels }));
+    this.plots = new LivePlots(session.channels || [], () => this.watch());
     this.controls = new Controls(session, (values) => this.tell({ do: "set", values }));
     this.state = h("span", { class: "small", role: "status" });
     this.told = h("div", {});
@@ -125,6 +125,13 @@ class LiveView {
     this.socket?.close();
   }
 
+  // Signals for the plots, and the joints whose loads are drawn as arrows.
+  watch() {
+    const known = this.session.loads || [];
+    const joint = this.machine?.view.arrows.joint;
+    this.tell({ do: "watch", channels: this.plots.chosen, loads: joint === "*" ? known : known.filter((name) => name === joint) });
+  }
+
   tell(message) {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }
@@ -134,6 +141,7 @@ class LiveView {
     else if (message.type === "frame") this.showFrame(message);
     else if (message.type === "error") toast(message.error, "bad");
     else if (message.type === "scenario") download(`${this.session.name || "session"}.scenario.toml`, message.text, "application/toml");
+    else if (message.type === "scene") this.redraw(message.scene);
     else if (message.type === "ended") this.over("The session has ended.");
   }
 
@@ -178,16 +186,30 @@ class LiveView {
     this.slider.setAttribute("aria-valuetext", seconds(t));
   }
 
-  showFrame({ t, poses, watched, slack }) {
+  showFrame({ t, poses, watched, slack, loads }) {
     this.showTime(t);
     this.element.dataset.time = String(t);
     if (watched) this.plots.add(t, watched);
     if (!this.machine || !poses) return;
     this.clock.time = t;
     const { view } = this.machine;
-    view.place(poses);
-    if (slack) view.spare = slack;
+    view.place(poses, slack, loads);
     this.trail(view, t, poses);
+    if (view.arrows.joint !== this.arrows) {
+      this.arrows = view.arrows.joint;
+      this.watch();
+    }
+  }
+
+  // Another picture, after parameters changed what the machine looks like.
+  redraw(scene) {
+    if (!this.machine || !scene?.bodies) return;
+    const { view } = this.machine;
+    const fresh = machineBox(scene, this.clock);
+    Object.assign(fresh.view.shows, view.shows);
+    for (const part of ["azimuth", "elevation", "zoom", "target"]) fresh.view.camera[part] = view.camera[part];
+    this.machine.element.replaceWith(fresh.element);
+    this.machine = fresh;
   }
 
   // Where outputs have been of late, in the place of the paths that a report knows beforehand.

@@ -42,7 +42,7 @@ export class LivePlots {
 
   // Says to the server what is watched; columns begin anew where they are new.
   begin() {
-    this.onwatch(this.chosen);
+    this.onwatch();
     for (const name of this.chosen) if (!this.columns.has(name)) this.columns.set(name, new Array(this.time.length).fill(NaN));
     for (const name of [...this.columns.keys()]) if (!this.chosen.includes(name)) this.columns.delete(name);
     this.list.replaceChildren(

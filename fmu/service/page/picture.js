@@ -89,8 +89,7 @@ export class Pictures {
 
   draw(holder, scene) {
     const view = new MachineView(scene, new Clock([0, 1]));
-    view.shows = { axes: false, masses: false, names: false, path: false, water: true };
-    view.drawTriad = () => {};
+    view.shows = { axes: false, masses: false, names: false, path: false, water: true, triad: false };
     holder.append(view.canvas);
   }
 }

@@ -2,15 +2,23 @@
 
 import { useContent } from "./report/data.js";
 import { buildStudy } from "./report/study_sections.js";
-import { address, get } from "./api.js";
-import { h, link } from "./parts.js";
+import { address, get, getText } from "./api.js";
+import { h, link, pageHead } from "./parts.js";
 
-// A study has no time of its own; the scripts of reports ask for some.
-const NO_TIME = { time: { start: 0, step: 1, count: 1 }, span: [0, 1], series: [], reduction: { samples: 2 }, facts: [], warnings: [], outcome: "" };
+// The page that a study leaves carries what it shows as data.
+async function contentOf(id, signal) {
+  const text = await getText(`jobs/${id}/files/study.html`, {}, signal);
+  return JSON.parse(new DOMParser().parseFromString(text, "text/html").getElementById("data").textContent);
+}
 
 export async function showStudy(root, { name, signal }) {
-  const content = await get(`jobs/${name}/study`, {}, signal);
-  useContent({ ...NO_TIME, ...content, folder: address(`jobs/${name}/files/`).href });
+  const job = await get(`jobs/${name}`, {}, signal);
+  if (!job.files.some((file) => file.name === "study.html")) {
+    root.append(pageHead(job.name, `This study is ${job.state}; its map is drawn when it is done.`, link("The job", `#/jobs/${name}`, { class: "button" })));
+    return;
+  }
+  const content = await contentOf(name, signal);
+  useContent({ ...content, folder: address(`jobs/${name}/files/`).href });
   const contents = h("nav", { id: "contents", "aria-label": "Contents" });
   // Behind # stands the page itself, so the sections are scrolled to instead.
   contents.addEventListener("click", (event) => {
@@ -23,7 +31,7 @@ export async function showStudy(root, { name, signal }) {
     h(
       "div",
       { class: "page-head" },
-      h("h1", {}, content.title || content.study?.name || `Study ${name}`),
+      h("h1", {}, content.title),
       h("div", { class: "actions" }, link("The job", `#/jobs/${name}`, { class: "button" })),
     ),
     h("div", { id: "head" }),
