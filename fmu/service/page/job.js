@@ -127,12 +127,15 @@ class JobView {
       await send(`jobs/${this.id}`, undefined, { method: "DELETE" });
       location.hash = "#/jobs";
     });
+    const { model, settings } = job.request || {};
+    const change = model ? link("Change and run", `#/models/${encodeURIComponent(model)}?set=${encodeURIComponent(JSON.stringify(settings || {}))}`, { class: "button" }) : null;
     const study = job.kind === "study" && job.files?.some(({ name }) => name.endsWith("study.json"));
     this.actions.replaceChildren(
       ...[
         study ? link("Map of sea states", `#/studies/${this.id}`, { class: "button primary" }) : null,
         this.ended ? null : cancel,
         again,
+        change,
         this.ended ? remove : null,
       ].filter(Boolean),
     );
@@ -162,7 +165,7 @@ class JobView {
   showFiles() {
     const files = this.job.files || [];
     if (!files.length) {
-      this.files.replaceChildren(h("p", { class: "small" }, "None yet."));
+      this.files.replaceChildren(h("p", { class: "small" }, this.ended ? "None." : "None yet."));
       return;
     }
     const rows = files.map(({ name, bytes }) => [link(name, this.fileAddress(name), { download: name.split("/").at(-1) }), bytesText(bytes)]);
@@ -191,6 +194,7 @@ class JobView {
       this.log.textContent = (this.log.textContent + text).slice(-MOST_LOG);
       if (atEnd) this.log.scrollTop = this.log.scrollHeight;
     }
-    this.log.classList.toggle("empty", !this.log.textContent);
+    if (!this.log.textContent) this.log.dataset.empty = this.ended ? "The command wrote nothing." : "Nothing yet.";
+    else delete this.log.dataset.empty;
   }
 }

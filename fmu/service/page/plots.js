@@ -214,10 +214,11 @@ function common(names) {
 function usual(channels) {
   const rank = (channel) => {
     const role = channel.role || "";
+    if (/\.pose\.|\.q[wxyz]$/.test(channel.name)) return 9;
     if (/output/i.test(role)) return 0;
     if (/coordinate/i.test(role)) return 1;
     if (/load/i.test(role) && /\.(M|F)[xyz]$/.test(channel.name)) return 2;
-    if (/pose|rate|quaternion|bod/i.test(role) || /\.pose\.|\.q[wxyz]$/.test(channel.name)) return 9;
+    if (/pose|rate|bod/i.test(role)) return 9;
     return 5;
   };
   return [...channels]
