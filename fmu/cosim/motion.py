@@ -33,7 +33,7 @@ class MotionState(NamedTuple):
 
     t: float
     h: float
-    count: int
+    steps: int
     following: float
     rows: tuple[FloatArray, ...]
     master: Any
@@ -182,7 +182,7 @@ class Motion:
         self._doing = f"while it goes back to t = {state.t:.9g} s"
         for partner, own in zip(self.running.values(), state.partners, strict=True):
             partner.restore(own)
-        self.t, self.h, self.count, self.following = state.t, state.h, state.count, state.following
+        self.t, self.h, self.count, self.following = state.t, state.h, state.steps, state.following
         for row, kept in zip((self.layout.u, self.layout.y, self.layout.r, self.energies), state.rows, strict=True):
             row[...] = kept
         self._advance.restore(state.master)
