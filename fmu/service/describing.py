@@ -112,6 +112,8 @@ def describe(what: str, subject: str, plugins: Any) -> dict[str, Any]:
         return describe_fmu(Path(subject))
     if what == "system":
         return describe_system(Path(subject), plugins)
+    if what == "ports":
+        return describe_ports(subject, plugins)
     from kingpost.cli.doctor import examine
 
     return examine(plugins)
@@ -144,6 +146,18 @@ def describe_model(name: str, plugins: Any) -> dict[str, Any]:
         "options": {"step": how.step, "t_end": how.t_end},
         "t_end": how.t_end,
         "scene": _scene(opened),
+    }
+
+
+def describe_ports(name: str, plugins: Any) -> dict[str, Any]:
+    """Return what a model gives and takes as a component of a coupled system."""
+    from kingpost.fmu.cosim.components.model import open_model
+    from kingpost.fmu.cosim.description.system import Component
+
+    signals = open_model(Component("model", model=name), plugins).signals.values()
+    return {
+        f"{kind}s": [{"name": signal.name, "unit": signal.unit or ""} for signal in signals if signal.causality == kind]
+        for kind in ("input", "output")
     }
 
 
@@ -201,6 +215,7 @@ def describe_fmu(path: Path) -> dict[str, Any]:
 
 def describe_system(path: Path, plugins: Any) -> dict[str, Any]:
     """Return the components of a system and how they are connected."""
+    from kingpost.base.toml import read_toml
     from kingpost.fmu.cosim.description.opening import open_system
 
     with open_system(path, plugins) as file:
@@ -223,6 +238,8 @@ def describe_system(path: Path, plugins: Any) -> dict[str, Any]:
             ],
             "connections": [{"from": entry.source, "to": entry.target} for entry in system.connections],
             "bonds": len(system.bonds),
+            # What stands in a file of ours, for those who change it.
+            **({"source": read_toml(path)[1]} if path.suffix == ".toml" else {}),
         }
 
 

@@ -30,6 +30,15 @@ def model(name: Annotated[str, Path(max_length=200)], here: Here) -> dict[str, A
     return here.describer.ask("model", name)
 
 
+@router.get("/models/{name}/ports")
+def ports(name: Annotated[str, Path(max_length=200)], here: Here) -> dict[str, Any]:
+    """Show what a model gives and takes as a component of a coupled system."""
+    names = [row["name"] for row in here.models]
+    if name not in names:
+        raise not_found(f"there is no model '{name[:80]}'{closest(name, names)}")
+    return here.describer.ask("ports", name)
+
+
 @router.get("/plugins")
 def plugins(here: Here) -> dict[str, list[dict[str, Any]]]:
     """List all plugins by their kind."""

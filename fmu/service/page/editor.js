@@ -160,7 +160,7 @@ class Editor {
     try {
       const described = await get(`files/${hash}/description`);
       if (!described.components) throw new Error("This file is not a coupled system.");
-      await this.restore({ data: described });
+      await this.restore({ data: described.source || described });
     } catch (error) {
       toast(error.message, "bad");
     }
@@ -205,6 +205,8 @@ class Editor {
     this.outputs.replaceChildren(...ends("outputs"));
     this.inputs.replaceChildren(...ends("inputs"));
     this.listWires();
+    // What is connected is no longer among the inputs that can be set.
+    if (this.graph.selected && !this.inspector.contains(document.activeElement)) this.inspect(this.graph.selected);
     this.keep();
   }
 

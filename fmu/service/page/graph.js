@@ -4,7 +4,9 @@ import { h } from "./parts.js";
 import { prettyUnit } from "./report/numbers.js";
 
 const NS = "http://www.w3.org/2000/svg";
-const WIDTH = 220;
+const WIDTH = 260;
+const GAP = 90;
+const MOST_WIDE = 1300;
 const HEAD = 44;
 const ROW = 22;
 const SHOWN = 8;
@@ -59,8 +61,13 @@ export class Graph {
     return { inputs, outputs, more, height: HEAD + (rows + more) * ROW + 8 };
   }
 
-  // Those that feed others stand to their left.
+  // What has no place yet: beside the others if they have one, else in columns, those that feed others to the left.
   arrange() {
+    const placed = this.system.components.filter(({ x }) => x !== null);
+    if (placed.length) {
+      for (const component of this.system.components.filter(({ x }) => x === null)) this.beside(component);
+      return;
+    }
     const depth = new Map(this.system.components.map((component) => [component, 0]));
     for (let pass = 0; pass < this.system.components.length; pass++) {
       for (const { from, to } of this.system.connections) {
@@ -71,14 +78,24 @@ export class Graph {
     const below = new Map();
     for (const component of this.system.components) {
       const column = depth.get(component);
-      if (component.x === null) {
-        // A place of its own, also beside what stands already.
-        const others = this.system.components.filter((other) => other !== component && other.x !== null && Math.abs(other.x - (30 + column * 320)) < WIDTH);
-        const bottom = Math.max(below.get(column) ?? 24, ...others.map((other) => other.y + this.measure(other).height + 30));
-        component.x = 30 + column * 320;
-        component.y = bottom;
-      }
+      component.x = 30 + column * (WIDTH + GAP);
+      component.y = below.get(column) ?? 24;
       below.set(column, component.y + this.measure(component).height + 30);
+    }
+  }
+
+  // The first free place from left to right, and then further down.
+  beside(component) {
+    const { height } = this.measure(component);
+    const others = this.system.components.filter(({ x }) => x !== null);
+    const free = (x, y) =>
+      others.every((other) => x + WIDTH + 30 < other.x || other.x + WIDTH + 30 < x || y + height + 20 < other.y || other.y + this.measure(other).height + 20 < y);
+    for (let y = 24; ; y += 40) {
+      for (let x = 30; x + WIDTH < MOST_WIDE; x += WIDTH + GAP) {
+        if (!free(x, y)) continue;
+        Object.assign(component, { x, y });
+        return;
+      }
     }
   }
 
@@ -92,7 +109,6 @@ export class Graph {
     const bottom = Math.max(360, ...this.system.components.map((component) => component.y + this.measure(component).height + 40));
     this.svg.setAttribute("width", right);
     this.svg.setAttribute("height", bottom);
-    this.svg.setAttribute("viewBox", `0 0 ${right} ${bottom}`);
     this.rubber = s("path", { class: "rubber", d: "" });
     this.svg.replaceChildren(s("g", {}, wires), s("g", {}, boxes), this.rubber);
     if (focused) this.svg.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
@@ -145,7 +161,7 @@ export class Graph {
     const wired = this.system.feeds(end).length > 0;
     const unit = port.unit && port.unit !== "1" ? ` [${prettyUnit(port.unit)}]` : "";
     const words = output ? "Enter takes it up to connect it" : "Enter connects the output that was taken up";
-    const text = shortened(port.name, output && component.inputs.length ? 15 : component.outputs.length ? 15 : 28);
+    const text = shortened(port.name, (output ? component.inputs : component.outputs).length ? 18 : 34);
     return s(
       "g",
       {
@@ -161,7 +177,7 @@ export class Graph {
         onkeydown: (event) => pressed(event, () => this.portPressed(side, end)),
       },
       s("title", {}, `${port.name}${unit}${port.description ? `: ${port.description}` : ""}`),
-      s("rect", { x: output ? x - 104 : x - 8, y: y - 11, width: 112, height: ROW, class: "port-back" }),
+      s("rect", { x: output ? x - 124 : x - 8, y: y - 11, width: 132, height: ROW, class: "port-back" }),
       s("circle", { cx: x, cy: y, r: 5.5 }),
       s("text", { x: output ? x - 12 : x + 12, y: y + 4, "text-anchor": output ? "end" : "start" }, text),
     );

@@ -19,12 +19,10 @@ export class CoupledSystem {
     return this.components.find((component) => component.name === name);
   }
 
-  // The component and the variable of an end of a connection; names of components may hold dots themselves.
+  // The component and the variable of an end of a connection; names of components have no dots.
   end(text) {
-    const component = this.components
-      .filter(({ name }) => text.startsWith(`${name}.`))
-      .sort((a, b) => b.name.length - a.name.length)[0];
-    return component ? { component, variable: text.slice(component.name.length + 1) } : null;
+    const component = this.component(text.split(".")[0]);
+    return component && text.length > component.name.length + 1 ? { component, variable: text.slice(component.name.length + 1) } : null;
   }
 
   freeName(wanted) {
@@ -54,7 +52,7 @@ export class CoupledSystem {
   }
 
   rename(component, name) {
-    if (!name || this.component(name) || !/^[\w.-]+$/.test(name)) return false;
+    if (!name || this.component(name) || !/^[\w-]+$/.test(name)) return false;
     const moved = (end) => (this.end(end)?.component === component ? `${name}.${this.end(end).variable}` : end);
     this.connections = this.connections.map((wire) => ({ ...wire, from: moved(wire.from), to: moved(wire.to) }));
     component.name = name;
@@ -155,9 +153,8 @@ function unitOf({ component, variable }, side) {
 
 async function portsOf({ model, fmu }) {
   if (model) {
-    const detail = await modelDetail(model);
-    const named = (list) => (list || []).map((item) => (typeof item === "string" ? { name: item } : item));
-    return { inputs: named(detail.inputs), outputs: named(detail.channels || detail.outputs), parameters: named(detail.parameters) };
+    const [detail, { outputs }] = await Promise.all([modelDetail(model), get(`models/${encodeURIComponent(model)}/ports`)]);
+    return { inputs: detail.inputs, outputs, parameters: detail.parameters };
   }
   const described = await get(`files/${fmu}/description`);
   const of = (...kinds) =>
