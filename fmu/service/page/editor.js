@@ -30,11 +30,7 @@ class Editor {
       pageHead("Co-simulation", "Put models and FMUs side by side and connect their ports: drag from an output to an input, or take one up with Enter and press Enter on the other."),
       this.toolbar(),
       this.said,
-      h("div", { class: "editor" }, this.graph.element, this.inspector),
-      this.connector(),
-      this.wires,
-      this.runBar(),
-      this.told,
+      h("div", { class: "editor" }, h("div", {}, this.graph.element, this.connector(), this.wires, this.runBar(), this.told), this.inspector),
     );
     this.changed();
   }
@@ -185,7 +181,7 @@ class Editor {
 
   connect(from, to) {
     const why = this.system.connect(from, to);
-    this.said.textContent = why || `${from} feeds ${to}.`;
+    this.said.textContent = why || `${from} feeds ${to}. ${this.system.unitWords(from, to)}`;
     if (why) toast(why, "bad");
     this.changed();
     return !why;

@@ -73,9 +73,17 @@ export class CoupledSystem {
     if (fed) return `${to} is fed by ${fed.from}; remove that connection first.`;
     const wire = { from, to };
     const [a, b] = [unitOf(source, "outputs"), unitOf(target, "inputs")];
-    if (a && b && a !== b) wire.convert = true;
+    if (a && b && a !== b && baseUnit(a) === baseUnit(b)) wire.convert = true;
     this.connections.push(wire);
     return "";
+  }
+
+  // What there is to say about the units of two ends.
+  unitWords(from, to) {
+    const [a, b] = [unitOf(this.end(from), "outputs"), unitOf(this.end(to), "inputs")];
+    if (!a || !b || a === b) return "";
+    if (baseUnit(a) === baseUnit(b)) return `${a} is converted to ${b}.`;
+    return `Their units differ (${a} and ${b}): give the connection a factor, or it will be refused.`;
   }
 
   feeds(end) {
@@ -145,6 +153,11 @@ export function numberIn(value) {
 
 function numbersIn(values) {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, numberIn(value)]));
+}
+
+// A unit without prefixes, to see whether two of them are of one dimension.
+function baseUnit(unit) {
+  return unit.replace(/\b[kMGmc](?=(N|Pa|W|J|g|m|s|rad)\b)/g, "").replace(/\bdeg\b/g, "rad");
 }
 
 function unitOf({ component, variable }, side) {
