@@ -71,7 +71,13 @@ async function route() {
 }
 
 function tokenForm(error) {
-  const box = h("input", { type: "password", name: "token", autocomplete: "current-password", required: true, "aria-label": "Token" });
+  const box = h("input", {
+    type: "password",
+    name: "token",
+    autocomplete: "current-password",
+    required: true,
+    "aria-label": "Token",
+  });
   const enter = (event) => {
     event.preventDefault();
     location.href = `./?token=${encodeURIComponent(box.value.trim())}`;
@@ -80,7 +86,10 @@ function tokenForm(error) {
   return h(
     "div",
     {},
-    pageHead("Who are you?", "This server asks for its token: it stands in the address that 'kingpost serve' printed, and in the file 'token' of its folder."),
+    pageHead(
+      "Who are you?",
+      "This server asks for its token: it stands in the address that 'kingpost serve' printed, and in the file 'token' of its folder.",
+    ),
     problem(error),
     form,
   );
@@ -129,7 +138,8 @@ function listenToServer() {
   setInterval(ask, 15_000);
 }
 
-for (const [place, text] of PLACES) document.getElementById("places").append(link(text, `#/${place}`, { "data-place": place }));
+for (const [place, text] of PLACES)
+  document.getElementById("places").append(link(text, `#/${place}`, { "data-place": place }));
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   view.focus();

@@ -41,7 +41,11 @@ function refused(entry, words) {
 }
 
 export function choice(label, options, { hint = "", unit = "" } = {}) {
-  const box = h("select", {}, options.map(({ value, text, title }) => h("option", { value, title: title || null }, text)));
+  const box = h(
+    "select",
+    {},
+    options.map(({ value, text, title }) => h("option", { value, title: title || null }, text)),
+  );
   return field(label, box, { hint, unit });
 }
 
@@ -50,17 +54,27 @@ export class Settings {
   constructor(entries, title) {
     this.rows = entries.map((entry) => this.row(entry));
     this.count = h("span", { class: "small", "aria-live": "polite" });
-    const search = h("input", { type: "search", placeholder: "Filter", "aria-label": `Filter ${title}`, class: "search" });
+    const search = h("input", {
+      type: "search",
+      placeholder: "Filter",
+      "aria-label": `Filter ${title}`,
+      class: "search",
+    });
     search.addEventListener("input", () => {
       const wanted = search.value.toLowerCase().split(/\s+/);
-      for (const { line, words, input } of this.rows) line.hidden = !(input.value || wanted.every((word) => words.includes(word)));
+      for (const { line, words, input } of this.rows)
+        line.hidden = !(input.value || wanted.every((word) => words.includes(word)));
     });
     this.element = h(
       "fieldset",
       { class: "settings" },
       h("legend", {}, title),
       entries.length > 8 ? h("div", { class: "row" }, search, this.count) : null,
-      h("div", { class: "settings-rows" }, this.rows.map(({ line }) => line)),
+      h(
+        "div",
+        { class: "settings-rows" },
+        this.rows.map(({ line }) => line),
+      ),
     );
   }
 
@@ -115,10 +129,18 @@ export class SeaChoice {
     this.parts = [
       ["Hs", field("Significant height Hs", numberInput({ value: "1.5" }), { unit: "m" }), { above: 0, high: 30 }],
       ["Tp", field("Peak period Tp", numberInput({ value: "7" }), { unit: "s" }), { above: 0, high: 60 }],
-      ["heading", field("Heading", numberInput({ value: "150" }), { unit: "°", hint: "where waves go to; 180 is a head sea" }), { low: -360, high: 360 }],
+      [
+        "heading",
+        field("Heading", numberInput({ value: "150" }), { unit: "°", hint: "where waves go to; 180 is a head sea" }),
+        { low: -360, high: 360 },
+      ],
       ["seed", field("Seed", numberInput({ value: "1" })), { low: 0, whole: true }],
     ];
-    const more = h("div", { class: "entries", hidden: true }, this.parts.map(([, entry]) => entry.element));
+    const more = h(
+      "div",
+      { class: "entries", hidden: true },
+      this.parts.map(([, entry]) => entry.element),
+    );
     this.kind.input.addEventListener("change", () => (more.hidden = !this.kind.input.value));
     this.element = h("fieldset", {}, h("legend", {}, "Sea"), this.kind.element, more);
   }
@@ -145,7 +167,9 @@ export class HowChoice {
     const usual = (value) => (typeof value === "number" ? String(value) : "the model's own");
     this.end = field("End time", numberInput({ placeholder: usual(end), name: "t_end" }), { unit: "s" });
     this.step = field("Step", numberInput({ placeholder: usual(step), name: "step" }), { unit: "s" });
-    this.output = field("Time between samples", numberInput({ placeholder: "about 0.01", name: "output_step" }), { unit: "s" });
+    this.output = field("Time between samples", numberInput({ placeholder: "about 0.01", name: "output_step" }), {
+      unit: "s",
+    });
     this.integrator = choice("Integrator", [{ value: "", text: "the model's own" }]);
     this.formulation = choice("Formulation", [{ value: "", text: "the model's own" }]);
     this.loads = choice("Joint loads", [
@@ -157,19 +181,36 @@ export class HowChoice {
       { value: "", text: "at the start values" },
       { value: "equilibrium", text: "at rest in equilibrium" },
     ]);
-    for (const [kind, entry] of [["integrator", this.integrator], ["formulation", this.formulation]]) {
+    for (const [kind, entry] of [
+      ["integrator", this.integrator],
+      ["formulation", this.formulation],
+    ]) {
       pluginNames(kind).then((names) => {
-        for (const { name, summary } of names) entry.input.append(h("option", { value: name, title: summary || null }, name));
+        for (const { name, summary } of names)
+          entry.input.append(h("option", { value: name, title: summary || null }, name));
       });
     }
     const all = [this.end, this.step, this.output, this.integrator, this.formulation, this.loads, this.from];
-    this.element = h("fieldset", {}, h("legend", {}, "How"), h("div", { class: "entries" }, all.map((entry) => entry.element)));
+    this.element = h(
+      "fieldset",
+      {},
+      h("legend", {}, "How"),
+      h(
+        "div",
+        { class: "entries" },
+        all.map((entry) => entry.element),
+      ),
+    );
   }
 
   // Options of a job, or null where a number is wrong.
   read() {
     const options = {};
-    for (const [name, entry] of [["t_end", this.end], ["step", this.step], ["output_step", this.output]]) {
+    for (const [name, entry] of [
+      ["t_end", this.end],
+      ["step", this.step],
+      ["output_step", this.output],
+    ]) {
       const value = numberOf(entry, { above: 0 });
       if (value === undefined) {
         entry.input.focus();
@@ -177,7 +218,12 @@ export class HowChoice {
       }
       if (value !== null) options[name] = value;
     }
-    for (const [name, entry] of [["integrator", this.integrator], ["formulation", this.formulation], ["loads", this.loads], ["from", this.from]]) {
+    for (const [name, entry] of [
+      ["integrator", this.integrator],
+      ["formulation", this.formulation],
+      ["loads", this.loads],
+      ["from", this.from],
+    ]) {
       if (entry.input.value) options[name] = entry.input.value;
     }
     return options;

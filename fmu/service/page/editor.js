@@ -1,10 +1,11 @@
 // The co-simulation editor: a graph, what is selected in it, how the system is run, and its file.
 
 import { get, send, start } from "./api.js";
-import { Settings, choice, numberInput, numberOf, pluginNames } from "./choices.js";
+import { choice, numberInput, numberOf, pluginNames } from "./choices.js";
 import { takeUploads, uploadButton } from "./drop.js";
 import { Graph } from "./graph.js";
 import { download, field, h, pageHead, press, toast } from "./parts.js";
+import { Inspector } from "./inspector.js";
 import { CoupledSystem } from "./system.js";
 
 const KEPT = "kingpost-system";
@@ -20,24 +21,32 @@ class Editor {
   constructor() {
     this.system = new CoupledSystem();
     this.said = h("p", { class: "small", role: "status", "aria-live": "polite" });
-    this.inspector = h("aside", { class: "inspector", "aria-label": "What is selected" });
+    this.inspector = new Inspector(this);
     this.graph = new Graph(this.system, this.listeners());
     this.wires = h("div", {});
     this.told = h("p", { class: "wrong", role: "alert" });
     this.element = h(
       "div",
       {},
-      pageHead("Co-simulation", "Put models and FMUs side by side and connect their ports: drag from an output to an input, or take one up with Enter and press Enter on the other."),
+      pageHead(
+        "Co-simulation",
+        "Put models and FMUs side by side and connect their ports: drag from an output to an input, or take one up with Enter and press Enter on the other.",
+      ),
       this.toolbar(),
       this.said,
-      h("div", { class: "editor" }, h("div", {}, this.graph.element, this.connector(), this.wires, this.runBar(), this.told), this.inspector),
+      h(
+        "div",
+        { class: "editor" },
+        h("div", {}, this.graph.element, this.connector(), this.wires, this.runBar(), this.told),
+        this.inspector.element,
+      ),
     );
     this.changed();
   }
 
   listeners() {
     return {
-      select: (thing) => this.inspect(thing),
+      select: (thing) => this.inspector.show(thing),
       connect: (from, to) => this.connect(from, to),
       remove: (thing) => this.remove(thing),
       moved: () => this.keep(),
@@ -48,7 +57,9 @@ class Editor {
   toolbar() {
     this.sources = h("select", { "aria-label": "Model or FMU to add" });
     const add = press("Add component", () => this.addChosen(), { class: "primary" });
-    const save = press("Save as TOML", () => download(`${this.system.name}.toml`, this.system.toml(), "application/toml"));
+    const save = press("Save as TOML", () =>
+      download(`${this.system.name}.toml`, this.system.toml(), "application/toml"),
+    );
     const fresh = press("New", () => {
       if (this.system.components.length && !window.confirm("Begin a new system? What is not saved is lost.")) return;
       this.use(new CoupledSystem());
@@ -60,8 +71,20 @@ class Editor {
   connector() {
     this.outputs = h("datalist", { id: "all-outputs" });
     this.inputs = h("datalist", { id: "all-inputs" });
-    const from = h("input", { type: "text", list: "all-outputs", "aria-label": "Output, as component.variable", placeholder: "component.output", spellcheck: "false" });
-    const to = h("input", { type: "text", list: "all-inputs", "aria-label": "Input, as component.variable", placeholder: "component.input", spellcheck: "false" });
+    const from = h("input", {
+      type: "text",
+      list: "all-outputs",
+      "aria-label": "Output, as component.variable",
+      placeholder: "component.output",
+      spellcheck: "false",
+    });
+    const to = h("input", {
+      type: "text",
+      list: "all-inputs",
+      "aria-label": "Input, as component.variable",
+      placeholder: "component.input",
+      spellcheck: "false",
+    });
     const connect = (event) => {
       event.preventDefault();
       if (!this.connect(from.value.trim(), to.value.trim())) return;
@@ -69,7 +92,17 @@ class Editor {
       to.value = "";
       from.focus();
     };
-    return h("form", { class: "row connector", onsubmit: connect }, "Connect", from, "→", to, h("button", {}, "Connect"), this.outputs, this.inputs);
+    return h(
+      "form",
+      { class: "row connector", onsubmit: connect },
+      "Connect",
+      from,
+      "→",
+      to,
+      h("button", {}, "Connect"),
+      this.outputs,
+      this.inputs,
+    );
   }
 
   runBar() {
@@ -78,8 +111,12 @@ class Editor {
     this.step = field("Communication step", numberInput({ name: "step" }), { unit: "s" });
     this.master = choice("Master", []);
     pluginNames("master").then((masters) => {
-      const names = masters.length ? masters : ["jacobi", "gauss-seidel", "iterated", "interface-inertia", "ecco"].map((name) => ({ name }));
-      this.master.input.append(...names.map(({ name, summary }) => h("option", { value: name, title: summary || null }, name)));
+      const names = masters.length
+        ? masters
+        : ["jacobi", "gauss-seidel", "iterated", "interface-inertia", "ecco"].map((name) => ({ name }));
+      this.master.input.append(
+        ...names.map(({ name, summary }) => h("option", { value: name, title: summary || null }, name)),
+      );
       this.showRun();
     });
     const take = () => {
@@ -95,7 +132,12 @@ class Editor {
       location.hash = `#/live/${id}`;
     });
     const entries = [this.name, this.end, this.step, this.master].map((entry) => entry.element);
-    return h("div", { class: "run-bar" }, h("div", { class: "entries" }, entries), h("div", { class: "form-foot" }, run, check, live));
+    return h(
+      "div",
+      { class: "run-bar" },
+      h("div", { class: "entries" }, entries),
+      h("div", { class: "form-foot" }, run, check, live),
+    );
   }
 
   async open(query, signal) {
@@ -115,7 +157,9 @@ class Editor {
   }
 
   fillSources() {
-    const fmus = this.files.filter(({ kind }) => kind === "fmu").map(({ hash, name }) => h("option", { value: `fmu:${hash}` }, name));
+    const fmus = this.files
+      .filter(({ kind }) => kind === "fmu")
+      .map(({ hash, name }) => h("option", { value: `fmu:${hash}` }, name));
     const models = this.models.map(({ name }) => h("option", { value: `model:${name}` }, name));
     this.sources.replaceChildren(
       ...(fmus.length ? [h("optgroup", { label: "Uploaded FMUs" }, fmus)] : []),
@@ -174,7 +218,7 @@ class Editor {
     const graph = new Graph(system, this.listeners());
     this.graph.element.replaceWith(graph.element);
     this.graph = graph;
-    this.inspect(null);
+    this.inspector.show(null);
     this.showRun();
     this.changed();
   }
@@ -191,18 +235,22 @@ class Editor {
     if (this.system.components.includes(thing)) this.system.remove(thing);
     else this.system.connections = this.system.connections.filter((wire) => wire !== thing);
     this.graph.selected = null;
-    this.inspect(null);
+    this.inspector.show(null);
     this.changed();
   }
 
   changed() {
     this.graph.draw();
-    const ends = (side) => this.system.components.flatMap((component) => component[side].map(({ name }) => h("option", { value: `${component.name}.${name}` })));
+    const ends = (side) =>
+      this.system.components.flatMap((component) =>
+        component[side].map(({ name }) => h("option", { value: `${component.name}.${name}` })),
+      );
     this.outputs.replaceChildren(...ends("outputs"));
     this.inputs.replaceChildren(...ends("inputs"));
     this.listWires();
     // What is connected is no longer among the inputs that can be set.
-    if (this.graph.selected && !this.inspector.contains(document.activeElement)) this.inspect(this.graph.selected);
+    if (this.graph.selected && !this.inspector.element.contains(document.activeElement))
+      this.inspector.show(this.graph.selected);
     this.keep();
   }
 
@@ -215,113 +263,23 @@ class Editor {
         h("td", {}, "→"),
         h("td", {}, wire.to),
         h("td", {}, wireWords(wire)),
-        h("td", {}, press("Remove", () => this.remove(wire), { "aria-label": `Remove the connection from ${wire.from} to ${wire.to}` })),
+        h(
+          "td",
+          {},
+          press("Remove", () => this.remove(wire), {
+            "aria-label": `Remove the connection from ${wire.from} to ${wire.to}`,
+          }),
+        ),
       ),
     );
-    this.wires.replaceChildren(rows.length ? h("div", { class: "scroll" }, h("table", { class: "wires" }, h("tbody", {}, rows))) : "");
+    this.wires.replaceChildren(
+      rows.length ? h("div", { class: "scroll" }, h("table", { class: "wires" }, h("tbody", {}, rows))) : "",
+    );
   }
 
   keep() {
     const places = Object.fromEntries(this.system.components.map(({ name, x, y, wide }) => [name, { x, y, wide }]));
     sessionStorage.setItem(KEPT, JSON.stringify({ data: this.system.forServer(), places }));
-  }
-
-  inspect(thing) {
-    if (!thing) this.inspector.replaceChildren(h("p", { class: "small" }, "Select a component or a connection to see its numbers."));
-    else if (this.system.components.includes(thing)) this.inspectComponent(thing);
-    else this.inspectWire(thing);
-  }
-
-  inspectComponent(component) {
-    const name = field("Name", h("input", { type: "text", value: component.name, spellcheck: "false" }));
-    name.input.addEventListener("change", () => {
-      if (name.input.value === component.name) return;
-      if (!name.say(this.system.rename(component, name.input.value.trim()) ? "" : "taken, or not letters, digits, - and _")) return;
-      this.changed();
-    });
-    const step = field("Internal step", numberInput({ value: component.rest.step ?? "", placeholder: "its own" }), { unit: "s" });
-    step.input.addEventListener("change", () => {
-      const value = numberOf(step, { above: 0 });
-      if (value === undefined) return;
-      if (value === null) delete component.rest.step;
-      else component.rest.step = value;
-      this.keep();
-    });
-    const fed = new Set(this.system.connections.map(({ to }) => to));
-    const groups = [
-      ["Inputs that are not connected", component.inputs.filter((input) => !fed.has(`${component.name}.${input.name}`))],
-      ["Parameters", component.parameters],
-    ];
-    const tables = groups.filter(([, entries]) => entries.length).map(([title, entries]) => this.values(component, title, entries));
-    this.inspector.replaceChildren(
-      h("h2", {}, component.name),
-      h("p", { class: "small" }, component.model ? `model ${component.model}` : `FMU ${component.label}`),
-      name.element,
-      step.element,
-      this.finder(component),
-      ...tables,
-      press("Remove component", () => this.remove(component)),
-    );
-  }
-
-  // A port that is not drawn is found by its name.
-  finder(component) {
-    const all = [...component.outputs, ...component.inputs];
-    if (all.length <= 16) return "";
-    const id = "find-port";
-    const box = h("input", { type: "text", list: id, placeholder: "name of a port", "aria-label": "Show a port in the graph", spellcheck: "false" });
-    const show = () => {
-      if (!all.some(({ name }) => name === box.value)) return;
-      component.pinned.add(box.value);
-      box.value = "";
-      this.graph.draw();
-    };
-    box.addEventListener("change", show);
-    return h("div", {}, h("label", { class: "entry" }, h("span", { class: "entry-name" }, "Show a port"), box), h("datalist", { id }, all.map(({ name }) => h("option", { value: name }))));
-  }
-
-  values(component, title, entries) {
-    const settings = new Settings(entries, title);
-    settings.fill(component.set);
-    settings.element.addEventListener("change", () => {
-      const given = settings.read();
-      if (!given) return;
-      for (const { name } of entries) delete component.set[name];
-      Object.assign(component.set, given);
-      this.keep();
-    });
-    return settings.element;
-  }
-
-  inspectWire(wire) {
-    const factor = field("Factor", numberInput({ value: wire.factor ?? "", placeholder: "1" }));
-    const offset = field("Offset", numberInput({ value: wire.offset ?? "", placeholder: "0" }));
-    for (const [name, entry] of [["factor", factor], ["offset", offset]]) {
-      entry.input.addEventListener("change", () => {
-        const value = numberOf(entry);
-        if (value === undefined) return;
-        if (value === null) delete wire[name];
-        else wire[name] = value;
-        this.changed();
-      });
-    }
-    const flag = (name, words) => {
-      const box = h("input", { type: "checkbox", checked: Boolean(wire[name]) });
-      box.addEventListener("change", () => {
-        if (box.checked) wire[name] = true;
-        else delete wire[name];
-        this.changed();
-      });
-      return h("label", { class: "field" }, box, ` ${words}`);
-    };
-    this.inspector.replaceChildren(
-      h("h2", {}, "Connection"),
-      h("p", { class: "small" }, `${wire.from} → ${wire.to}`),
-      factor.element,
-      offset.element,
-      h("div", { class: "row" }, flag("convert", "convert units"), flag("hold", "hold over a step"), flag("add", "add to others")),
-      press("Remove connection", () => this.remove(wire)),
-    );
   }
 
   showRun() {
@@ -353,7 +311,13 @@ class Editor {
       return;
     }
     try {
-      const { id } = await start({ kind: "cosim", system: this.system.forServer(), name: this.system.name, settings: {}, options });
+      const { id } = await start({
+        kind: "cosim",
+        system: this.system.forServer(),
+        name: this.system.name,
+        settings: {},
+        options,
+      });
       location.hash = `#/jobs/${id}`;
     } catch (error) {
       this.told.textContent = error.message;

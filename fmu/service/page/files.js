@@ -1,6 +1,6 @@
 // Uploaded files: what each is, what is in it, and what can be done with it.
 
-import { get, send, start, address } from "./api.js";
+import { get, getText, send, start, address } from "./api.js";
 import { Settings, numberInput, numberOf } from "./choices.js";
 import { uploadButton } from "./drop.js";
 import { bytesText, field, h, link, momentText, pageHead, press, table } from "./parts.js";
@@ -15,7 +15,13 @@ export async function showFiles(root, { signal }) {
   const answer = await get("files", {}, signal);
   const files = answer.files || answer;
   if (!files.length) {
-    root.append(h("p", { class: "note" }, "Nothing has been uploaded yet. TOML files are data: models, systems, studies, scenarios. FMUs and SSPs hold code of others, which runs apart."));
+    root.append(
+      h(
+        "p",
+        { class: "note" },
+        "Nothing has been uploaded yet. TOML files are data: models, systems, studies, scenarios. FMUs and SSPs hold code of others, which runs apart.",
+      ),
+    );
     return;
   }
   const rows = files.map(({ hash, name, bytes, kind, created, summary }) => [
@@ -29,7 +35,12 @@ export async function showFiles(root, { signal }) {
 
 export async function showFile(root, { name: hash, signal }) {
   const answer = await get("files", {}, signal);
-  const record = (answer.files || answer).find((file) => file.hash === hash) || { hash, name: hash.slice(0, 12), kind: "", bytes: 0 };
+  const record = (answer.files || answer).find((file) => file.hash === hash) || {
+    hash,
+    name: hash.slice(0, 12),
+    kind: "",
+    bytes: 0,
+  };
   let described = null;
   let wrong = null;
   try {
@@ -40,10 +51,17 @@ export async function showFile(root, { name: hash, signal }) {
   }
   const what = whatIs(record, described);
   root.append(
-    pageHead(record.name, `${WORDS[record.kind] || record.kind}${what ? `: ${what}` : ""}, ${bytesText(record.bytes)}`, link("Download", address(`files/${hash}`).href, { class: "button", download: record.name }), link("All files", "#/files", { class: "button" })),
+    pageHead(
+      record.name,
+      `${WORDS[record.kind] || record.kind}${what ? `: ${what}` : ""}, ${bytesText(record.bytes)}`,
+      link("Download", address(`files/${hash}`).href, { class: "button", download: record.name }),
+      link("All files", "#/files", { class: "button" }),
+    ),
   );
   if (wrong) root.append(h("p", { class: "warning" }, wrong));
-  const parts = { fmu: fmuParts, system: systemParts, study: studyParts, scenario: scenarioParts, model: modelParts }[what];
+  const parts = { fmu: fmuParts, system: systemParts, study: studyParts, scenario: scenarioParts, model: modelParts }[
+    what
+  ];
   if (parts) root.append(...parts(record, described || {}));
 }
 
@@ -74,7 +92,12 @@ function fmuParts(record, described) {
     .map((variable) => ({ ...variable, start: numberIn(variable.start) }))
     .filter(({ start: value }) => value === null || value === undefined || typeof value === "number");
   const settings = new Settings(
-    settable.map(({ name, unit, start: value, description, causality }) => ({ name, unit, default: value, description: description || causality })),
+    settable.map(({ name, unit, start: value, description, causality }) => ({
+      name,
+      unit,
+      default: value,
+      description: description || causality,
+    })),
     "Inputs and parameters",
   );
   const end = field("End time", numberInput({ placeholder: "the FMU's own" }), { unit: "s" });
@@ -82,7 +105,11 @@ function fmuParts(record, described) {
     const t_end = numberOf(end, { above: 0 });
     return t_end === null || t_end === undefined ? {} : { t_end };
   };
-  const rows = variables.slice(0, 500).map(({ name, causality, variability, unit, start: value }) => [name, causality, variability, unit ? prettyUnit(unit) : "", value ?? ""].map(String));
+  const rows = variables
+    .slice(0, 500)
+    .map(({ name, causality, variability, unit, start: value }) =>
+      [name, causality, variability, unit ? prettyUnit(unit) : "", value ?? ""].map(String),
+    );
   return [
     facts(described),
     h(
@@ -93,19 +120,44 @@ function fmuParts(record, described) {
       h(
         "div",
         { class: "form-foot" },
-        begin("Run", () => ({ kind: "fmu-run", file: record.hash, name: stem(record.name), settings: settings.read() || {}, options: options() }), { class: "primary" }),
-        begin("Check", () => ({ kind: "fmu-check", file: record.hash, name: `check of ${record.name}`, settings: {}, options: {} })),
+        begin(
+          "Run",
+          () => ({
+            kind: "fmu-run",
+            file: record.hash,
+            name: stem(record.name),
+            settings: settings.read() || {},
+            options: options(),
+          }),
+          { class: "primary" },
+        ),
+        begin("Check", () => ({
+          kind: "fmu-check",
+          file: record.hash,
+          name: `check of ${record.name}`,
+          settings: {},
+          options: {},
+        })),
         link("Use in a co-simulation", `#/cosim?add=${record.hash}`, { class: "button" }),
         goLive({ file: record.hash }),
       ),
     ),
-    h("section", {}, h("h2", {}, `Variables (${variables.length})`), table(["Name", "Causality", "Variability", "Unit", "Start"], rows, { class: "wide-table" })),
+    h(
+      "section",
+      {},
+      h("h2", {}, `Variables (${variables.length})`),
+      table(["Name", "Causality", "Variability", "Unit", "Start"], rows, { class: "wide-table" }),
+    ),
   ];
 }
 
 function facts(described) {
   const known = Object.entries(described).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value));
-  return h("dl", { class: "facts" }, known.flatMap(([name, value]) => [h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, String(value))]));
+  return h(
+    "dl",
+    { class: "facts" },
+    known.flatMap(([name, value]) => [h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, String(value))]),
+  );
 }
 
 function goLive(what) {
@@ -117,16 +169,28 @@ function goLive(what) {
 
 function systemParts(record, described) {
   const components = described.components || [];
-  const listed = Array.isArray(components) ? components : Object.entries(components).map(([name, entry]) => ({ name, ...entry }));
+  const listed = Array.isArray(components)
+    ? components
+    : Object.entries(components).map(([name, entry]) => ({ name, ...entry }));
   return [
     h(
       "div",
       { class: "form-foot" },
-      begin("Run", () => ({ kind: "cosim", file: record.hash, name: stem(record.name), settings: {}, options: {} }), { class: "primary" }),
+      begin("Run", () => ({ kind: "cosim", file: record.hash, name: stem(record.name), settings: {}, options: {} }), {
+        class: "primary",
+      }),
       link("Open in the editor", `#/cosim?file=${record.hash}`, { class: "button" }),
       goLive({ file: record.hash }),
     ),
-    h("section", {}, h("h2", {}, "Components"), table(["Name", "What"], listed.map(({ name, model, fmu }) => [name, model || fmu || ""]))),
+    h(
+      "section",
+      {},
+      h("h2", {}, "Components"),
+      table(
+        ["Name", "What"],
+        listed.map(({ name, model, fmu }) => [name, model || fmu || ""]),
+      ),
+    ),
   ];
 }
 
@@ -135,14 +199,29 @@ function studyParts(record) {
     h(
       "div",
       { class: "form-foot" },
-      begin("Run the study", () => ({ kind: "study", file: record.hash, name: stem(record.name), settings: {}, options: {} }), { class: "primary" }),
-      begin("Plan only", () => ({ kind: "study", file: record.hash, name: `plan of ${stem(record.name)}`, settings: {}, options: { plan: true } })),
+      begin(
+        "Run the study",
+        () => ({ kind: "study", file: record.hash, name: stem(record.name), settings: {}, options: {} }),
+        { class: "primary" },
+      ),
+      begin("Plan only", () => ({
+        kind: "study",
+        file: record.hash,
+        name: `plan of ${stem(record.name)}`,
+        settings: {},
+        options: { plan: true },
+      })),
     ),
   ];
 }
 
 function scenarioParts(record) {
-  return [h("div", { class: "form-foot" }, goLive({ file: record.hash }))];
+  const load = press("Open as a live session", async () => {
+    const scenario = await getText(`files/${record.hash}`);
+    const { id } = await send("live", { scenario, name: stem(record.name) });
+    location.hash = `#/live/${id}`;
+  });
+  return [h("p", {}, "What was done in a live session; playing it repeats it."), h("div", { class: "form-foot" }, load)];
 }
 
 function modelParts(record, described) {

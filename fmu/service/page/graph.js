@@ -47,7 +47,8 @@ export class Graph {
   ports(component, side) {
     const all = component[side];
     if (all.length <= SHOWN || component.wide) return { shown: all, hidden: 0 };
-    const wired = (port) => component.pinned.has(port.name) || this.system.feeds(`${component.name}.${port.name}`).length > 0;
+    const wired = (port) =>
+      component.pinned.has(port.name) || this.system.feeds(`${component.name}.${port.name}`).length > 0;
     const first = new Set(all.filter(wired));
     for (const port of all) if (first.size < SHOWN) first.add(port);
     const shown = all.filter((port) => first.has(port));
@@ -72,7 +73,8 @@ export class Graph {
     for (let pass = 0; pass < this.system.components.length; pass++) {
       for (const { from, to } of this.system.connections) {
         const [a, b] = [this.system.end(from)?.component, this.system.end(to)?.component];
-        if (a && b && a !== b && depth.get(b) < depth.get(a) + 1 && depth.get(a) + 1 < this.system.components.length) depth.set(b, depth.get(a) + 1);
+        if (a && b && a !== b && depth.get(b) < depth.get(a) + 1 && depth.get(a) + 1 < this.system.components.length)
+          depth.set(b, depth.get(a) + 1);
       }
     }
     const below = new Map();
@@ -89,7 +91,13 @@ export class Graph {
     const { height } = this.measure(component);
     const others = this.system.components.filter(({ x }) => x !== null);
     const free = (x, y) =>
-      others.every((other) => x + WIDTH + 30 < other.x || other.x + WIDTH + 30 < x || y + height + 20 < other.y || other.y + this.measure(other).height + 20 < y);
+      others.every(
+        (other) =>
+          x + WIDTH + 30 < other.x ||
+          other.x + WIDTH + 30 < x ||
+          y + height + 20 < other.y ||
+          other.y + this.measure(other).height + 20 < y,
+      );
     for (let y = 24; ; y += 40) {
       for (let x = 30; x + WIDTH < MOST_WIDE; x += WIDTH + GAP) {
         if (!free(x, y)) continue;
@@ -100,13 +108,17 @@ export class Graph {
   }
 
   draw() {
-    const focused = document.activeElement?.closest?.("svg.graph") === this.svg ? document.activeElement.dataset.key : null;
+    const focused =
+      document.activeElement?.closest?.("svg.graph") === this.svg ? document.activeElement.dataset.key : null;
     this.arrange();
     this.places = new Map();
     const boxes = this.system.components.map((component) => this.box(component));
     const wires = this.system.connections.map((wire) => this.wire(wire));
     const right = Math.max(600, ...this.system.components.map((component) => component.x + WIDTH + 60));
-    const bottom = Math.max(360, ...this.system.components.map((component) => component.y + this.measure(component).height + 40));
+    const bottom = Math.max(
+      360,
+      ...this.system.components.map((component) => component.y + this.measure(component).height + 40),
+    );
     this.svg.setAttribute("width", right);
     this.svg.setAttribute("height", bottom);
     this.rubber = s("path", { class: "rubber", d: "" });
@@ -116,7 +128,10 @@ export class Graph {
 
   box(component) {
     const { inputs, outputs, more, height } = this.measure(component);
-    const group = s("g", { class: `box${this.selected === component ? " selected" : ""}`, transform: `translate(${component.x} ${component.y})` });
+    const group = s("g", {
+      class: `box${this.selected === component ? " selected" : ""}`,
+      transform: `translate(${component.x} ${component.y})`,
+    });
     const head = s(
       "g",
       {
@@ -133,7 +148,10 @@ export class Graph {
       s("text", { x: 12, y: 32, class: "box-label" }, shortened(component.label, 32)),
     );
     group.append(s("rect", { width: WIDTH, height, rx: 8, class: "box-back" }), head);
-    for (const [side, { shown }, x] of [["inputs", inputs, 0], ["outputs", outputs, WIDTH]]) {
+    for (const [side, { shown }, x] of [
+      ["inputs", inputs, 0],
+      ["outputs", outputs, WIDTH],
+    ]) {
       shown.forEach((port, i) => group.append(this.port(component, side, port, x, HEAD + 10 + i * ROW)));
     }
     if (more) {
@@ -146,7 +164,16 @@ export class Graph {
       group.append(
         s(
           "text",
-          { x: WIDTH / 2, y: height - 10, class: "more", role: "button", tabindex: "0", "data-key": `more ${component.name}`, onclick: toggle, onkeydown: (event) => pressed(event, toggle) },
+          {
+            x: WIDTH / 2,
+            y: height - 10,
+            class: "more",
+            role: "button",
+            tabindex: "0",
+            "data-key": `more ${component.name}`,
+            onclick: toggle,
+            onkeydown: (event) => pressed(event, toggle),
+          },
           text,
         ),
       );
@@ -199,7 +226,11 @@ export class Graph {
     });
     if (a && b) {
       const d = curve(a, b);
-      group.append(s("title", {}, `${wire.from} → ${wire.to}`), s("path", { d, class: "wire-wide" }), s("path", { d, class: "wire-line" }));
+      group.append(
+        s("title", {}, `${wire.from} → ${wire.to}`),
+        s("path", { d, class: "wire-wide" }),
+        s("path", { d, class: "wire-line" }),
+      );
     }
     return group;
   }
@@ -286,7 +317,10 @@ export class Graph {
       this.portPressed(wiring.side, wiring.end);
       return;
     }
-    const over = document.elementsFromPoint(event.clientX, event.clientY).map((item) => item.closest?.(".port")).find(Boolean);
+    const over = document
+      .elementsFromPoint(event.clientX, event.clientY)
+      .map((item) => item.closest?.(".port"))
+      .find(Boolean);
     if (!over || over.dataset.side === wiring.side) return;
     if (wiring.side === "outputs") this.on.connect(wiring.end, over.dataset.end);
     else this.on.connect(over.dataset.end, wiring.end);

@@ -2,7 +2,20 @@
 
 import { tree } from "./report/tables.js";
 import { address, follow, get, getText, send } from "./api.js";
-import { badge, bytesText, durationText, gathered, h, link, momentText, pageHead, press, progressBar, table, took } from "./parts.js";
+import {
+  badge,
+  bytesText,
+  durationText,
+  gathered,
+  h,
+  link,
+  momentText,
+  pageHead,
+  press,
+  progressBar,
+  table,
+  took,
+} from "./parts.js";
 import { HistoryPlots } from "./plots.js";
 
 const ENDED = ["done", "failed", "cancelled"];
@@ -128,7 +141,13 @@ class JobView {
       location.hash = "#/jobs";
     });
     const { model, settings } = job.request || {};
-    const change = model ? link("Change and run", `#/models/${encodeURIComponent(model)}?set=${encodeURIComponent(JSON.stringify(settings || {}))}`, { class: "button" }) : null;
+    const change = model
+      ? link(
+          "Change and run",
+          `#/models/${encodeURIComponent(model)}?set=${encodeURIComponent(JSON.stringify(settings || {}))}`,
+          { class: "button" },
+        )
+      : null;
     const study = job.kind === "study" && job.files?.some(({ name }) => name.endsWith("study.json"));
     this.actions.replaceChildren(
       ...[
@@ -146,17 +165,31 @@ class JobView {
   }
 
   showReport() {
-    const report = this.job.files?.find(({ name }) => /(^|\/)(report|study)\.html$/.test(name) && name.split("/").length < 3);
+    const report = this.job.files?.find(
+      ({ name }) => /(^|\/)(report|study)\.html$/.test(name) && name.split("/").length < 3,
+    );
     if (!report || this.framed === report.name || !this.ended) return;
     this.framed = report.name;
     const source = this.fileAddress(report.name);
-    const frame = h("iframe", { src: source, title: "Report: animation, loads, spectra, cycles", sandbox: "allow-scripts allow-downloads allow-modals", loading: "lazy" });
-    const size = press("⤢", () => frame.classList.toggle("large"), { "aria-label": "Make the report larger or smaller" });
+    const frame = h("iframe", {
+      src: source,
+      title: "Report: animation, loads, spectra, cycles",
+      sandbox: "allow-scripts allow-downloads allow-modals",
+      loading: "lazy",
+    });
+    const size = press("⤢", () => frame.classList.toggle("large"), {
+      "aria-label": "Make the report larger or smaller",
+    });
     this.report.replaceChildren(
       h(
         "section",
         {},
-        h("div", { class: "card-head" }, h("h2", {}, "Animation and report"), h("span", { class: "row" }, size, link("In a tab of its own", source, { target: "_blank", rel: "noopener" }))),
+        h(
+          "div",
+          { class: "card-head" },
+          h("h2", {}, "Animation and report"),
+          h("span", { class: "row" }, size, link("In a tab of its own", source, { target: "_blank", rel: "noopener" })),
+        ),
         frame,
       ),
     );
@@ -168,7 +201,10 @@ class JobView {
       this.files.replaceChildren(h("p", { class: "small" }, this.ended ? "None." : "None yet."));
       return;
     }
-    const rows = files.map(({ name, bytes }) => [link(name, this.fileAddress(name), { download: name.split("/").at(-1) }), bytesText(bytes)]);
+    const rows = files.map(({ name, bytes }) => [
+      link(name, this.fileAddress(name), { download: name.split("/").at(-1) }),
+      bytesText(bytes),
+    ]);
     this.files.replaceChildren(table(["File", "Size"], rows));
   }
 

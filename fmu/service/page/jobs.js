@@ -27,11 +27,19 @@ class JobList {
     const kinds = h("select", { "aria-label": "Kind of job", onchange: () => this.narrow({ kind: kinds.value }) });
     kinds.append(h("option", { value: "" }, "all kinds"), ...KINDS.map((kind) => h("option", { value: kind }, kind)));
     kinds.value = this.kind;
-    this.search = h("input", { type: "search", placeholder: "Filter by name", "aria-label": "Filter jobs by name", class: "search", oninput: () => this.filter() });
+    this.search = h("input", {
+      type: "search",
+      placeholder: "Filter by name",
+      "aria-label": "Filter jobs by name",
+      class: "search",
+      oninput: () => this.filter(),
+    });
     this.body = h("tbody", {});
     this.note = h("p", { class: "note", hidden: true });
     this.more = h("button", { type: "button", hidden: true, onclick: () => this.older() }, "Older jobs");
-    const heads = ["", "Name", "Kind", "State", "Progress", "Created", "Took"].map((text) => h("th", { scope: "col" }, text));
+    const heads = ["", "Name", "Kind", "State", "Progress", "Created", "Took"].map((text) =>
+      h("th", { scope: "col" }, text),
+    );
     this.element = h(
       "div",
       {},
@@ -46,7 +54,9 @@ class JobList {
   narrow(change) {
     Object.assign(this, change);
     this.rows.clear();
-    const words = new URLSearchParams(Object.entries({ state: this.state, kind: this.kind }).filter(([, value]) => value));
+    const words = new URLSearchParams(
+      Object.entries({ state: this.state, kind: this.kind }).filter(([, value]) => value),
+    );
     history.replaceState(null, "", `#/jobs${words.size ? `?${words}` : ""}`);
     this.body.replaceChildren();
     this.load();
@@ -58,7 +68,9 @@ class JobList {
     // What is loaded beyond the first page stays below it.
     const fresh = new Set(answer.jobs.map(({ id }) => id));
     const oldest = answer.jobs.at(-1)?.id;
-    const rest = [...this.rows.values()].filter(({ job }) => !fresh.has(job.id) && answer.jobs.length === PAGE && job.id < oldest);
+    const rest = [...this.rows.values()].filter(
+      ({ job }) => !fresh.has(job.id) && answer.jobs.length === PAGE && job.id < oldest,
+    );
     this.body.replaceChildren(...answer.jobs.map((job) => this.row(job)), ...rest.map(({ line }) => line));
     for (const [id, { line }] of this.rows) if (!line.isConnected) this.rows.delete(id);
     if (!rest.length) this.more.hidden = answer.jobs.length < PAGE;
@@ -82,7 +94,10 @@ class JobList {
       );
     const all = STATES.reduce((sum, state) => sum + (counts[state] || 0), 0);
     const focused = [...this.chips.children].indexOf(document.activeElement);
-    this.chips.replaceChildren(chip("", `all ${all}`), ...STATES.map((state) => chip(state, `${state} ${counts[state] || 0}`)));
+    this.chips.replaceChildren(
+      chip("", `all ${all}`),
+      ...STATES.map((state) => chip(state, `${state} ${counts[state] || 0}`)),
+    );
     this.chips.children[focused]?.focus();
   }
 
@@ -143,7 +158,13 @@ class JobList {
     this.note.replaceChildren(
       this.rows.size
         ? "No job has these words."
-        : h("span", {}, "There is no job here yet. ", link("Choose a model", "#/models"), " and run it, or drop a file anywhere."),
+        : h(
+            "span",
+            {},
+            "There is no job here yet. ",
+            link("Choose a model", "#/models"),
+            " and run it, or drop a file anywhere.",
+          ),
     );
   }
 }

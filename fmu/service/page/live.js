@@ -13,9 +13,14 @@ const PACES = [0.1, 0.25, 0.5, 1, 2, 5, 10];
 const TRAIL = 400;
 
 export async function showSessions(root, { signal }) {
-  root.append(pageHead("Live sessions", "A machine in step with the clock: pause it, change its inputs, go back in time. Begin with a model, a system in the editor, or a scenario file.", link("Choose a model", "#/models", { class: "button primary" })));
-  const answer = await get("live", {}, signal);
-  const sessions = answer.sessions || answer;
+  root.append(
+    pageHead(
+      "Live sessions",
+      "A machine in step with the clock: pause it, change its inputs, go back in time. Begin with a model, a system in the editor, or a scenario file.",
+      link("Choose a model", "#/models", { class: "button primary" }),
+    ),
+  );
+  const { sessions } = await get("live", {}, signal);
   if (!sessions.length) {
     root.append(h("p", { class: "note" }, "No session is open."));
     return;
@@ -33,9 +38,7 @@ export async function showSessions(root, { signal }) {
 }
 
 export async function showLive(root, { name: id, leave, signal }) {
-  const answer = await get("live", {}, signal);
-  const session = (answer.sessions || answer).find((one) => String(one.id) === id);
-  if (!session) throw new Error(`There is no live session ${id}; it has ended, or the server was started anew.`);
+  const session = await get(`live/${id}`, {}, signal);
   const view = new LiveView(session);
   root.append(view.element);
   leave(() => view.close());
@@ -53,7 +56,13 @@ class LiveView {
     this.controls = new Controls(session, (values) => this.tell({ do: "set", values }));
     this.state = h("span", { class: "small", role: "status" });
     this.told = h("div", {});
-    const save = press("Save scenario", async () => download(`${session.name || "session"}.scenario.toml`, await getText(`live/${this.id}/scenario`), "application/toml"));
+    const save = press("Save scenario", async () =>
+      download(
+        `${session.name || "session"}.scenario.toml`,
+        await getText(`live/${this.id}/scenario`),
+        "application/toml",
+      ),
+    );
     const end = press("End session", async () => {
       this.tell({ do: "end" });
       await send(`live/${this.id}`, undefined, { method: "DELETE" }).catch(() => {});
@@ -67,7 +76,13 @@ class LiveView {
       h(
         "div",
         { class: "live-columns" },
-        h("div", { class: "live-machine" }, this.machine ? this.machine.element : h("p", { class: "note" }, session.scene?.note || "There is no picture of this system.")),
+        h(
+          "div",
+          { class: "live-machine" },
+          this.machine
+            ? this.machine.element
+            : h("p", { class: "note" }, session.scene?.note || "There is no picture of this system."),
+        ),
         h("div", { class: "live-side" }, this.plots.element, this.controls.element),
       ),
       this.bar(),
@@ -79,10 +94,31 @@ class LiveView {
 
   bar() {
     this.play = h("button", { type: "button", class: "play primary", onclick: () => this.toggle() }, "▶");
-    this.step = h("button", { type: "button", "aria-label": "One step", title: "One step (.)", onclick: () => this.tell({ do: "step", count: 1 }) }, "❙▶");
-    this.slider = h("input", { type: "range", class: "slider", step: "any", "aria-label": "Time; earlier goes back", min: "0", max: "0", value: "0", oninput: () => this.goTo(Number(this.slider.value)) });
+    this.step = h(
+      "button",
+      {
+        type: "button",
+        "aria-label": "One step",
+        title: "One step (.)",
+        onclick: () => this.tell({ do: "step", count: 1 }),
+      },
+      "❙▶",
+    );
+    this.slider = h("input", {
+      type: "range",
+      class: "slider",
+      step: "any",
+      "aria-label": "Time; earlier goes back",
+      min: "0",
+      max: "0",
+      value: "0",
+      oninput: () => this.goTo(Number(this.slider.value)),
+    });
     this.time = h("output", { class: "time", "aria-live": "off" }, "0 s");
-    this.pace = h("select", { "aria-label": "Pace", onchange: () => this.tell({ do: "pace", factor: Number(this.pace.value) }) });
+    this.pace = h("select", {
+      "aria-label": "Pace",
+      onchange: () => this.tell({ do: "pace", factor: Number(this.pace.value) }),
+    });
     this.pace.append(...PACES.map((factor) => h("option", { value: String(factor) }, `${factor} ×`)));
     this.pace.value = "1";
     this.showPlaying(false);
@@ -129,7 +165,11 @@ class LiveView {
   watch() {
     const known = this.session.loads || [];
     const joint = this.machine?.view.arrows.joint;
-    this.tell({ do: "watch", channels: this.plots.chosen, loads: joint === "*" ? known : known.filter((name) => name === joint) });
+    this.tell({
+      do: "watch",
+      channels: this.plots.chosen,
+      loads: joint === "*" ? known : known.filter((name) => name === joint),
+    });
   }
 
   tell(message) {
@@ -140,7 +180,8 @@ class LiveView {
     if (message.type === "state") this.showState(message);
     else if (message.type === "frame") this.showFrame(message);
     else if (message.type === "error") toast(message.error, "bad");
-    else if (message.type === "scenario") download(`${this.session.name || "session"}.scenario.toml`, message.text, "application/toml");
+    else if (message.type === "scenario")
+      download(`${this.session.name || "session"}.scenario.toml`, message.text, "application/toml");
     else if (message.type === "scene") this.redraw(message.scene);
     else if (message.type === "ended") this.over("The session has ended.");
   }
@@ -160,9 +201,12 @@ class LiveView {
       [this.slider.min, this.slider.max] = state.kept;
     }
     if (typeof state.pace === "number" && document.activeElement !== this.pace) {
-      if (![...this.pace.options].some(({ value }) => Number(value) === state.pace)) this.pace.append(h("option", { value: String(state.pace) }, `${state.pace} ×`));
+      if (![...this.pace.options].some(({ value }) => Number(value) === state.pace))
+        this.pace.append(h("option", { value: String(state.pace) }, `${state.pace} ×`));
       this.pace.value = String(state.pace);
     }
+    this.slider.disabled = Boolean(state.obstacle);
+    this.slider.title = state.obstacle || "";
     if (state.values) this.controls.show(state.values);
     this.showTime(state.t);
     this.element.dataset.playing = String(Boolean(state.playing));
@@ -251,7 +295,13 @@ class LiveView {
   }
 
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, summary, canvas")) return;
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      event.target.closest("input, select, textarea, summary, canvas")
+    )
+      return;
     if (event.key === " " && event.target.closest("button, a")) return;
     const kept = this.now.kept || [0, 0];
     const moves = {

@@ -24,8 +24,18 @@ export class LivePlots {
   }
 
   chooser() {
-    const listed = h("datalist", { id: "live-channels" }, this.channels.map(({ name }) => h("option", { value: name })));
-    const box = h("input", { type: "text", list: "live-channels", placeholder: "name of a signal", "aria-label": "Watch a signal", spellcheck: "false" });
+    const listed = h(
+      "datalist",
+      { id: "live-channels" },
+      this.channels.map(({ name }) => h("option", { value: name })),
+    );
+    const box = h("input", {
+      type: "text",
+      list: "live-channels",
+      placeholder: "name of a signal",
+      "aria-label": "Watch a signal",
+      spellcheck: "false",
+    });
     const watch = (event) => {
       event.preventDefault();
       const name = box.value.trim();
@@ -34,8 +44,13 @@ export class LivePlots {
       this.chosen.push(name);
       this.begin();
     };
-    const stretch = h("select", { "aria-label": "Stretch of time", onchange: () => (this.stretch = Number(stretch.value)) });
-    stretch.append(...STRETCHES.map((s) => h("option", { value: String(s), selected: s === this.stretch }, `last ${s} s`)));
+    const stretch = h("select", {
+      "aria-label": "Stretch of time",
+      onchange: () => (this.stretch = Number(stretch.value)),
+    });
+    stretch.append(
+      ...STRETCHES.map((s) => h("option", { value: String(s), selected: s === this.stretch }, `last ${s} s`)),
+    );
     this.list = h("div", { class: "legend" });
     return h("form", { class: "row", onsubmit: watch }, box, h("button", {}, "Watch"), stretch, listed, this.list);
   }
@@ -43,11 +58,22 @@ export class LivePlots {
   // Says to the server what is watched; columns begin anew where they are new.
   begin() {
     this.onwatch();
-    for (const name of this.chosen) if (!this.columns.has(name)) this.columns.set(name, new Array(this.time.length).fill(NaN));
+    for (const name of this.chosen)
+      if (!this.columns.has(name)) this.columns.set(name, new Array(this.time.length).fill(NaN));
     for (const name of [...this.columns.keys()]) if (!this.chosen.includes(name)) this.columns.delete(name);
     this.list.replaceChildren(
       ...this.chosen.map((name) =>
-        h("button", { type: "button", class: "chip", "aria-label": `Stop watching ${name}`, title: "Stop watching", onclick: () => this.drop(name) }, `${name} ×`),
+        h(
+          "button",
+          {
+            type: "button",
+            class: "chip",
+            "aria-label": `Stop watching ${name}`,
+            title: "Stop watching",
+            onclick: () => this.drop(name),
+          },
+          `${name} ×`,
+        ),
       ),
     );
     this.arranged = null;
@@ -116,15 +142,22 @@ export class LivePlots {
 
 // What is watched at first: outputs and coordinates, of few units.
 function usual(channels) {
-  const rank = ({ name, role }) => (/output/i.test(role || "") ? 0 : /coordinate/i.test(role || "") ? 1 : /\.(angle|x|y|z)$/.test(name) && !/pose/.test(name) ? 2 : 5);
-  const sorted = channels.map((channel, i) => ({ channel, key: rank(channel) * 1e5 + i })).sort((a, b) => a.key - b.key);
-  const units = new Set();
-  const found = [];
+  const rank = ({ name, role }) =>
+    /output/i.test(role || "")
+      ? 0
+      : /coordinate/i.test(role || "")
+        ? 1
+        : /\.(angle|x|y|z)$/.test(name) && !/pose/.test(name)
+          ? 2
+          : 5;
+  const sorted = channels
+    .map((channel, i) => ({ channel, key: rank(channel) * 1e5 + i }))
+    .sort((a, b) => a.key - b.key);
+  const units = new Map();
   for (const { channel } of sorted) {
-    if (found.length >= 6) break;
-    if (!units.has(channel.unit) && units.size >= 3) continue;
-    units.add(channel.unit);
-    found.push(channel.name);
+    if (/\.q[wxyz]$|\.pose\./.test(channel.name) || (!units.has(channel.unit) && units.size >= 3)) continue;
+    const alike = units.get(channel.unit) || [];
+    if (alike.length < 3) units.set(channel.unit, [...alike, channel.name]);
   }
-  return found;
+  return [...units.values()].flat();
 }

@@ -27,8 +27,16 @@ function facts({ bodies, joints, outputs, tasks }) {
     ["Tasks", tasks],
   ].filter(([, list]) => list?.length);
   if (!words.length) return null;
-  const named = (list) => list.map((item) => item.name || item).slice(0, 30).join(", ") + (list.length > 30 ? " …" : "");
-  return h("dl", { class: "facts" }, words.flatMap(([title, list]) => [h("dt", {}, title), h("dd", {}, named(list))]));
+  const named = (list) =>
+    list
+      .map((item) => item.name || item)
+      .slice(0, 30)
+      .join(", ") + (list.length > 30 ? " …" : "");
+  return h(
+    "dl",
+    { class: "facts" },
+    words.flatMap(([title, list]) => [h("dt", {}, title), h("dd", {}, named(list))]),
+  );
 }
 
 // The form of a model by name, or of a model in an uploaded file ({file: hash}).
@@ -36,17 +44,25 @@ export class RunForm {
   constructor(subject, model) {
     this.subject = subject;
     this.model = model;
-    this.name = field("Name of the run", h("input", { type: "text", maxlength: "200", placeholder: model.name || subject.model || "run" }));
+    this.name = field(
+      "Name of the run",
+      h("input", { type: "text", maxlength: "200", placeholder: model.name || subject.model || "run" }),
+    );
     this.settings = new Settings(model.parameters || [], "Parameters");
     this.inputs = new Settings(model.inputs || [], "Inputs, held");
     this.how = new HowChoice({ t_end: model.t_end, ...(model.options || {}) });
     this.sea = takesSea(model) ? new SeaChoice() : null;
     this.kind = choice("What", kinds(model));
-    this.task = choice("Task", (model.tasks || []).map((task) => ({ value: task.name || task, text: task.name || task })));
+    this.task = choice(
+      "Task",
+      (model.tasks || []).map((task) => ({ value: task.name || task, text: task.name || task })),
+    );
     this.task.element.hidden = true;
     this.kind.input.addEventListener("change", () => this.kindChanged());
     this.button = h("button", { class: "primary", type: "submit" }, "Run");
-    const live = press("Go live", () => this.live(), { title: "Run in step with the clock, change inputs while it runs, go back in time" });
+    const live = press("Go live", () => this.live(), {
+      title: "Run in step with the clock, change inputs while it runs, go back in time",
+    });
     this.element = h(
       "form",
       { class: "run-form", onsubmit: (event) => this.submit(event), novalidate: true },
@@ -55,7 +71,13 @@ export class RunForm {
       this.sea?.element,
       this.settings.rows.length ? this.settings.element : null,
       this.inputs.rows.length ? this.inputs.element : null,
-      h("div", { class: "form-foot" }, this.button, live, h("span", { class: "small" }, "Empty fields keep the value that is shown in grey.")),
+      h(
+        "div",
+        { class: "form-foot" },
+        this.button,
+        live,
+        h("span", { class: "small" }, "Empty fields keep the value that is shown in grey."),
+      ),
       (this.told = h("p", { class: "wrong", role: "alert" })),
     );
   }
@@ -125,7 +147,10 @@ function kinds({ tasks }) {
     found.push({ value: "inverse", text: "find the inputs that follow a path (inverse dynamics)" });
     found.push({ value: "optimise", text: "optimal control" });
   }
-  found.push({ value: "export:native-fmu", text: "export as an FMU in C" }, { value: "export:fmu", text: "export as an FMU with Python inside" });
+  found.push(
+    { value: "export:native-fmu", text: "export as an FMU in C" },
+    { value: "export:fmu", text: "export as an FMU with Python inside" },
+  );
   return found;
 }
 

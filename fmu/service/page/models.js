@@ -8,7 +8,12 @@ import { uploadButton } from "./drop.js";
 export async function showModels(root, { signal }) {
   const search = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter models", class: "search" });
   root.append(
-    pageHead("Models", "Machines that are ready to run. Drop a model or run file (TOML), an FMU or an SSP anywhere to use your own.", search, uploadButton()),
+    pageHead(
+      "Models",
+      "Machines that are ready to run. Drop a model or run file (TOML), an FMU or an SSP anywhere to use your own.",
+      search,
+      uploadButton(),
+    ),
   );
   const models = await get("models", {}, signal);
   const pictures = new Pictures(signal);
@@ -16,7 +21,13 @@ export async function showModels(root, { signal }) {
     const card = link(
       [
         pictures.place(name),
-        h("span", { class: "card-words" }, h("b", {}, name), kind && kind !== "model" ? h("span", { class: "tag" }, kind) : null, h("span", { class: "small" }, summary)),
+        h(
+          "span",
+          { class: "card-words" },
+          h("b", {}, name),
+          kind && kind !== "model" ? h("span", { class: "tag" }, kind) : null,
+          h("span", { class: "small" }, summary),
+        ),
       ],
       `#/models/${encodeURIComponent(name)}`,
       { class: "model-card" },
@@ -29,5 +40,12 @@ export async function showModels(root, { signal }) {
     for (const { card, words } of cards) card.hidden = !wanted.every((word) => words.includes(word));
     none.hidden = cards.some(({ card }) => !card.hidden);
   });
-  root.append(h("div", { class: "cards" }, cards.map(({ card }) => card)), none);
+  root.append(
+    h(
+      "div",
+      { class: "cards" },
+      cards.map(({ card }) => card),
+    ),
+    none,
+  );
 }

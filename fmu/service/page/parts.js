@@ -10,7 +10,11 @@ export function badge(state) {
 }
 
 export function bytesText(bytes) {
-  for (const [size, unit] of [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]) {
+  for (const [size, unit] of [
+    [1e9, "GB"],
+    [1e6, "MB"],
+    [1e3, "kB"],
+  ]) {
     if (bytes >= size) return `${(bytes / size).toPrecision(3)} ${unit}`;
   }
   return `${bytes} B`;
@@ -46,7 +50,11 @@ export function took(job) {
 
 export function progressBar(label) {
   const fill = h("span", {});
-  const bar = h("span", { class: "progress", role: "progressbar", "aria-label": label, "aria-valuemin": "0", "aria-valuemax": "100" }, fill);
+  const bar = h(
+    "span",
+    { class: "progress", role: "progressbar", "aria-label": label, "aria-valuemin": "0", "aria-valuemax": "100" },
+    fill,
+  );
   return {
     element: bar,
     show(share) {
@@ -58,8 +66,18 @@ export function progressBar(label) {
 }
 
 export function table(heads, rows, attributes = {}) {
-  const head = h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)));
-  const body = rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, cell))));
+  const head = h(
+    "tr",
+    {},
+    heads.map((text) => h("th", { scope: "col" }, text)),
+  );
+  const body = rows.map((row) =>
+    h(
+      "tr",
+      {},
+      row.map((cell) => h("td", {}, cell)),
+    ),
+  );
   return h("div", { class: "scroll" }, h("table", attributes, h("thead", {}, head), h("tbody", {}, body)));
 }
 
@@ -77,12 +95,14 @@ export function press(text, onclick, attributes = {}) {
   // One press, one action: it is asleep until the first is done.
   made.addEventListener("click", async () => {
     made.disabled = true;
+    made.setAttribute("aria-busy", "true");
     try {
       await onclick();
     } catch (error) {
       toast(error.message, "bad");
     } finally {
       made.disabled = false;
+      made.removeAttribute("aria-busy");
     }
   });
   return made;

@@ -15,7 +15,10 @@ const MOST_IN_A_PLOT = 8;
 export function zigzag(time, channels) {
   const thin = Object.values(channels).every(({ min, max }) => min.every((value, i) => value === max[i]));
   if (thin) {
-    return { time: Float64Array.from(time), columns: new Map(Object.entries(channels).map(([name, { min }]) => [name, numbers(min)])) };
+    return {
+      time: Float64Array.from(time),
+      columns: new Map(Object.entries(channels).map(([name, { min }]) => [name, numbers(min)])),
+    };
   }
   const times = new Float64Array(2 * time.length);
   for (let i = 0; i < time.length; i++) {
@@ -64,10 +67,22 @@ export class HistoryPlots {
   }
 
   chooser() {
-    this.search = h("input", { type: "search", class: "search", placeholder: "Filter channels", "aria-label": "Filter channels", oninput: () => this.list() });
+    this.search = h("input", {
+      type: "search",
+      class: "search",
+      placeholder: "Filter channels",
+      "aria-label": "Filter channels",
+      oninput: () => this.list(),
+    });
     this.listed = h("div", { class: "channel-list" });
     this.count = h("span", { class: "small" });
-    return h("details", { class: "channels" }, h("summary", {}, "Channels ", this.count), h("div", { class: "row" }, this.search), this.listed);
+    return h(
+      "details",
+      { class: "channels" },
+      h("summary", {}, "Channels ", this.count),
+      h("div", { class: "row" }, this.search),
+      this.listed,
+    );
   }
 
   // Buttons do with keys what dragging does with the mouse.
@@ -81,7 +96,8 @@ export class HistoryPlots {
       if (half * 2 >= last - first) this.clock.reset();
       else this.clock.zoom(centre - half, centre + half);
     };
-    const button = (label, text, onclick) => h("button", { type: "button", "aria-label": label, title: label, onclick }, text);
+    const button = (label, text, onclick) =>
+      h("button", { type: "button", "aria-label": label, title: label, onclick }, text);
     return h(
       "div",
       { class: "row" },
@@ -119,13 +135,27 @@ export class HistoryPlots {
 
   list() {
     const wanted = this.search.value.toLowerCase().split(/\s+/);
-    const fitting = this.channels.filter(({ name, role }) => wanted.every((word) => `${name} ${role || ""}`.toLowerCase().includes(word)));
+    const fitting = this.channels.filter(({ name, role }) =>
+      wanted.every((word) => `${name} ${role || ""}`.toLowerCase().includes(word)),
+    );
     this.listed.replaceChildren(
       ...fitting.slice(0, MOST_LISTED).map(({ name, unit }) => {
-        const box = h("input", { type: "checkbox", checked: this.chosen.includes(name), onchange: () => this.choose(name, box.checked) });
-        return h("label", { class: "field" }, box, ` ${name} `, h("span", { class: "unit" }, unit && unit !== "1" ? unit : ""));
+        const box = h("input", {
+          type: "checkbox",
+          checked: this.chosen.includes(name),
+          onchange: () => this.choose(name, box.checked),
+        });
+        return h(
+          "label",
+          { class: "field" },
+          box,
+          ` ${name} `,
+          h("span", { class: "unit" }, unit && unit !== "1" ? unit : ""),
+        );
       }),
-      fitting.length > MOST_LISTED ? h("p", { class: "small" }, `${fitting.length - MOST_LISTED} more; filter to see them.`) : "",
+      fitting.length > MOST_LISTED
+        ? h("p", { class: "small" }, `${fitting.length - MOST_LISTED} more; filter to see them.`)
+        : "",
     );
     this.count.textContent = `(${this.chosen.length} of ${this.channels.length} shown)`;
   }
@@ -144,7 +174,8 @@ export class HistoryPlots {
     const last = answer.time.at(-1);
     display.timeStep = (last - answer.time[0]) / Math.max(answer.time.length - 1, 1);
     this.filling = true;
-    if (!this.plots.length || answer.time[0] !== this.clock.span[0]) this.clock.begin([answer.time[0], Math.max(last, answer.time[0] + 1e-9)]);
+    if (!this.plots.length || answer.time[0] !== this.clock.span[0])
+      this.clock.begin([answer.time[0], Math.max(last, answer.time[0] + 1e-9)]);
     else if (last > this.clock.span[1]) this.clock.extend(last);
     this.show(answer);
     this.clock.tell("range");
@@ -155,14 +186,20 @@ export class HistoryPlots {
   async refine() {
     const [from, to] = this.clock.range;
     const margin = (to - from) / 2;
-    const answer = await this.ask(this.clock.zoomed ? { from: from - margin, to: to + margin, points: 2 * POINTS } : {});
+    const answer = await this.ask(
+      this.clock.zoomed ? { from: from - margin, to: to + margin, points: 2 * POINTS } : {},
+    );
     if (answer?.time.length) this.show(answer);
   }
 
   async ask(part) {
     if (!this.chosen.length) return { time: [0, 1], channels: {} };
     try {
-      return await get(`jobs/${this.job}/history`, { channels: this.chosen.join(","), points: POINTS, ...part }, this.signal);
+      return await get(
+        `jobs/${this.job}/history`,
+        { channels: this.chosen.join(","), points: POINTS, ...part },
+        this.signal,
+      );
     } catch (error) {
       if (error.name === "AbortError" || (error instanceof ApiError && error.status < 500)) return null;
       throw error;

@@ -6,7 +6,9 @@ import { h, pageHead, problem, table } from "./parts.js";
 
 export async function showPlugins(root, { signal }) {
   const search = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter plugins", class: "search" });
-  root.append(pageHead("Plugins and versions", "Everything that can be chosen by name, and where it comes from.", search));
+  root.append(
+    pageHead("Plugins and versions", "Everything that can be chosen by name, and where it comes from.", search),
+  );
   const answer = await get("plugins", {}, signal);
   const kinds = byKind(answer);
   const holder = h("div", {});
@@ -15,17 +17,34 @@ export async function showPlugins(root, { signal }) {
     const parts = [];
     for (const [kind, plugins] of kinds) {
       const rows = plugins
-        .filter((plugin) => wanted.every((word) => `${kind} ${plugin.name} ${plugin.summary} ${plugin.distribution}`.toLowerCase().includes(word)))
-        .map((plugin) => [h("code", {}, plugin.name), plugin.summary || "", [plugin.distribution, plugin.version].filter(Boolean).join(" ")]);
+        .filter((plugin) =>
+          wanted.every((word) =>
+            `${kind} ${plugin.name} ${plugin.summary} ${plugin.distribution}`.toLowerCase().includes(word),
+          ),
+        )
+        .map((plugin) => [
+          h("code", {}, plugin.name),
+          plugin.summary || "",
+          [plugin.distribution, plugin.version].filter(Boolean).join(" "),
+        ]);
       if (!rows.length) continue;
-      parts.push(h("h2", {}, `${kind} (${rows.length})`), table(["Name", "What it is", "From"], rows, { class: "wide-table" }));
+      parts.push(
+        h("h2", {}, `${kind} (${rows.length})`),
+        table(["Name", "What it is", "From"], rows, { class: "wide-table" }),
+      );
     }
     holder.replaceChildren(...(parts.length ? parts : [h("p", { class: "note" }, "No plugin has these words.")]));
   };
   search.addEventListener("input", fill);
   fill();
   for (const broken of answer.broken || []) {
-    root.append(h("p", { class: "warning" }, `Could not be loaded: ${typeof broken === "string" ? broken : JSON.stringify(broken)}`));
+    root.append(
+      h(
+        "p",
+        { class: "warning" },
+        `Could not be loaded: ${typeof broken === "string" ? broken : JSON.stringify(broken)}`,
+      ),
+    );
   }
   const about = h("div", {});
   root.append(h("details", { class: "doctor", open: true }, h("summary", {}, "This installation"), about), holder);

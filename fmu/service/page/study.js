@@ -16,7 +16,13 @@ async function contentOf(id, signal) {
 export async function showStudy(root, { name, signal }) {
   const job = await get(`jobs/${name}`, {}, signal);
   if (!job.files.some((file) => file.name === "study.html")) {
-    root.append(pageHead(job.name, `This study is ${job.state}; its map is drawn when it is done.`, link("The job", `#/jobs/${name}`, { class: "button" })));
+    root.append(
+      pageHead(
+        job.name,
+        `This study is ${job.state}; its map is drawn when it is done.`,
+        link("The job", `#/jobs/${name}`, { class: "button" }),
+      ),
+    );
     return;
   }
   const content = await contentOf(name, signal);
@@ -42,5 +48,6 @@ export async function showStudy(root, { name, signal }) {
     h("div", { id: "wide" }),
   );
   buildStudy();
-  for (const anchor of root.querySelectorAll('a[href*="/runs/"]')) Object.assign(anchor, { target: "_blank", rel: "noopener" });
+  for (const anchor of root.querySelectorAll('a[href*="/runs/"]'))
+    Object.assign(anchor, { target: "_blank", rel: "noopener" });
 }

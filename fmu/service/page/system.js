@@ -22,7 +22,9 @@ export class CoupledSystem {
   // The component and the variable of an end of a connection; names of components have no dots.
   end(text) {
     const component = this.component(text.split(".")[0]);
-    return component && text.length > component.name.length + 1 ? { component, variable: text.slice(component.name.length + 1) } : null;
+    return component && text.length > component.name.length + 1
+      ? { component, variable: text.slice(component.name.length + 1) }
+      : null;
   }
 
   freeName(wanted) {
@@ -60,7 +62,9 @@ export class CoupledSystem {
   }
 
   remove(component) {
-    this.connections = this.connections.filter(({ from, to }) => ![from, to].some((end) => this.end(end)?.component === component));
+    this.connections = this.connections.filter(
+      ({ from, to }) => ![from, to].some((end) => this.end(end)?.component === component),
+    );
     this.components = this.components.filter((other) => other !== component);
   }
 
@@ -100,7 +104,9 @@ export class CoupledSystem {
     );
     return {
       name: this.name,
-      run: Object.fromEntries(Object.entries(this.run).filter(([, value]) => value !== null && value !== undefined && value !== "")),
+      run: Object.fromEntries(
+        Object.entries(this.run).filter(([, value]) => value !== null && value !== undefined && value !== ""),
+      ),
       components,
       ...(this.connections.length ? { connections: this.connections } : {}),
       ...(this.bonds.length ? { bonds: this.bonds } : {}),
@@ -128,19 +134,37 @@ export class CoupledSystem {
       : Object.entries(data.components || {}).map(([name, entry]) => ({ name, ...entry }));
     const notes = [];
     for (const entry of listed) {
-      const file = entry.fmu && files.find(({ hash, name }) => hash === entry.fmu || name === entry.fmu.split("/").at(-1));
+      const file =
+        entry.fmu && files.find(({ hash, name }) => hash === entry.fmu || name === entry.fmu.split("/").at(-1));
       if (entry.fmu && !file) notes.push(`${entry.name}: ${entry.fmu} is not among the uploaded files; drop it here.`);
       try {
-        await system.add({ model: entry.model, fmu: entry.fmu && (file?.hash || entry.fmu), label: file?.name || entry.model || entry.fmu }, entry);
+        await system.add(
+          {
+            model: entry.model,
+            fmu: entry.fmu && (file?.hash || entry.fmu),
+            label: file?.name || entry.model || entry.fmu,
+          },
+          entry,
+        );
       } catch (error) {
         notes.push(`${entry.name}: ${error.message}`);
         system.components.push({
-          ...{ name: entry.name, model: entry.model || null, fmu: entry.fmu || null, label: entry.model || entry.fmu || "", set: entry.set || {} },
+          ...{
+            name: entry.name,
+            model: entry.model || null,
+            fmu: entry.fmu || null,
+            label: entry.model || entry.fmu || "",
+            set: entry.set || {},
+          },
           ...{ rest: {}, x: null, y: null, wide: false, pinned: new Set(), inputs: [], outputs: [], parameters: [] },
         });
       }
     }
-    system.connections = (data.connections || []).map(({ source, target, from, to, ...rest }) => ({ from: from ?? source, to: to ?? target, ...rest }));
+    system.connections = (data.connections || []).map(({ source, target, from, to, ...rest }) => ({
+      from: from ?? source,
+      to: to ?? target,
+      ...rest,
+    }));
     system.bonds = Array.isArray(data.bonds) ? data.bonds : [];
     return { system, notes };
   }
@@ -166,7 +190,10 @@ function unitOf({ component, variable }, side) {
 
 async function portsOf({ model, fmu }) {
   if (model) {
-    const [detail, { outputs }] = await Promise.all([modelDetail(model), get(`models/${encodeURIComponent(model)}/ports`)]);
+    const [detail, { outputs }] = await Promise.all([
+      modelDetail(model),
+      get(`models/${encodeURIComponent(model)}/ports`),
+    ]);
     return { inputs: detail.inputs, outputs, parameters: detail.parameters };
   }
   const described = await get(`files/${fmu}/description`);
@@ -184,20 +211,33 @@ function key(name) {
 }
 
 function value(item) {
-  if (typeof item === "number") return Number.isInteger(item) ? String(item) : String(item).replace(/^(-?\d+)e/, "$1.0e");
+  if (typeof item === "number")
+    return Number.isInteger(item) ? String(item) : String(item).replace(/^(-?\d+)e/, "$1.0e");
   if (typeof item === "boolean") return String(item);
   if (typeof item === "string") return JSON.stringify(item).replaceAll("\u007f", "\\u007f");
   if (Array.isArray(item)) return `[${item.map(value).join(", ")}]`;
-  return `{ ${Object.entries(item).filter(([, one]) => one !== null && one !== undefined).map(([name, one]) => `${key(name)} = ${value(one)}`).join(", ")} }`;
+  return `{ ${Object.entries(item)
+    .filter(([, one]) => one !== null && one !== undefined)
+    .map(([name, one]) => `${key(name)} = ${value(one)}`)
+    .join(", ")} }`;
 }
 
 // TOML of a system: what is simple stands first, then its tables, then the connections.
 export function tomlText({ name, run, components, connections = [], bonds = [] }) {
-  const table = (title, entries) => [`[${title}]`, ...entries.map(([word, item]) => `${key(word)} = ${value(item)}`), ""];
+  const table = (title, entries) => [
+    `[${title}]`,
+    ...entries.map(([word, item]) => `${key(word)} = ${value(item)}`),
+    "",
+  ];
   const lines = [`name = ${value(name)}`, "", ...table("run", Object.entries(run))];
-  for (const [component, entry] of Object.entries(components)) lines.push(...table(`components.${key(component)}`, Object.entries(entry)));
-  for (const [kind, list] of [["connections", connections], ["bonds", bonds]]) {
-    for (const entry of list) lines.push(`[[${kind}]]`, ...Object.entries(entry).map(([word, item]) => `${key(word)} = ${value(item)}`), "");
+  for (const [component, entry] of Object.entries(components))
+    lines.push(...table(`components.${key(component)}`, Object.entries(entry)));
+  for (const [kind, list] of [
+    ["connections", connections],
+    ["bonds", bonds],
+  ]) {
+    for (const entry of list)
+      lines.push(`[[${kind}]]`, ...Object.entries(entry).map(([word, item]) => `${key(word)} = ${value(item)}`), "");
   }
   return lines.join("\n");
 }

@@ -89,6 +89,16 @@ class ServicePage(Page):
         find = f"document.querySelector({json.dumps(selector)})"
         self.wait(f"({find}?.innerText ?? '').includes({json.dumps(words)})", seconds)
 
+    def key(self, key: str) -> None:
+        """Press a key; Enter also gives the character by which buttons are pressed."""
+        if key != "Enter":
+            super().key(key)
+            return
+        code, number = KEYS[key]
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, code=code, windowsVirtualKeyCode=number, text="\r")
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key, code=code, windowsVirtualKeyCode=number)
+        self.settle()
+
     def type(self, text: str) -> None:
         self.call("Input.insertText", text=text)
         self.settle()
