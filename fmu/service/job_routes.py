@@ -62,8 +62,8 @@ def _check_foreign(here: Context, plan: JobPlan) -> None:
     reason = here.sandbox_fault
     if reason is not None:
         raise ServiceError(
-            f"uploaded FMUs are code and run in a sandbox only, which this machine does not have: {reason}. Install bubblewrap, "
-            "or start the server with --trust-fmus if you trust whoever uploads",
+            f"uploaded FMUs are code and run in a sandbox only, which this machine does not have: {reason}. Install "
+            "bubblewrap, or start the server with --trust-fmus if you trust whoever uploads",
             status=403,
             code="sandbox",
         )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,15 +57,18 @@ class Place:
         return self.root / "record.json"
 
     @property
+    def telling(self) -> Path:
+        """Where the command tells how far it is; gone when it has ended."""
+        return self.root / "telling"
+
+    @property
     def progress(self) -> Path:
-        return self.root / "progress.jsonl"
+        return self.telling / "progress.jsonl"
 
     def clear(self) -> None:
         """Remove what is of no use behind the end of the job."""
-        for folder in (self.work, self.scratch):
+        for folder in (self.work, self.scratch, self.telling):
             shutil.rmtree(folder, ignore_errors=True)
-        with contextlib.suppress(OSError):
-            self.progress.unlink()
 
 
 def fill_place(folder: ProjectFolder, job: Job) -> Place:
@@ -75,7 +76,7 @@ def fill_place(folder: ProjectFolder, job: Job) -> Place:
     place = Place(folder.attempt(job.id, job.attempts))
     if place.root.exists():
         shutil.rmtree(place.root)
-    for part in (place.root, place.work, place.scratch):
+    for part in (place.root, place.work, place.scratch, place.telling):
         part.mkdir(parents=True)
     if job.kind == "study":
         earlier = [folder.attempt(job.id, number) / "results" for number in range(job.attempts - 1, 0, -1)]
@@ -145,8 +146,9 @@ def start(job: Job, place: Place, words: list[str], settings: ServiceSettings) -
     command = [sys.executable, "-m", "kingpost.fmu.service.job_process", str(place.work), *words]
     environment = _environment(place, settings)
     if job.spec["plan"]["foreign"] and not settings.trust_fmus:
-        command, changes = _sandboxed(command, place)
-        environment |= changes
+        from kingpost.fmu.process.sandbox import sandboxed
+
+        command = sandboxed(command, readable=[place.work], writable=[place.results, place.telling])
     lifeline = Lifeline()
     json_wanted = "--json" in words
     with place.log.open("ab") as log, place.record.open("wb") as record:
@@ -166,14 +168,6 @@ def start(job: Job, place: Place, words: list[str], settings: ServiceSettings) -
             raise
     lifeline.tie(process)
     return process
-
-
-def _sandboxed(command: list[str], place: Place) -> tuple[list[str], Mapping[str, str]]:
-    from kingpost.fmu.process.sandbox import Limits, sandboxed
-
-    # Kernels of machines beside the FMUs are compiled in the scratch folder: the cache of the user is not for them.
-    changes = {"XDG_CACHE_HOME": str(place.scratch), "HOME": str(place.scratch)}
-    return sandboxed(command, readable=[place.work], writable=[place.root], limits=Limits()), changes
 
 
 def _environment(place: Place, settings: ServiceSettings) -> dict[str, Any]:
