@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,13 +85,18 @@ def fill_place(folder: ProjectFolder, job: Job) -> Place:
             found.rename(place.results)  # its finished runs count
     place.results.mkdir(exist_ok=True)
     plan = job.spec["plan"]
-    for name, digest in plan["blobs"].items():
-        _copy(blob_path(folder, digest), _inside(place.work, name))
-    for name, text in plan["texts"].items():
-        _inside(place.work, name).write_text(text, encoding="utf-8")
+    fill_work(folder, plan, place.work)
     for name, number in plan["results"].items():
         _copy_results(folder, int(number), place.work / name)
     return place
+
+
+def fill_work(folder: ProjectFolder, plan: Mapping[str, Any], work: Path) -> None:
+    """Put the files that a plan names into a folder."""
+    for name, digest in plan["blobs"].items():
+        _copy(blob_path(folder, digest), _inside(work, name))
+    for name, text in plan["texts"].items():
+        _inside(work, name).write_text(text, encoding="utf-8")
 
 
 def blob_path(folder: ProjectFolder, digest: str) -> Path:
@@ -171,15 +177,19 @@ def start(job: Job, place: Place, words: list[str], settings: ServiceSettings) -
 
 
 def _environment(place: Place, settings: ServiceSettings) -> dict[str, Any]:
-    kept = {name: value for name, value in os.environ.items() if name in HANDED_ON or _ours(name)}
     return {
-        **kept,
+        **handed_on(os.environ),
         PROGRESS: str(place.progress),
         LIMITS: settings.limits.words,
         "TMPDIR": str(place.scratch),
         "PYTHONUNBUFFERED": "1",
         "PYTHONSAFEPATH": "1",
     }
+
+
+def handed_on(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that programs which the server starts get."""
+    return {name: value for name, value in environment.items() if name in HANDED_ON or _ours(name)}
 
 
 def _ours(name: str) -> bool:
