@@ -51,7 +51,7 @@ def _wrapped(begin: str, text: str, indent: int) -> list[str]:
 
 
 class ProgressBar:
-    """A bar on the terminal; silent when standard error is not one. Programs can follow it by a file (:class:`ProgressFile`)."""
+    """A bar on the terminal; silent when standard error is not one. Programs can follow it by a :class:`ProgressFile`."""
 
     WIDTH = 40
 
@@ -75,7 +75,7 @@ class ProgressBar:
         print(f"\r{self.label} [{'#' * full}{'.' * (self.WIDTH - full)}] {fraction:4.0%}", end="", file=sys.stderr, flush=True)
 
     def say(self, words: str, fraction: float | None = None, left: float | None = None) -> None:
-        """Show some words in the place of the bar, at most ten times a second; say also which part is done, if that is known."""
+        """Show some words in the place of the bar, at most ten times a second; say also which part is done, if known."""
         if self._file is not None:
             self._file.note(fraction, self.label, words=words, left=left)
         now = time.monotonic()

@@ -23,9 +23,9 @@ class Serve(Command):
     """Serve jobs, files and a page over HTTP: runs, co-simulations, studies and live sessions in a browser.
 
     DIR holds everything: the store (kingpost.sqlite), uploaded files, results and the token. Jobs run as command lines of
-    Kingpost in processes of their own; a server that is started again goes on where the last one was. It listens on this machine
-    alone unless --host says otherwise, and always asks for the token; the address that is printed holds it. Ctrl-C or SIGTERM
-    ends it: jobs that run go back to the queue. docs/service.md has the whole story.
+    Kingpost in processes of their own; a server that is started again goes on where the last one was. It listens on this
+    machine alone unless --host says otherwise, and always asks for the token; the address that is printed holds it. Ctrl-C
+    or SIGTERM ends it: jobs that run go back to the queue. docs/service.md has the whole story.
     """
 
     name = "serve"
@@ -59,6 +59,13 @@ class Serve(Command):
             metavar="MB",
             help="refuse new jobs below this room on disk (default: 200)",
         )
+        parser.add_argument(
+            "--nice",
+            type=int,
+            default=10,
+            metavar="N",
+            help="how much jobs step back behind the server and others (default: 10)",
+        )
         parser.set_defaults(refuse=parser.error)
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
@@ -72,7 +79,7 @@ class Serve(Command):
         _check_installed()
         from kingpost.fmu.service.folder import ProjectFolder
         from kingpost.fmu.service.server import serve
-        from kingpost.fmu.service.settings import ServiceSettings
+        from kingpost.fmu.service.settings import JobLimits, ServiceSettings
 
         settings = ServiceSettings(
             workers=workers,
@@ -80,6 +87,7 @@ class Serve(Command):
             trust_fmus=arguments.trust_fmus,
             upload_bytes=1e6 * arguments.upload_limit,
             least_free=1e6 * arguments.least_free,
+            limits=JobLimits(nice=arguments.nice),
         )
 
         def announce(address: str, token: str) -> None:

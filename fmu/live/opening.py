@@ -8,7 +8,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from kingpost.base.errors import MechanismError, closest, listed
+from kingpost.base.errors import KingpostError, MechanismError, closest, listed
+from kingpost.base.load_frames import FEW_JOINTS
 from kingpost.base.toml import read_toml
 from kingpost.fmu.cosim.description.opening import open_system
 from kingpost.fmu.cosim.description.system import Component, System, split_name
@@ -19,6 +20,7 @@ from kingpost.fmu.live.scenario import SUBJECTS
 from kingpost.fmu.live.session import LiveSession
 from kingpost.fmu.live.subject import Subject
 from kingpost.fmu.live.system import LiveSystem, ready_system
+from kingpost.mechanism.mechanism import Mechanism
 from kingpost.modelfiles.opened import open_model
 from kingpost.registry.pluginset import PluginSet
 from kingpost.simulation.settings import RunSettings
@@ -52,6 +54,8 @@ def open_session(
 
     """
     plugins = plugins or PluginSet()
+    if not isinstance(start, Mapping):
+        raise LiveError(f"the start of a session is a table, got {start!r:.80}")
     kinds = [key for key in SUBJECTS if start.get(key)]
     if len(kinds) != 1:
         raise LiveError(f"a session takes exactly one of {listed(SUBJECTS)}; got {listed(kinds)}")
@@ -105,9 +109,16 @@ def _machine(name: str, settings: Mapping[str, Any], options: Mapping[str, Any],
     opened = open_model(name, plugins, settings)
     how = opened.how(_how({key: value for key, value in options.items() if key not in OPTIONS}))
     how = replace(how, t_end=None, output_step=None, monitors=None, verify=None, check_step=None, write=None)
-    how = how.with_usual_loads(how.with_cuts(opened.mechanism, opened.plugins))
+    how = replace(how, loads=_loads(how.loads, how.with_cuts(opened.mechanism, opened.plugins)))
     frame, t_end = _number(options, "frame"), _number(options, "t_end")
     return ready_machine(opened.mechanism, opened.settings, opened.inputs, how, opened.plugins, frame, t_end)
+
+
+def _loads(said: Any, mechanism: Mechanism) -> Any:
+    """Return the joints whose loads are computed; with any of them come the poses of all bodies, which pictures need."""
+    if said is not None or not mechanism.joints:
+        return said
+    return ("all",) if len(mechanism.joints) <= FEW_JOINTS else (mechanism.joints[0].name,)
 
 
 def _how(options: Mapping[str, Any]) -> RunSettings:
@@ -124,13 +135,34 @@ def _system(file: SystemFile, settings: Mapping[str, Any], options: Mapping[str,
     for name, value in settings.items():
         owner, own = split_name(name, system)
         given.setdefault(owner, {})[own] = value
-    components = tuple(_component(component, given.get(component.name, {}), options) for component in system.components)
+    components = tuple(
+        _component(_drawn(component, file.plugins), given.get(component.name, {}), options) for component in system.components
+    )
     changes = {key: options[key] for key in ("step", "master", "timeout") if options.get(key) is not None}
     try:
         changed = system.with_changes(components=components, **changes)
         return ready_system(changed, file.plugins, _number(options, "frame"), _number(options, "t_end"))
     except MechanismError as error:
         raise file.located(error) from None
+
+
+def _drawn(component: Component, plugins: PluginSet) -> Component:
+    """Return a component that computes what a picture of its machine needs, unless something is said about its loads."""
+    machine = component.model
+    if component.loads is not None:
+        return component
+    if isinstance(machine, str):
+        try:
+            opened = open_model(machine, plugins)
+        except KingpostError:
+            return component  # whoever opens it next says what is wrong
+        loads, mechanism = opened.how().loads, opened.mechanism
+    elif isinstance(machine, Mechanism):
+        loads, mechanism = None, machine
+    else:
+        return component
+    found = _loads(loads, mechanism)
+    return component if found is None else replace(component, loads=found)
 
 
 def _component(component: Component, settings: Mapping[str, Any], options: Mapping[str, Any]) -> Component:

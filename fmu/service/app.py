@@ -6,7 +6,6 @@ import logging
 import re
 from collections.abc import Iterable
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from starlette.exceptions import HTTPException
 
 from kingpost.base.errors import KingpostError
 from kingpost.base.version import __version__
-from kingpost.fmu.service import event_routes, file_routes, health_routes, job_routes, model_routes, result_routes
+from kingpost.fmu.service import event_routes, file_routes, health_routes, job_routes, live_routes, model_routes, result_routes
 from kingpost.fmu.service.context import Context
 from kingpost.fmu.service.errors import ServiceError, not_found
 from kingpost.fmu.service.guard import Guard
@@ -47,13 +46,10 @@ def make_app(context: Context, token: str, hosts: Iterable[str]) -> FastAPI:
     app.state.context = context
     app.include_router(health_routes.router, prefix=PREFIX)
     inner = APIRouter(dependencies=[Depends(_token)])
-    for routes in (job_routes, result_routes, event_routes, file_routes, model_routes):
+    for routes in (job_routes, result_routes, event_routes, file_routes, model_routes, live_routes):
         inner.include_router(routes.router)
     app.include_router(inner, prefix=PREFIX)
-    if find_spec("kingpost.fmu.service.live_routes") is not None:
-        from importlib import import_module
-
-        app.include_router(import_module("kingpost.fmu.service.live_routes").router, prefix=PREFIX)
+    app.include_router(live_routes.sockets, prefix=PREFIX)
     _add_page(app)
     _add_refusals(app)
     app.add_middleware(Guard, token=token, hosts=list(hosts))

@@ -77,8 +77,8 @@ class Blobs:
         target = blob_path(self.folder, digest)
         target.parent.mkdir(mode=0o700, exist_ok=True)
         if not target.is_file():
-            os.chmod(upload.path, 0o400)
-            os.replace(upload.path, target)
+            upload.path.chmod(0o400)
+            upload.path.replace(target)
             _sync(target.parent)
         blob = Blob(digest, name, upload.bytes, kind, summary, time.time())
         self.store.add_blob(blob)

@@ -29,7 +29,7 @@ class Connections:
             row = db.execute("SELECT value FROM facts WHERE name = 'schema'").fetchone()
             if row is not None and int(row["value"]) != VERSION:
                 raise FileError(
-                    f"'{path}' is a store of version {row['value']}, and this Kingpost works with {VERSION}; choose another folder"
+                    f"'{path}' is a store of version {row['value']}, this Kingpost works with {VERSION}; choose another folder"
                 )
             db.execute("INSERT OR IGNORE INTO facts VALUES('schema', ?)", (str(VERSION),))
         self.connection.executescript(TABLES)

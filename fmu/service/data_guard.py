@@ -16,7 +16,8 @@ _PYTHON = re.compile(r"\.py[cdowz]?\s*\Z", re.IGNORECASE)
 _OUTSIDE = re.compile(r"\s*(?:[/\\~]|[A-Za-z]:[/\\]|file:)|(?:^|[/\\])\.\.(?:[/\\]|\s*\Z)", re.IGNORECASE)
 _PARTS = re.compile(r"[=:,;|]")
 _FILE = re.compile(
-    r"([\w .+-]+(?:/[\w .+-]+)*\.(?:toml|fmu|csv|npz|mat|h5|parquet|urdf|ssp|ssd|ssv|xml|stl|obj|json|txt|out|1|3))(?::[^/]*)?\Z",
+    r"([\w .+-]+(?:/[\w .+-]+)*\.(?:toml|fmu|csv|npz|mat|h5|parquet|urdf|ssp|ssd|ssv|xml|stl|obj|json|txt|out|1|3))"
+    r"(?::[^/]*)?\Z",
     re.IGNORECASE,
 )
 
@@ -52,7 +53,7 @@ def check_words(text: str, where: str) -> None:
             raise ServiceError(f"{where}: '{part[:80]}' names Python code, which is refused", status=403, code="python")
         if _OUTSIDE.search(part):
             raise ServiceError(
-                f"{where}: '{part[:80]}' names a place outside of the folder of the job; upload the file and give its name alone",
+                f"{where}: '{part[:80]}' names a place outside of the job's folder; upload the file and give its name alone",
                 status=403,
                 code="outside",
             )

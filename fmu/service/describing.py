@@ -63,7 +63,8 @@ class Describer:
 
     def _answer(self, what: str, subject: str) -> dict[str, Any]:
         process = self._started()
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         try:
             process.stdin.write(json.dumps([what, subject]).encode() + b"\n")
             process.stdin.flush()

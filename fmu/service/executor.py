@@ -33,8 +33,6 @@ LOOK = 0.05
 HEARTBEAT = 1.0
 #: Bytes that a command may write into its log.
 LONGEST_LOG = 64_000_000
-#: What a job process is called in the list of processes.
-JOB_PROCESS = b"kingpost.fmu.service.job_process"
 
 
 class Executor:
@@ -136,28 +134,9 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _terminate(process: subprocess.Popen[bytes]) -> None:
-    """Ask the command to end and to keep what it computed; a sandbox around it must stay for as long as that takes."""
-    for pid in _command_in(process.pid) or [process.pid]:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGTERM)
-
-
-def _command_in(root: int) -> list[int]:
-    """Return the job process at or below a process; none where that cannot be known."""
-    parents: dict[int, int] = {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, IndexError, ValueError):
-            parents[int(entry.parent.name)] = int(entry.read_text(errors="replace").rpartition(")")[2].split()[1])
-    family = {root}
-    while grown := {pid for pid, parent in parents.items() if parent in family} - family:
-        family |= grown
-    found = []
-    for pid in family:
-        with contextlib.suppress(OSError):
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            if words[1:3] == [b"-m", JOB_PROCESS]:
-                found.append(pid)
-    return found
+    """Ask the command, or the sandbox around it, to end and to keep what was computed."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        process.terminate()
 
 
 def main() -> None:

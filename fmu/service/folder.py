@@ -77,7 +77,7 @@ class ProjectFolder:
         path = file or self.token_file
         if not path.exists():
             made = secrets.token_urlsafe(TOKEN_BYTES)
-            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as stream:
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as stream:
                 stream.write(f"{made}\n")
         try:
             found = path.read_text(encoding="ascii").strip()
@@ -85,8 +85,8 @@ class ProjectFolder:
             raise FileError(f"the token in '{path}' cannot be read: {error}") from None
         if len(found) < SHORTEST_TOKEN or not all(char.isalnum() or char in "-_.~" for char in found):
             raise FileError(
-                f"the token in '{path}' has {len(found)} characters; write at least {SHORTEST_TOKEN} letters, digits, '-', '_', "
-                "'.' or '~' into it, or delete the file and a new one is made"
+                f"the token in '{path}' has {len(found)} characters; write at least {SHORTEST_TOKEN} letters, digits, '-', "
+                "'_', '.' or '~' into it, or delete the file and a new one is made"
             )
         return found
 
@@ -95,8 +95,8 @@ class ProjectFolder:
         free = shutil.disk_usage(self.root).free
         if free < least:
             raise ServiceError(
-                f"the disk of '{self.root}' has {free / 1e6:.0f} MB left; new jobs and files are refused below {least / 1e6:.0f} "
-                "MB. Delete jobs that nobody needs, or make room otherwise; jobs that run go on",
+                f"the disk of '{self.root}' has {free / 1e6:.0f} MB left; new jobs and files are refused below "
+                f"{least / 1e6:.0f} MB. Delete jobs that nobody needs, or make room otherwise; jobs that run go on",
                 status=507,
                 code="disk-full",
             )

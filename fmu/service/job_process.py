@@ -12,6 +12,7 @@ import os
 import runpy
 import sys
 import threading
+from pathlib import Path
 
 from kingpost.fmu.process.lifeline import ABANDONED, end_by_signal, is_cut, own_lifeline
 
@@ -29,7 +30,7 @@ def main() -> None:
         threading.Thread(target=_end_with, args=(lifeline,), name="lifeline", daemon=True).start()
     _limit(os.environ.pop(LIMITS, ""))
     folder, words = sys.argv[1], sys.argv[2:]
-    sys.path[:] = [entry for entry in sys.path if entry not in ("", os.getcwd())]
+    sys.path[:] = [entry for entry in sys.path if entry not in ("", str(Path.cwd()))]
     os.chdir(folder)
     sys.argv = ["kingpost", *words]
     runpy.run_module("kingpost", run_name="__main__", alter_sys=True)

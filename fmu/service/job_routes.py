@@ -42,7 +42,7 @@ def submit(
 
 def _add(here: Context, request: dict[str, Any], key: str | None) -> int:
     plan, name = plan_job(Asked(**{**request, "kind": request["kind"]}), here.known)
-    _check_foreign(here, plan)
+    check_foreign(here, plan)
     spec = {"request": request, "plan": plan.data()}
     try:
         size = len(json.dumps(spec, allow_nan=False))
@@ -55,15 +55,15 @@ def _add(here: Context, request: dict[str, Any], key: str | None) -> int:
     return here.store.add(request["kind"], name, spec, key)[0]
 
 
-def _check_foreign(here: Context, plan: JobPlan) -> None:
+def check_foreign(here: Context, plan: JobPlan) -> None:
     """Refuse code of others where it cannot be run apart from everything else."""
     if not plan.foreign or here.settings.trust_fmus:
         return
     reason = here.sandbox_fault
     if reason is not None:
         raise ServiceError(
-            f"uploaded FMUs are code and run in a sandbox only, which this machine does not have: {reason}. Install bubblewrap, "
-            "or start the server with --trust-fmus if you trust whoever uploads",
+            f"uploaded FMUs are code and run in a sandbox only, which this machine does not have: {reason}. Install "
+            "bubblewrap, or start the server with --trust-fmus if you trust whoever uploads",
             status=403,
             code="sandbox",
         )

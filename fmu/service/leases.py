@@ -40,8 +40,8 @@ class Leases:
                 return None
             now = time.time()
             db.execute(
-                "UPDATE jobs SET state = 'running', owner = ?, lease = ?, started = coalesce(started, ?), attempts = attempts + 1, "
-                "progress = 0, time_left = NULL, process = NULL, process_mark = NULL WHERE id = ?",
+                "UPDATE jobs SET state = 'running', owner = ?, lease = ?, started = coalesce(started, ?), "
+                "attempts = attempts + 1, progress = 0, time_left = NULL, process = NULL, process_mark = NULL WHERE id = ?",
                 (self.owner, now + LEASE, now, row["id"]),
             )
             self.store.tell(db, row["id"], "state", {"state": "running"})

@@ -18,6 +18,7 @@ from kingpost.fmu.service.app import make_app
 from kingpost.fmu.service.context import Context
 from kingpost.fmu.service.crew import Crew
 from kingpost.fmu.service.folder import ProjectFolder, only_server
+from kingpost.fmu.service.live_routes import sessions_of
 from kingpost.fmu.service.settings import ServiceSettings
 from kingpost.fmu.service.store import Store
 
@@ -94,6 +95,7 @@ def _lifespan(context: Context, ready: Callable[[], None]) -> Callable[[FastAPI]
             yield
         finally:
             context.stopping.set()
+            await sessions_of(app).close()
             await asyncio.to_thread(context.crew.stop)
             context.describer.close()
 

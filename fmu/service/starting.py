@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import subprocess
@@ -59,15 +58,18 @@ class Place:
         return self.root / "record.json"
 
     @property
+    def telling(self) -> Path:
+        """Where the command tells how far it is; gone when it has ended."""
+        return self.root / "telling"
+
+    @property
     def progress(self) -> Path:
-        return self.root / "progress.jsonl"
+        return self.telling / "progress.jsonl"
 
     def clear(self) -> None:
         """Remove what is of no use behind the end of the job."""
-        for folder in (self.work, self.scratch):
+        for folder in (self.work, self.scratch, self.telling):
             shutil.rmtree(folder, ignore_errors=True)
-        with contextlib.suppress(OSError):
-            self.progress.unlink()
 
 
 def fill_place(folder: ProjectFolder, job: Job) -> Place:
@@ -75,7 +77,7 @@ def fill_place(folder: ProjectFolder, job: Job) -> Place:
     place = Place(folder.attempt(job.id, job.attempts))
     if place.root.exists():
         shutil.rmtree(place.root)
-    for part in (place.root, place.work, place.scratch):
+    for part in (place.root, place.work, place.scratch, place.telling):
         part.mkdir(parents=True)
     if job.kind == "study":
         earlier = [folder.attempt(job.id, number) / "results" for number in range(job.attempts - 1, 0, -1)]
@@ -83,13 +85,18 @@ def fill_place(folder: ProjectFolder, job: Job) -> Place:
             found.rename(place.results)  # its finished runs count
     place.results.mkdir(exist_ok=True)
     plan = job.spec["plan"]
-    for name, digest in plan["blobs"].items():
-        _copy(blob_path(folder, digest), _inside(place.work, name))
-    for name, text in plan["texts"].items():
-        _inside(place.work, name).write_text(text, encoding="utf-8")
+    fill_work(folder, plan, place.work)
     for name, number in plan["results"].items():
         _copy_results(folder, int(number), place.work / name)
     return place
+
+
+def fill_work(folder: ProjectFolder, plan: Mapping[str, Any], work: Path) -> None:
+    """Put the files that a plan names into a folder."""
+    for name, digest in plan["blobs"].items():
+        _copy(blob_path(folder, digest), _inside(work, name))
+    for name, text in plan["texts"].items():
+        _inside(work, name).write_text(text, encoding="utf-8")
 
 
 def blob_path(folder: ProjectFolder, digest: str) -> Path:
@@ -145,8 +152,9 @@ def start(job: Job, place: Place, words: list[str], settings: ServiceSettings) -
     command = [sys.executable, "-m", "kingpost.fmu.service.job_process", str(place.work), *words]
     environment = _environment(place, settings)
     if job.spec["plan"]["foreign"] and not settings.trust_fmus:
-        command, changes = _sandboxed(command, place)
-        environment |= changes
+        from kingpost.fmu.process.sandbox import sandboxed
+
+        command = sandboxed(command, readable=[place.work], writable=[place.results, place.telling])
     lifeline = Lifeline()
     json_wanted = "--json" in words
     with place.log.open("ab") as log, place.record.open("wb") as record:
@@ -168,24 +176,20 @@ def start(job: Job, place: Place, words: list[str], settings: ServiceSettings) -
     return process
 
 
-def _sandboxed(command: list[str], place: Place) -> tuple[list[str], Mapping[str, str]]:
-    from kingpost.fmu.process.sandbox import Limits, sandboxed
-
-    # Kernels of machines beside the FMUs are compiled in the scratch folder: the cache of the user is not for them.
-    changes = {"XDG_CACHE_HOME": str(place.scratch), "HOME": str(place.scratch)}
-    return sandboxed(command, readable=[place.work], writable=[place.root], limits=Limits()), changes
-
-
 def _environment(place: Place, settings: ServiceSettings) -> dict[str, Any]:
-    kept = {name: value for name, value in os.environ.items() if name in HANDED_ON or _ours(name)}
     return {
-        **kept,
+        **handed_on(os.environ),
         PROGRESS: str(place.progress),
         LIMITS: settings.limits.words,
         "TMPDIR": str(place.scratch),
         "PYTHONUNBUFFERED": "1",
         "PYTHONSAFEPATH": "1",
     }
+
+
+def handed_on(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that programs which the server starts get."""
+    return {name: value for name, value in environment.items() if name in HANDED_ON or _ours(name)}
 
 
 def _ours(name: str) -> bool:

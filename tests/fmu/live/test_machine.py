@@ -77,7 +77,9 @@ def test_a_changed_parameter_acts_as_in_a_run_that_begins_there(plugins):
     for _ in range(10):
         machine.advance()
     machine.change({"length": 1.7, "gravity": 3.0})
-    angle, rate = (float(machine.row[[c.name for c in machine.channels].index(name)]) for name in ("pivot.angle", "pivot.angle.rate"))
+    angle, rate = (
+        float(machine.row[[c.name for c in machine.channels].index(name)]) for name in ("pivot.angle", "pivot.angle.rate")
+    )
     for _ in range(20):
         machine.advance()
     settings = {"length": 1.7, "gravity": 3.0, "pivot.angle": angle, "pivot.angle.rate": rate}
