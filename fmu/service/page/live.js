@@ -82,8 +82,9 @@ class LiveView {
           this.machine
             ? this.machine.element
             : h("p", { class: "note" }, session.scene?.note || "There is no picture of this system."),
+          this.controls.element,
         ),
-        h("div", { class: "live-side" }, this.plots.element, this.controls.element),
+        this.plots.element,
       ),
       this.bar(),
     );

@@ -35,7 +35,18 @@ class Served:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self.output = (folder.parent / f"{folder.name}.out").open("w+")
-        command = [sys.executable, "-m", "kingpost", "serve", str(folder), "--port=0", "--workers=1", "--no-open", *options]
+        command = [
+            sys.executable,
+            "-m",
+            "kingpost",
+            "serve",
+            str(folder),
+            "--port=0",
+            "--workers=1",
+            "--nice=0",
+            "--no-open",
+            *options,
+        ]
         self.process = subprocess.Popen(
             command, stdout=self.output, stderr=subprocess.STDOUT, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}
         )

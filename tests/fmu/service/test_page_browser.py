@@ -1,17 +1,15 @@
 """The page in a real browser: from a first visit to results, by mouse and by keys alone; silent, and asking only its server."""
 
-import importlib.util
 import json
 
 import pytest
 
 for package in ("websockets", "fastapi", "uvicorn"):
-    if importlib.util.find_spec(package) is None:
-        pytest.skip(f"the page needs a server and a browser; pip install {package}", allow_module_level=True)
+    pytest.importorskip(package, reason=f"the page needs a server and a browser; pip install {package}")
 
-from tests.core.report.chromium import Chromium, find_chromium
-from tests.fmu.building import needs_compiler, oscillator
-from tests.fmu.service.browsing import PATIENCE, Served, ServicePage
+from tests.core.report.chromium import Chromium, find_chromium  # noqa: E402
+from tests.fmu.building import needs_compiler, oscillator  # noqa: E402
+from tests.fmu.service.browsing import PATIENCE, Served, ServicePage  # noqa: E402
 
 CHROMIUM = find_chromium()
 pytestmark = [
@@ -85,7 +83,8 @@ def visit(browser, served):
 
 def chosen(selector, value):
     """Return JavaScript that chooses in a select as a user would."""
-    return f"(e => {{ e.value = {json.dumps(value)}; e.dispatchEvent(new Event('change')); }})(document.querySelector({selector!r}))"
+    choose = f"e.value = {json.dumps(value)}; e.dispatchEvent(new Event('change'));"
+    return f"(e => {{ {choose} }})(document.querySelector({selector!r}))"
 
 
 def names_lacking(page):
@@ -144,7 +143,7 @@ def test_a_model_has_a_picture_and_every_page_is_silent_and_named(visit):
         page.go(place)
         assert names_lacking(page) == 0, place
         assert page.run("document.documentElement.scrollWidth") <= 1280, place
-    assert page.run("document.title") == "Plugins and versions – Kingpost"
+    assert page.run("document.title").startswith("Plugins and versions ")
 
 
 @pytest.mark.slow
@@ -174,7 +173,9 @@ def test_keys_alone_lead_from_a_first_visit_to_a_finished_run(visit):
     page.tab_to("Zoom in")
     page.key("Enter")
     page.await_text("0.75")
-    page.wait("performance.getEntriesByType('resource').some(e => e.name.includes('history') && e.name.includes('from='))", PATIENCE)
+    page.wait(
+        "performance.getEntriesByType('resource').some(e => e.name.includes('history') && e.name.includes('from='))", PATIENCE
+    )
     # The report is there, in a frame that may do nothing but draw.
     assert page.run("document.querySelector('iframe').getAttribute('sandbox')") == "allow-scripts allow-downloads allow-modals"
     page.go("#/jobs")
@@ -282,7 +283,8 @@ def test_a_system_is_saved_as_toml_that_can_be_loaded(visit, tmp_path):
     page.run("document.querySelector('.inspector input').focus()")
     page.type("2.5")
     page.key("Tab")
-    page.run("window.saved = null; URL.createObjectURL = (blob) => { blob.text().then((text) => (window.saved = text)); return 'blob:none'; }")
+    keep = "blob.text().then((text) => (window.saved = text)); return 'blob:none';"
+    page.run(f"window.saved = null; URL.createObjectURL = (blob) => {{ {keep} }}")
     page.run("HTMLAnchorElement.prototype.click = () => {}")
     page.run("[...document.querySelectorAll('.toolbar button')].find(b => b.textContent === 'Save as TOML').click()")
     page.wait("window.saved", PATIENCE)
@@ -296,7 +298,7 @@ def test_a_system_is_saved_as_toml_that_can_be_loaded(visit, tmp_path):
     page.drop(tmp_path / "pair.toml")
     page.wait("document.querySelectorAll('.box').length === 2", PATIENCE)
     assert page.run("document.querySelectorAll('.wire').length") == 1
-    assert "× 2.5" in page.text(".wires")
+    assert "2.5" in page.text(".wires")
 
 
 @pytest.mark.slow
@@ -339,3 +341,54 @@ def test_narrow_pages_stay_within_the_screen(visit, served):
         assert names_lacking(page) == 0, place
 
 
+@pytest.mark.slow
+def test_a_live_session_is_paused_changed_and_taken_back(visit, tmp_path):
+    page = visit("#/models/slider-pendulum")
+    page.run("[...document.querySelectorAll('button')].find(b => b.textContent === 'Go live').click()")
+    page.wait("location.hash.startsWith('#/live/')", 4 * PATIENCE)
+    page.ready()
+    time = "Number(document.querySelector('.live').dataset.time)"
+    still = page.picture(".machine-canvas")
+    page.run("document.activeElement.blur()")
+    page.key(" ")  # plays
+    page.wait(f"{time} > 1", PATIENCE)
+    page.wait("document.querySelectorAll('.live-plots canvas').length > 0", PATIENCE)
+    page.key(" ")  # pauses
+    page.wait("document.querySelector('.live').dataset.playing === 'false'", PATIENCE)
+    assert page.picture(".machine-canvas") != still
+    stopped = page.run(time)
+    page.key(".")  # a step
+    page.wait(f"{time} > {stopped}", PATIENCE)
+    # Changed by keys: a slider that has the focus, and a number.
+    page.focus("[data-input=drive]")
+    page.key("ArrowRight")
+    page.wait("Number(document.querySelector('.live-input input[type=number]').value) > 0", PATIENCE)
+    page.run("document.querySelector('.live-input input[type=number]').select()")
+    page.type("7")
+    page.key("Tab")
+    page.wait("document.querySelector('[data-input=drive]').getAttribute('aria-valuetext').startsWith('7')", PATIENCE)
+    # Back in time, where the input was another one.
+    page.run("document.activeElement.blur()")
+    page.key("Home")
+    page.wait(f"{time} === 0", PATIENCE)
+    page.wait("document.querySelector('[data-input=drive]').getAttribute('aria-valuetext').startsWith('0')", PATIENCE)
+    page.key(" ")
+    page.wait(f"{time} > 0.2", PATIENCE)
+    page.key(" ")
+    page.wait("document.querySelector('.live').dataset.playing === 'false'", PATIENCE)
+    # What was done is a file, which opens as another session.
+    text = page.run("fetch('api/v1/live/' + location.hash.split('/')[2] + '/scenario').then(answer => answer.text())")
+    assert 'model = "slider-pendulum"' in text and "drive = 7" in text
+    first = page.run("location.hash")
+    (tmp_path / "swing.toml").write_text(text)
+    page.drop(tmp_path / "swing.toml")
+    page.await_text("Open as a live session")
+    page.ready()
+    page.press(".form-foot button")
+    page.wait(f"location.hash.startsWith('#/live/') && location.hash !== '{first}'", 4 * PATIENCE)
+    page.ready()
+    for _ in range(2):
+        page.go("#/live")
+        page.press(".wide-table button")
+        page.wait("document.documentElement.dataset.ready === 'yes'", PATIENCE)
+    page.await_text("No session is open.")

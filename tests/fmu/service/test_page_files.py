@@ -15,7 +15,9 @@ IMPORT = re.compile(r'^import (?:\{([^}]*)\} from )?"(\./\S+)";$', flags=re.M)
 
 
 def exported(path):
-    return set(re.findall(r"^export (?:async )?(?:const|let|class|function) (\w+)", path.read_text(encoding="utf-8"), flags=re.M))
+    return set(
+        re.findall(r"^export (?:async )?(?:const|let|class|function) (\w+)", path.read_text(encoding="utf-8"), flags=re.M)
+    )
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
