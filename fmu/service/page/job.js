@@ -79,8 +79,10 @@ class JobView {
   }
 
   async reload() {
+    const turn = (this.turn = (this.turn || 0) + 1);
     try {
-      await this.show(await get(`jobs/${this.id}`, {}, this.signal));
+      const job = await get(`jobs/${this.id}`, {}, this.signal);
+      if (turn === this.turn) await this.show(job); // an answer that was overtaken is old
     } catch (error) {
       if (error.name !== "AbortError") this.error.replaceChildren(h("p", { class: "warning" }, error.message));
     }
@@ -105,9 +107,9 @@ class JobView {
     if (this.ended) this.stopFollowing?.();
     // Before there is a history, nobody is asked for one.
     const history = this.plots && job.files?.some(({ name }) => /^history\./.test(name));
+    this.showReport();
     await Promise.all([this.readLog(), history ? this.plots.load() : null]);
     if (this.plots && this.ended && !this.plots.channels) this.plots.note.textContent = "This job left no history.";
-    this.showReport();
   }
 
   tick() {
