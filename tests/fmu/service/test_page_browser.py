@@ -167,7 +167,7 @@ def test_keys_alone_lead_from_a_first_visit_to_a_finished_run(visit):
     number = job_of(page)
     ended(page)
     page.wait("document.querySelectorAll('.plots canvas').length > 0", PATIENCE)
-    page.wait("document.querySelector('iframe')", PATIENCE)
+    page.wait("document.querySelector('iframe') !== null", PATIENCE)
     assert "history.csv" in page.text()
     # The history is asked for again, finer, where it is zoomed into.
     page.tab_to("Zoom in")
@@ -205,7 +205,7 @@ def test_a_job_that_fails_has_the_words_of_the_command_line(visit):
 @needs_compiler
 def test_an_fmu_is_dropped_checked_and_run(visit, tmp_path):
     page = visit("#/models")
-    page.drop(oscillator(tmp_path, name="oscillator.fmu"))
+    page.drop(oscillator(tmp_path, name="oscillator"))
     page.wait("location.hash.startsWith('#/files/')", PATIENCE)
     page.await_text("Variables (")
     page.ready()
@@ -222,7 +222,7 @@ def test_an_fmu_is_dropped_checked_and_run(visit, tmp_path):
 @needs_compiler
 def test_two_components_are_connected_and_run(visit, tmp_path):
     page = visit("#/cosim")
-    page.drop(oscillator(tmp_path, name="oscillator.fmu"))  # in the editor, an FMU becomes a component
+    page.drop(oscillator(tmp_path, name="oscillator"))  # in the editor, an FMU becomes a component
     page.await_text("oscillator", ".inspector")
     page.run(chosen(".toolbar select", f"model:{SMALL}"))
     page.press(".toolbar button.primary")
