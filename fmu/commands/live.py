@@ -84,6 +84,7 @@ class Live(Command):
         if arguments.subject is None:
             if scenario is None:
                 arguments.refuse("name a model, a system or a file, or give a scenario with --scenario or --replay")
+            assert scenario is not None
             start, folder = dict(scenario.start), scenario.folder
         else:
             subject = arguments.subject
