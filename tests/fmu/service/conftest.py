@@ -159,7 +159,10 @@ def write_result(context: Context, job: int, attempt: int, files: dict[str, byte
 
 
 def plan_of(*words: str) -> dict:
-    return {"request": {"kind": "run"}, "plan": {"words": list(words), "blobs": {}, "texts": {}, "results": {}, "foreign": False}}
+    return {
+        "request": {"kind": "run"},
+        "plan": {"words": list(words), "blobs": {}, "texts": {}, "results": {}, "foreign": False},
+    }
 
 
 def said(answer) -> dict:

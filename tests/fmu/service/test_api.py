@@ -100,7 +100,7 @@ def test_a_job_is_submitted_listed_and_shown(http):
     assert [entry["id"] for entry in listed["jobs"]] == [job]
     assert listed["counts"]["queued"] == 1
     assert http.get("/api/v1/jobs", params={"before": job}).json()["jobs"] == []
-    assert f'kingpost_jobs{{state="queued",kind="run"}} 1' in http.get("/api/v1/metrics").text
+    assert 'kingpost_jobs{state="queued",kind="run"} 1' in http.get("/api/v1/metrics").text
 
 
 def test_a_request_that_is_repeated_with_its_key_makes_one_job(http):
@@ -126,7 +126,15 @@ def test_jobs_are_cancelled_repeated_and_deleted(http, context):
 
 @pytest.mark.parametrize(
     "body",
-    [{}, {"kind": "run", "extra": 1}, {"kind": 3}, [], "x", {"kind": "run", "model": "nothing"}, {**RUN, "settings": {"a": None}}],
+    [
+        {},
+        {"kind": "run", "extra": 1},
+        {"kind": 3},
+        [],
+        "x",
+        {"kind": "run", "model": "nothing"},
+        {**RUN, "settings": {"a": None}},
+    ],
     ids=str,
 )
 def test_wrong_requests_are_refused_in_one_form(http, body):
@@ -245,7 +253,9 @@ def test_jobs_without_results_say_so(http):
 
 
 def events_in(text: str) -> list[tuple[str, str, dict]]:
-    blocks = [dict(line.split(": ", 1) for line in block.split("\n")) for block in text.split("\n\n") if block.startswith("event")]
+    blocks = [
+        dict(line.split(": ", 1) for line in block.split("\n")) for block in text.split("\n\n") if block.startswith("event")
+    ]
     return [(block["event"], block["id"], json.loads(block["data"])) for block in blocks]
 
 
@@ -303,6 +313,9 @@ def test_cases_of_a_study_can_be_read_while_it_runs(http, context):
     base = f"/api/v1/jobs/{job}"
     assert http.get(f"{base}/study").json() == {"cases": {"done": 1}}
     found = http.get(f"{base}/cases").json()
-    assert [(case["key"], case["state"], case["numbers"]) for case in found["cases"]] == [("a", "done", {"max": 3.0}), ("b", "open", {})]
+    assert [(case["key"], case["state"], case["numbers"]) for case in found["cases"]] == [
+        ("a", "done", {"max": 3.0}),
+        ("b", "open", {}),
+    ]
     assert [case["key"] for case in http.get(f"{base}/cases", params={"cell": "Hs=2"}).json()["cases"]] == ["b"]
     assert http.get(f"{base}/cases", params={"cell": "Hs"}).status_code == 422

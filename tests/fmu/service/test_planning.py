@@ -90,7 +90,9 @@ def test_a_system_as_plain_data_becomes_a_file_in_which_hashes_are_names(tmp_pat
 def test_options_that_are_files_are_given_by_their_hash():
     plan = planned(kind="fmu-run", file=ONE, options={"inputs": THREE, "report": False})
     assert "--inputs=winds.csv" in plan.words
-    plan = planned(kind="run", model="vessel-crane", options={"input": {"u": {"file": THREE, "column": "w"}, "v": "2*sin(t)/3"}})
+    plan = planned(
+        kind="run", model="vessel-crane", options={"input": {"u": {"file": THREE, "column": "w"}, "v": "2*sin(t)/3"}}
+    )
     assert {"--input=u=winds.csv:w", "--input=v=2*sin(t)/3"} <= set(plan.words)
 
 
@@ -158,7 +160,7 @@ def test_every_option_of_a_verb_is_either_taken_or_left_out_on_purpose():
 @pytest.mark.parametrize(
     "data",
     [
-        {"a": 1, "b": 2.5, "c": True, "d": "x \"y\" \\ \n \x7f", "e": [1, 2], "f": []},
+        {"a": 1, "b": 2.5, "c": True, "d": 'x "y" \\ \n \x7f', "e": [1, 2], "f": []},
         {"run": {"t_end": 1.0}, "components": {"a b": {"set": {"m": 1.0}}, "ü": {"x": {"y": [{"z": 1}]}}}, "empty": {}},
         {"connections": [{"from": "a.x", "to": "b.y"}, {"from": "a", "to": "b", "factor": -2}]},
     ],
@@ -176,7 +178,9 @@ def test_what_toml_cannot_hold_is_refused():
             toml_text(wrong)
 
 
-@pytest.mark.parametrize("text", ["force.py", "a=b.py", "x.PYC", "mod.py:Class", "/etc/passwd", "~/x", "a/../../b", "c:\\x", "file:x"])
+@pytest.mark.parametrize(
+    "text", ["force.py", "a=b.py", "x.PYC", "mod.py:Class", "/etc/passwd", "~/x", "a/../../b", "c:\\x", "file:x"]
+)
 def test_python_and_ways_out_are_refused(text):
     with pytest.raises(ServiceError):
         check_words(text, "here")
@@ -184,7 +188,9 @@ def test_python_and_ways_out_are_refused(text):
         check_data({"a": [{"b": text}]}, "here")
 
 
-@pytest.mark.parametrize("text", ["2*sin(3*t)/4", "slew:frame=parent,at=0/0/0.5", "parts/crane.fmu", "jonswap:Hs=2,Tp=8", "a..b"])
+@pytest.mark.parametrize(
+    "text", ["2*sin(3*t)/4", "slew:frame=parent,at=0/0/0.5", "parts/crane.fmu", "jonswap:Hs=2,Tp=8", "a..b"]
+)
 def test_words_of_every_day_are_not(text):
     check_words(text, "here")
 

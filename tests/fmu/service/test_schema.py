@@ -17,6 +17,7 @@ from kingpost.fmu.service.answers import KindName
 from kingpost.fmu.service.app import make_app
 from kingpost.fmu.service.kinds import KINDS
 
+
 @pytest.fixture(scope="module")
 def app(tmp_path_factory):
     context = make_context(tmp_path_factory.mktemp("schema") / "project", trust_fmus=True)
@@ -29,30 +30,32 @@ def app(tmp_path_factory):
     context.store.close()
 
 
+HEADERS = {"Authorization": f"Bearer {TOKEN}"}
 #: Requests in the right form that are refused for what they say: names of models that there are not, bytes that are no file.
 JUDGED = {("post", "/api/v1/jobs"), ("post", "/api/v1/files"), ("get", "/api/v1/jobs/{number}/cases")}
 
 
 def ask_everything(app, examples: int) -> int:
     """Ask every operation of the API; return how many there are."""
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    count = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        schema = schemathesis.openapi.from_asgi("/api/v1/openapi.json", app, headers=headers)
-        for found in schema.get_all_operations():
-            operation = found.ok()
-            judged = (operation.method.lower(), operation.path) in JUDGED
-            left_out = [positive_data_acceptance] if judged else []
-            count += 1
+        schema = schemathesis.openapi.from_asgi("/api/v1/openapi.json", app, headers=HEADERS)
+        operations = [found.ok() for found in schema.get_all_operations()]
+        for operation in operations:
+            ask(operation, examples)
+    return len(operations)
 
-            @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-            @given(case=operation.as_strategy())
-            def check(case, left_out=left_out):
-                case.call_and_validate(headers=headers, excluded_checks=left_out)
 
-            check()
-    return count
+def ask(operation, examples: int) -> None:
+    judged = (operation.method.lower(), operation.path) in JUDGED
+    left_out = [positive_data_acceptance] if judged else []
+
+    @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(case=operation.as_strategy())
+    def check(case):
+        case.call_and_validate(headers=HEADERS, excluded_checks=left_out)
+
+    check()
 
 
 def test_a_few_questions_to_every_operation(app):
