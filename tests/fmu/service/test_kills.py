@@ -4,6 +4,8 @@ import os
 import random
 import signal
 import time
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +13,7 @@ from kingpost.fmu.service.store import Store
 
 from .conftest import PATIENCE, SHORT, RunningServer, eventually
 
-pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks for processes in /proc")  # noqa: PTH112
+pytestmark = pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="looks for processes in /proc")
 
 
 def kill_at_random(folder, kills: int, jobs: int, seed: int) -> None:
@@ -29,7 +31,7 @@ def kill_at_random(folder, kills: int, jobs: int, seed: int) -> None:
             if what == "server":
                 orphans = [*server.executors(), *server.job_processes()]
                 server.kill()
-                eventually(lambda: not [pid for pid in orphans if alive(pid)], "executors or jobs outlive their server")
+                eventually(partial(none_alive, orphans), "executors or jobs outlive their server")
                 server = RunningServer(folder, workers=2).start()
             elif found := server.executors():
                 os.kill(chance.choice(found), signal.SIGKILL)
@@ -53,10 +55,13 @@ def kill_at_random(folder, kills: int, jobs: int, seed: int) -> None:
     store.close()
 
 
+def none_alive(pids: list[int]) -> bool:
+    return not any(map(alive, pids))
+
+
 def alive(pid: int) -> bool:
     try:
-        with open(f"/proc/{pid}/stat") as stream:  # noqa: PTH123
-            return stream.read().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
 

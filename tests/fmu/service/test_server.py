@@ -118,7 +118,6 @@ def test_a_client_says_what_is_wrong(server, tmp_path):
 @pytest.mark.slow
 def test_every_kind_of_job_runs_to_its_end(client, tmp_path):
     ends = {}
-    fmu = None
     jobs = {
         "run": {"model": "vessel-crane", "options": {"t_end": 0.5}},
         "inverse": {"model": "overhead-crane", "options": {}},
@@ -136,11 +135,9 @@ def test_every_kind_of_job_runs_to_its_end(client, tmp_path):
     ends["study"] = client.wait(client.submit("study", file=client.upload(study)["hash"]), limit=PATIENCE)
     (fmu,) = [path for path in client.download(ends["export"]["id"], tmp_path / "fmu") if path.suffix == ".fmu"]
     digest = client.upload(fmu)["hash"]
-    try:
+    if client.ask("GET", "doctor")["sandbox"] == "works":
         ends["fmu-run"] = client.wait(client.submit("fmu-run", file=digest, options={"t_end": 0.2}), limit=PATIENCE)
         ends["fmu-check"] = client.wait(client.submit("fmu-check", file=digest, options={"only": "units"}), limit=PATIENCE)
-    except ServiceError as refusal:
-        assert refusal.code == "sandbox"
     assert {kind: (job["state"], job["error"]) for kind, job in ends.items()} == dict.fromkeys(ends, ("done", None))
 
 

@@ -153,9 +153,13 @@ def test_blobs_are_kept_by_hash_and_found_by_name(store):
 
 
 def test_a_transaction_is_whole_or_not_at_all(store):
-    with pytest.raises(RuntimeError, match="stop"), store.db.writing() as db:
-        db.execute("INSERT INTO facts VALUES('x', '1')")
-        raise RuntimeError("stop")
+    def half() -> None:
+        with store.db.writing() as db:
+            db.execute("INSERT INTO facts VALUES('x', '1')")
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        half()
     assert store.fact("x") is None
 
 
