@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from .conftest import TOKEN, make_context
+from tests.fmu.service.serving import TOKEN, make_context
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -8,8 +8,7 @@ import pytest
 
 from kingpost.fmu.service.blobs import safe_upload_name
 from kingpost.fmu.service.errors import ServiceError
-
-from .conftest import browser_of, make_context, said
+from tests.fmu.service.serving import browser_of, make_context, said
 
 DESCRIPTION = (
     b'<?xml version="1.0"?><fmiModelDescription fmiVersion="2.0" modelName="m" guid="g"><CoSimulation modelIdentifier="m"/>'
