@@ -7,7 +7,7 @@ import logging
 import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 
 import uvicorn
@@ -84,7 +84,7 @@ def serve(
 
 def _lifespan(
     context: Context, ready: Callable[[], None], first: Callable[[FastAPI], Awaitable[bool]] | None
-) -> Callable[[FastAPI], object]:
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     async def begin(app: FastAPI) -> None:
         if first is None or await first(app):
             ready()
