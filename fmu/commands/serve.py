@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: Where a server listens if nobody says otherwise.
 PORT = 8765
-NEEDED = ("fastapi", "uvicorn", "multipart")
+NEEDED = ("fastapi", "uvicorn", "multipart", "websockets")
 
 
 class Serve(Command):
@@ -76,7 +76,7 @@ class Serve(Command):
             arguments.refuse(f"--port {arguments.port}: give 0 to 65535")
         if arguments.on != "local" and not arguments.on.startswith("dask://"):
             arguments.refuse(f"--on {arguments.on}: give local or dask://ADDRESS")
-        _check_installed()
+        check_installed()
         from kingpost.fmu.service.folder import ProjectFolder
         from kingpost.fmu.service.server import serve
         from kingpost.fmu.service.settings import JobLimits, ServiceSettings
@@ -94,7 +94,7 @@ class Serve(Command):
             print(f"kingpost: '{arguments.folder}' with {workers} workers; Ctrl-C ends it", flush=True)
             print(f"{address}?token={token}", flush=True)
             if arguments.open:
-                _open(f"{address}?token={token}")
+                open_page(f"{address}?token={token}")
 
         return serve(
             ProjectFolder(arguments.folder.resolve()),
@@ -107,15 +107,17 @@ class Serve(Command):
         )
 
 
-def _check_installed() -> None:
+def check_installed(verb: str = "serve") -> None:
+    """Refuse to begin where the packages of the service are missing."""
     from importlib.util import find_spec
 
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
-        raise KingpostError(f"'kingpost serve' needs {', '.join(missing)}; install it with: pip install 'kingpost[service]'")
+        raise KingpostError(f"'kingpost {verb}' needs {', '.join(missing)}; install it with: pip install 'kingpost[service]'")
 
 
-def _open(address: str) -> None:
+def open_page(address: str) -> None:
+    """Open an address in a browser, if there is one."""
     import webbrowser
 
     if not webbrowser.open(address):

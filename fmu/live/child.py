@@ -1,8 +1,8 @@
 """Where a live session runs: ``python -m kingpost.fmu.live.child``; JSON texts, one in each line, in and out.
 
-The first line is the job: ``{"start": {...}, "folder": DIR, "scenario": TEXT, "as": {...}}``. The answer is ``ready`` or
-``failed``; then come the messages of docs/live.md. The program ends when it is told to, when nobody speaks to it any more, and
-with the process that started it.
+The first line is the job: ``{"start": {...}, "folder": DIR, "scenario": TEXT, "as": {...}, "record": FILE, "plugins": [...]}``.
+The answer is ``ready`` or ``failed``; then come the messages of docs/live.md. The program ends when it is told to, when nobody
+speaks to it any more, and with the process that started it; what was done is then written to FILE.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import math
 import os
 import queue
+import sys
 import threading
 from contextlib import ExitStack
 from pathlib import Path
@@ -67,7 +68,8 @@ def main(commands: int, answers: int) -> None:
         return
     with ExitStack() as files:
         try:
-            conversation = _opened(json.loads(first), files)
+            job = json.loads(first)
+            conversation = _opened(job, files)
         except KingpostError as error:
             say({"type": "failed", "error": str(error), "code": type(error).__name__})
             return
@@ -76,6 +78,8 @@ def main(commands: int, answers: int) -> None:
             return
         files.callback(conversation.session.close)
         say(conversation.ready())
+        if job.get("record"):
+            files.callback(_record, conversation.session, Path(job["record"]))
         try:
             _converse(conversation, heard, say)
         except OSError:  # nobody listens any more
@@ -86,11 +90,13 @@ def _opened(job: dict[str, Any], files: ExitStack) -> Any:
     from kingpost.fmu.live.conversation import Conversation
     from kingpost.fmu.live.opening import open_session
     from kingpost.fmu.live.scenario import scenario_of
+    from kingpost.registry.pluginset import PluginSet
 
     scenario = scenario_of(job["scenario"]) if job.get("scenario") else None
     start = job.get("start") or (dict(scenario.start) if scenario is not None else {})
     folder = job.get("folder")
-    session = open_session(start, folder=Path(folder) if folder else None, files=files)
+    plugins = PluginSet([Path(file) for file in job.get("plugins", [])])
+    session = open_session(start, plugins, folder=Path(folder) if folder else None, files=files)
     if job.get("as"):
         # What the user calls it; the files of the start are where the service has put them.
         session.start = dict(job["as"])
@@ -101,6 +107,13 @@ def _opened(job: dict[str, Any], files: ExitStack) -> Any:
             session.close()
             raise
     return Conversation(session)
+
+
+def _record(session: Any, path: Path) -> None:
+    try:
+        session.scenario().write(path)
+    except (KingpostError, OSError) as error:
+        print(f"kingpost: the scenario could not be written: {error}", file=sys.stderr)
 
 
 def _converse(conversation: Any, heard: queue.Queue[bytes | None], say: Speaker) -> None:

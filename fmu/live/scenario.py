@@ -19,8 +19,7 @@ KEYS = ("kingpost", "until", "start", "actions")
 START_KEYS = ("model", "system", "file", "settings", "options")
 SUBJECTS = START_KEYS[:3]
 HEADING = """\
-# What was done in a live session of Kingpost, and when (s).
-# kingpost live --headless --replay THIS_FILE --out DIR   repeats it to the same bits and writes its history.
+# What was done in a live session of Kingpost, and when (s); docs/live.md says how it is repeated.
 """
 
 

@@ -6,8 +6,8 @@ import asyncio
 import logging
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 
 import uvicorn
@@ -48,10 +48,12 @@ def serve(
     token_file: Path | None = None,
     names: Sequence[str] = (),
     announce: Callable[[str, str], None] = lambda address, token: None,
+    first: Callable[[FastAPI], Awaitable[bool]] | None = None,
 ) -> int:
     """Serve a project until a signal asks for the end; return the exit status.
 
-    ``announce`` is told the address and the token once the server listens.
+    ``announce`` is told the address and the token once the server listens, and ``first`` is done, if that is given: the server
+    ends at once if it says that there is nothing to serve.
     """
     folder.make()
     with only_server(folder):
@@ -62,7 +64,7 @@ def serve(
         context = Context(folder, Store(folder.database), settings)
         context.crew = Crew(folder, context.store, settings)
         app = make_app(context, token, _names(shown, found, names))
-        app.router.lifespan_context = _lifespan(context, lambda: announce(f"http://{shown}:{found}/", token))
+        app.router.lifespan_context = _lifespan(context, lambda: announce(f"http://{shown}:{found}/", token), first)
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -73,14 +75,22 @@ def serve(
             lifespan="on",
         )
         logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="kingpost: %(name)s: %(message)s")
-        server = Server(config, context)
+        server = app.state.server = Server(config, context)
         with suppress(KeyboardInterrupt):
             asyncio.run(server.serve(sockets=[listening]))
         context.store.close()
         return 0 if server.started else 1
 
 
-def _lifespan(context: Context, ready: Callable[[], None]) -> Callable[[FastAPI], object]:
+def _lifespan(
+    context: Context, ready: Callable[[], None], first: Callable[[FastAPI], Awaitable[bool]] | None
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    async def begin(app: FastAPI) -> None:
+        if first is None or await first(app):
+            ready()
+        else:
+            app.state.server.should_exit = True
+
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         assert context.crew is not None
@@ -90,11 +100,13 @@ def _lifespan(context: Context, ready: Callable[[], None]) -> Callable[[FastAPI]
                 f"{len(left)} jobs that an earlier server left wait again" if len(left) > 1 else f"job {left[0]} waits again"
             )
             print(f"kingpost: {words}", file=sys.stderr, flush=True)
-        ready()
+        beginning = asyncio.create_task(begin(app))
         try:
             yield
         finally:
             context.stopping.set()
+            beginning.cancel()
+            await asyncio.gather(beginning, return_exceptions=True)
             await sessions_of(app).close()
             await asyncio.to_thread(context.crew.stop)
             context.describer.close()
