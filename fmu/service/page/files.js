@@ -53,7 +53,7 @@ export async function showFile(root, { name: hash, signal }) {
   root.append(
     pageHead(
       record.name,
-      `${WORDS[record.kind] || record.kind}${what ? `: ${what}` : ""}, ${bytesText(record.bytes)}`,
+      `${WORDS[record.kind] || record.kind}${what && what !== record.kind ? `: ${what}` : ""}, ${bytesText(record.bytes)}`,
       link("Download", address(`files/${hash}`).href, { class: "button", download: record.name }),
       link("All files", "#/files", { class: "button" }),
     ),
@@ -126,7 +126,7 @@ function fmuParts(record, described) {
             kind: "fmu-run",
             file: record.hash,
             name: stem(record.name),
-            settings: settings.read() || {},
+            settings: right(settings.read()),
             options: options(),
           }),
           { class: "primary" },
@@ -151,13 +151,27 @@ function fmuParts(record, described) {
   ];
 }
 
-function facts(described) {
-  const known = Object.entries(described).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value));
+function facts({ model, summary, fmi, interface: kind, tool, t_end: end, step, platforms }) {
+  const known = [
+    ["Model", model],
+    ["About", summary],
+    ["FMI", [fmi, kind].filter(Boolean).join(", ")],
+    ["Made by", tool],
+    ["End time", end === null || end === undefined ? "" : `${end} s`],
+    ["Step", step === null || step === undefined ? "" : `${step} s`],
+    ["Platforms", (platforms || []).join(", ")],
+  ].filter(([, value]) => value);
   return h(
     "dl",
     { class: "facts" },
-    known.flatMap(([name, value]) => [h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, String(value))]),
+    known.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))]),
   );
+}
+
+// Wrong numbers are marked where they stand; nothing is started with them.
+function right(numbers) {
+  if (!numbers) throw new Error("Some numbers are not right; they are marked.");
+  return numbers;
 }
 
 function goLive(what) {
@@ -221,7 +235,10 @@ function scenarioParts(record) {
     const { id } = await send("live", { scenario, name: stem(record.name) });
     location.hash = `#/live/${id}`;
   });
-  return [h("p", {}, "What was done in a live session; playing it repeats it."), h("div", { class: "form-foot" }, load)];
+  return [
+    h("p", {}, "What was done in a live session; playing it repeats it."),
+    h("div", { class: "form-foot" }, load),
+  ];
 }
 
 function modelParts(record, described) {
