@@ -5,6 +5,7 @@ from __future__ import annotations
 import lzma
 import os
 import stat
+import struct
 import zipfile
 import zlib
 from dataclasses import dataclass, fields, replace
@@ -19,6 +20,11 @@ VARIABLE = "KINGPOST_ARCHIVE_LIMITS"
 HARMLESS = 100e6
 
 
+#: The records at the end of an archive, those of large ones, and the bytes in which they lie, with the longest comment.
+END, LARGE_END = struct.Struct("<4s4H2LH"), struct.Struct("<4sQ2H2L4Q")
+TAIL = 65536 + 22 + 20 + 56
+#: Bytes for each member in the list of them.
+ENTRY = 150
 #: Letters of a path inside an archive.
 LONGEST_PATH = 1000
 #: Letters of a name that are shown.
@@ -100,6 +106,7 @@ def check_stranger(path: Path) -> None:
     an archive from a stranger is better refused as a whole. What is no archive is left to those who read it.
     """
     try:
+        _check_directory(path)
         with zipfile.ZipFile(path) as archive:
             check_limits(archive, path)
             for entry in archive.infolist():
@@ -108,6 +115,30 @@ def check_stranger(path: Path) -> None:
                     raise FileError(f"'{path.name}' is refused: its member {_shown(entry.orig_filename)} {fault}")
     except DAMAGED as error:
         raise FileError(f"'{path.name}' cannot be read as the archive that it should be: {error}") from None
+
+
+def _check_directory(path: Path) -> None:
+    """Refuse an archive whose list of members alone would fill the memory; that is read before they can be counted."""
+    with path.open("rb") as file:
+        length = file.seek(0, os.SEEK_END)
+        file.seek(max(0, length - TAIL))
+        tail = file.read()
+    # Where Python looks, too: at the very end, or before a comment.
+    place = (
+        len(tail) - END.size if tail[-END.size :].startswith(b"PK\5\6") and tail.endswith(b"\0\0") else tail.rfind(b"PK\5\6")
+    )
+    if place < 0 or len(tail) - place < END.size:
+        return
+    size = END.unpack_from(tail, place)[5]
+    large = tail.rfind(b"PK\6\6")
+    if 0 <= large <= len(tail) - LARGE_END.size:
+        size = max(size if size != 0xFFFFFFFF else 0, LARGE_END.unpack_from(tail, large)[8])
+    most = ENTRY * limits_in_force().count
+    if size > most:
+        raise FileError(
+            f"'{path.name}' is refused: the list of its members has {in_megabytes(size)}; the limit is {in_megabytes(most)}, "
+            f"which is enough for {limits_in_force().count:.0f} members"
+        )
 
 
 def _member_fault(entry: zipfile.ZipInfo) -> str:

@@ -49,6 +49,8 @@ class Warden:
         self._parent = os.getppid()
         self._inside = 0
         self._waiting: list[int] = []
+        #: Whether the command was asked to end, for its time is over.
+        self._asked = False
         #: Why something was ended.
         self.reasons: list[str] = []
 
@@ -104,7 +106,8 @@ class Warden:
             if grace and now > grace:
                 return
             if not grace and now - started > self._limits["wall"]:
-                self.reasons.append(f"it had its {self._limits['wall']:g} s")
+                self.reasons.append(f"it had its {self._limits['wall']:g} s, and may not have more")
+                self._asked = True
                 grace = now + GRACE
                 self._hand_on(signal.SIGTERM)
             if first and self._too_much_memory(first):
@@ -154,7 +157,7 @@ class Warden:
 
     def _understood(self, code: int) -> int:
         """Return the exit status, and say what the sandbox had to do with it."""
-        died = code < 0 or (code > 128 and code not in ASKED)
+        died = code < 0 or (code > 128 and (self._asked or code not in ASKED))
         if died and not self.reasons:
             number = -code if code < 0 else code - 128
             self.reasons.append(_cause(number, self._limits))
