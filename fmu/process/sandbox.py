@@ -112,7 +112,7 @@ def sandboxed(
     limits
         By default those of :class:`Limits` as the environment has changed them.
 
-    SIGTERM, SIGINT and SIGHUP to the process that is started reach the command. Its exit status is that of the command, or
+    SIGTERM, SIGINT and SIGHUP to the process that is started reach the command; SIGQUIT ends everything at once. Its exit status is that of the command, or
     12 if the sandbox had to end it. If the process that starts it ends, so does everything inside.
 
     Raises
@@ -142,7 +142,7 @@ def _command_line(command: Sequence[str], readable: Iterable[Path], writable: It
     watched = {
         "limits": {
             "memory": limits.memory, "disk": limits.disk, "written_files": limits.written_files, "cpu": limits.cpu,
-            "wall": limits.wall or 1e300,
+            "wall": limits.wall or 1e300, "temporary": limits.temporary,
         },
         "writable": [str(folder) for folder in folders],
         "changes_user": root,
@@ -275,7 +275,7 @@ def _kernels() -> Path | None:
         place = Path(os.environ["KINGPOST_CACHE_DIR"])
     else:
         place = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "kingpost"
-    return place.absolute() if place.is_dir() else None
+    return place.absolute() if os.access(place, os.R_OK | os.X_OK) else None
 
 
 def _changes_user() -> bool:

@@ -30,6 +30,8 @@ ENDED = 12
 ASKED = (128 + signal.SIGHUP, 128 + signal.SIGINT, 128 + signal.SIGTERM)
 #: Users whom no system gives to anybody; each sandbox that root starts has one of its own.
 FIRST_USER = 0x70000000
+#: The part of a disk that says that it is full.
+NEARLY_FULL = 0.01
 #: Folders inside each other that a result may have.
 DEEPEST = 40
 
@@ -51,6 +53,10 @@ class Warden:
         self._waiting: list[int] = []
         #: Whether the command was asked to end, for its time is over.
         self._asked = False
+        #: Whether everything was to end at once.
+        self._stopped = False
+        #: Whether there was no more room for temporary files.
+        self._full = False
         #: Why something was ended.
         self.reasons: list[str] = []
 
@@ -60,6 +66,7 @@ class Warden:
         self._written = sum(found.st_blocks * 512 for found, _ in self._before.values())
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._hand_on)
+        signal.signal(signal.SIGQUIT, self._stop)
         self._give_folders()
         try:
             return self._watched()
@@ -103,7 +110,7 @@ class Warden:
             now = time.monotonic()
             if os.getppid() != self._parent:
                 return  # whoever wanted a result is gone
-            if grace and now > grace:
+            if self._stopped or (grace and now > grace):
                 return
             if not grace and now - started > self._limits["wall"]:
                 self.reasons.append(f"it had its {self._limits['wall']:g} s, and may not have more")
@@ -113,6 +120,7 @@ class Warden:
             if first and self._too_much_memory(first):
                 return
             if now > next_disk:
+                self._look_at_temporary_files(first)
                 if self._too_much_disk():
                     return
                 next_disk = time.monotonic() + max(DISK_LOOK, 10 * (time.monotonic() - now))
@@ -148,6 +156,12 @@ class Warden:
                 return True
         return False
 
+    def _look_at_temporary_files(self, first: int) -> None:
+        """See whether their room is used up, which ends nothing here, but most likely whoever needs some more."""
+        with contextlib.suppress(OSError):
+            room = os.statvfs(f"/proc/{first}/root/tmp")
+            self._full = self._full or room.f_bavail < NEARLY_FULL * room.f_blocks
+
     def _hand_on(self, number: int, frame: Any = None) -> None:
         if not self._inside:
             self._waiting.append(number)
@@ -155,13 +169,20 @@ class Warden:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._inside, number)
 
+    def _stop(self, number: int, frame: Any = None) -> None:
+        self._stopped = True
+        self.reasons.append("it was told to end at once")
+
     def _understood(self, code: int) -> int:
         """Return the exit status, and say what the sandbox had to do with it."""
         died = code < 0 or (code > 128 and (self._asked or code not in ASKED))
-        if died and not self.reasons:
+        if died and not self.reasons and not self._full:
             number = -code if code < 0 else code - 128
             self.reasons.append(_cause(number, self._limits))
-        if self.reasons:
+        if self._full and code != 0 and not self.reasons:
+            room = f"{self._limits['temporary'] / 1e6:.0f} MB"
+            print(f"kingpost: in the sandbox, temporary files had filled the {room} that they may", file=sys.stderr, flush=True)
+        elif self.reasons:
             ended = "the sandbox ended the command" if died else "the sandbox ended a process of the command"
             print(f"kingpost: {ended}: {'; '.join(self.reasons)}", file=sys.stderr, flush=True)
         return ENDED if died else code

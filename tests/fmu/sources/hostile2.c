@@ -56,9 +56,9 @@ static void fill(Model *m, const char *folder) {
     for (int i = 0;; ++i) {
         snprintf(path, sizeof path, "%s/filling-%d", folder, i);
         const int f = open(path, O_WRONLY | O_CREAT, 0600);
-        int k = 0;
-        while (f >= 0 && k < 64 && write(f, block, sizeof block) == sizeof block) ++k;
-        if (f < 0 || k < 64) {
+        long written = 0, size = 0;
+        while (f >= 0 && size < 64 << 20 && (written = write(f, block, sizeof block)) > 0) size += written;
+        if (f < 0 || written < 0) {
             tell(m, "fill", folder, 0);
             if (f >= 0) close(f);
             return;
