@@ -190,6 +190,7 @@ room("fmu/blocks", "controllers and other blocks without mechanics", CORE, "fmu/
 room("fmu/export", "how a model becomes an FMU: in plain C, or with Python inside", CORE, "fmu/interface")
 room("fmu/osp", "descriptions and systems for the Open Simulation Platform", CORE, "fmu/interface", "fmu/file")
 room("fmu/cosim", "FMUs and machines side by side, advanced by a master", CORE, FMU)
+room("fmu/service", "`kingpost serve`: jobs over HTTP, a store that survives, executors, a page", CORE, "core/cli", FMU)
 room("fmu/commands", "the verbs of this floor", CORE, "core/cli", FMU)
 
 
