@@ -33,7 +33,8 @@ MORE_LIBRARIES = ("/usr/local/lib64", "/nix/store", "/gnu/store", "/etc/ld.so.ca
 #: Variables that a command inside is given as they are outside; all others stay outside, and with them whatever is secret.
 HANDED_ON = (
     "LANG", "LC_ALL", "LC_CTYPE", "TZ", "PYTHONPATH", "OPENBLAS_NUM_THREADS", "KINGPOST_PROGRESS", "KINGPOST_ARCHIVE_LIMITS",
-    "KINGPOST_NO_PLUGINS", "KINGPOST_LOAD_PLUGINS", "KINGPOST_TRACE_PLUGINS", "KINGPOST_OPTIMIZE",
+    "KINGPOST_NO_PLUGINS", "KINGPOST_LOAD_PLUGINS", "KINGPOST_TRACE_PLUGINS", "KINGPOST_OPTIMIZE", "KINGPOST_JOB_LIMITS",
+    "PYTHONUNBUFFERED",
 )  # fmt: skip
 ENVIRONMENT = {
     "HOME": "/tmp", "TMPDIR": "/tmp", "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "XDG_CACHE_HOME": "/tmp/cache",
@@ -112,8 +113,9 @@ def sandboxed(
     limits
         By default those of :class:`Limits` as the environment has changed them.
 
-    SIGTERM, SIGINT and SIGHUP to the process that is started reach the command; SIGQUIT ends everything at once. Its exit status is that of the command, or
-    12 if the sandbox had to end it. If the process that starts it ends, so does everything inside.
+    SIGTERM, SIGINT and SIGHUP to the process that is started reach the command; SIGQUIT ends everything at once. Its exit
+    status is that of the command, or 12 if the sandbox had to end it. If the process that starts it ends, so does everything
+    inside.
 
     Raises
     ------
@@ -129,7 +131,20 @@ def sandboxed(
     for path in (*readable, *writable):
         if not path.exists():
             raise FileError(f"there is no '{path}' that a sandbox could show")
+    if _changes_user():
+        _check_open(readable)
     return _command_line(command, readable, writable, limits or limits_in_force())
+
+
+def _check_open(readable: Iterable[Path]) -> None:
+    """Refuse what only its owner can read, where the command runs as somebody else."""
+    for path in readable:
+        wanted = 0o005 if path.is_dir() else 0o004
+        if path.stat().st_mode & wanted != wanted:
+            raise SandboxError(
+                f"root gives commands in a sandbox to a user to whom nothing belongs, and '{path}' is for its owner alone; "
+                "allow others to read it, or run as an ordinary user"
+            )
 
 
 def _command_line(command: Sequence[str], readable: Iterable[Path], writable: Iterable[Path], limits: Limits) -> list[str]:

@@ -2,8 +2,10 @@
 
 import argparse
 import json
+import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +45,8 @@ def command(tmp_path):
     if reason is not None:
         pytest.skip(f"needs a sandbox ({reason})")
 
+    tmp_path.chmod(0o755)  # root gives commands to another user
+
     def run(*words):
         line = [sys.executable, "-m", "kingpost", *map(str, words)]
         return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
@@ -53,7 +57,7 @@ def command(tmp_path):
 @needs_compiler
 def test_a_run_has_the_same_results_in_a_sandbox(command, tmp_path):
     oscillator(tmp_path)
-    (tmp_path / "force.csv").write_text("time [s],force [N]\n0,1\n1,2\n")
+    (tmp_path / "force.csv").write_text("time,force\n0,1\n1,2\n")
     words = ("fmu-run", "oscillator.fmu", "--inputs", "force.csv", "--write", "csv")
     done = command(*words, "--sandbox")
     assert done.returncode == 0, done.stderr
@@ -111,6 +115,14 @@ def test_archives_made_to_do_harm_are_refused(command, tmp_path, kind):
     assert done.returncode == 6 and done.stderr.startswith("kingpost: 'x.fmu'") and len(done.stderr.splitlines()) == 1
     assert not list(tmp_path.rglob("escaped")) and not Path("/tmp/escaped").exists()
     assert not {path for path in set(Path("/tmp").glob("kingpost-*")) - before if "sandbox" in path.name}
+
+
+@pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="needs root")
+def test_root_is_told_of_files_that_the_user_of_the_sandbox_cannot_read(command, tmp_path):
+    zipfile.ZipFile(tmp_path / "x.fmu", "w").close()
+    (tmp_path / "x.fmu").chmod(0o600)
+    done = command("fmu-check", "x.fmu", "--sandbox", "--only", "archive")
+    assert done.returncode == KingpostError.exit_code and "allow others to read it, or run as an ordinary user" in done.stderr
 
 
 @pytest.mark.parametrize("folder", [".", "..", "models"])
