@@ -145,7 +145,7 @@ class Warden:
         for folder in self._folders:
             for path, (found, _) in survey(folder):
                 size, count = size + found.st_blocks * 512, count + 1
-                if len(path.parts) - len(folder.parts) > DEEPEST:
+                if too_deep(path, folder):
                     self.reasons.append(f"it made folders that are {DEEPEST} deep inside each other")
                 elif size > self._limits["disk"]:
                     self.reasons.append(f"it wrote more than {self._limits['disk'] / 1e6:.0f} MB of files")
@@ -267,10 +267,15 @@ def survey(folder: Path) -> Iterator[tuple[Path, tuple[os.stat_result, str]]]:
             if stat.S_ISDIR(found.st_mode):
                 queue += _members(path, found)
         except OSError:
-            if len(path.parts) - len(folder.parts) <= DEEPEST:
+            if not too_deep(path, folder):
                 continue  # it is gone, or cannot be looked at
             found, link = folder.lstat(), ""
         yield path, (found, link)
+
+
+def too_deep(path: Path, folder: Path) -> bool:
+    """Say whether a path inside a folder is deeper than results are."""
+    return len(path.parts) - len(folder.parts) > DEEPEST
 
 
 def _members(folder: Path, found: os.stat_result) -> list[Path]:
@@ -289,7 +294,7 @@ def tidy(folder: Path, before: dict[Path, tuple[os.stat_result, str]], owner: tu
     for path, (found, link) in list(survey(folder)):
         known = before.get(path)
         with contextlib.suppress(OSError):
-            if len(path.parts) - len(folder.parts) > DEEPEST:
+            if too_deep(path, folder):
                 top = folder.joinpath(*path.parts[len(folder.parts) :][:1])
                 if top.exists():
                     # Python's own way is recursive, and gives up where folders are a thousand deep.
