@@ -84,8 +84,13 @@ class Warden:
     def _watched(self) -> int:
         ours, theirs = os.pipe()
         words = [self._command[0], "--info-fd", str(theirs), *self._command[1:]]
+        # What is asked of a command comes from whoever started it, never from a terminal.
         process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, env=self._environment, pass_fds=(theirs,), start_new_session=True
+            words,
+            stdin=subprocess.DEVNULL if os.isatty(0) else None,
+            env=self._environment,
+            pass_fds=(theirs,),
+            start_new_session=True,
         )
         os.close(theirs)
         with os.fdopen(ours, "rb") as told:

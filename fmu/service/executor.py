@@ -103,7 +103,8 @@ class Executor:
     def _end(self, job: Job, place: Place, process: subprocess.Popen[bytes], fault: str | None) -> None:
         _kill(process)  # with all that it left behind
         if job.spec["plan"]["foreign"]:
-            leave_files_alone(place.results)
+            for folder in (place.results, place.telling):
+                leave_files_alone(folder)
         status = process.returncode
         _, cancelled = self.leases.renew(job)
         state, error = outcome(job.kind, status, place) if fault is None else ("failed", fault)

@@ -280,6 +280,20 @@ def test_why_there_is_no_sandbox(untried, monkeypatch, tmp_path):
     assert reason.endswith("The setting user.max_user_namespaces=0 forbids user namespaces")
 
 
+@pytest.mark.slow
+def test_whoever_starts_a_command_can_talk_to_it(sandbox):
+    """As the service does with a live session."""
+    code = "import sys; print(sys.stdin.readline().upper(), end='', flush=True); print(sys.stdin.read())"
+    line = sandboxed([sys.executable, "-c", code], readable=[], writable=[])
+    process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write("first\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "FIRST\n"
+    assert process.communicate("second", timeout=120)[0] == "second\n"
+    assert process.returncode == 0
+
+
 def test_a_path_that_is_not_there_is_refused(sandbox, tmp_path):
     with pytest.raises(FileError, match="there is no '.*nowhere' that a sandbox could show"):
         sandboxed(["true"], readable=[tmp_path / "nowhere"], writable=[])
