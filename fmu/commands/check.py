@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from kingpost.base.errors import InternalError
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json
-from kingpost.fmu.commands.options import add_kind_argument, chosen_kind
-from kingpost.fmu.commands.sandbox import add_sandbox_option, run_in_sandbox
+from kingpost.fmu.commands.options import add_kind_argument, add_sandbox_option, chosen_kind
 
 if TYPE_CHECKING:
     from kingpost.fmu.checks import Report, Result
@@ -63,6 +62,8 @@ class FmuCheck(Command):
         if arguments.fmu is None:
             arguments.refuse("the following arguments are required: FILE.fmu")
         if arguments.sandbox:
+            from kingpost.fmu.commands.sandbox import run_in_sandbox
+
             run_in_sandbox(arguments, [arguments.fmu])
         report = check_fmu(
             arguments.fmu,

@@ -14,8 +14,7 @@ from kingpost.cli.output import print_json, print_table
 from kingpost.cli.result_options import add_result_options, result_options
 from kingpost.cli.results import carried_out, channel_rows, file_row, not_unique_rows, tell
 from kingpost.cli.signals import while_doing
-from kingpost.fmu.commands.options import add_time_limits
-from kingpost.fmu.commands.sandbox import add_sandbox_option, files_of_system, results_folder, run_in_sandbox
+from kingpost.fmu.commands.options import add_sandbox_option, add_time_limits
 
 if TYPE_CHECKING:
     from kingpost.fmu.cosim.description.system import System
@@ -97,6 +96,8 @@ class Cosim(Command):
 
 
 def _in_sandbox(arguments: argparse.Namespace) -> NoReturn:
+    from kingpost.fmu.commands.sandbox import files_of_system, results_folder, run_in_sandbox
+
     folder = results_folder(arguments, arguments.system)
     if arguments.picture is not None and not arguments.picture.resolve().is_relative_to(folder.resolve()):
         raise KingpostError(

@@ -12,8 +12,7 @@ from kingpost.cli.command import Command
 from kingpost.cli.result_options import add_result_options, result_options
 from kingpost.cli.results import carried_out, channel_rows, file_row, not_unique_rows, tell
 from kingpost.cli.signals import while_doing
-from kingpost.fmu.commands.options import add_kind_argument, add_time_limits, chosen_kind
-from kingpost.fmu.commands.sandbox import add_sandbox_option, results_folder, run_in_sandbox
+from kingpost.fmu.commands.options import add_kind_argument, add_sandbox_option, add_time_limits, chosen_kind
 from kingpost.fmu.instance.solvers import SOLVERS
 
 if TYPE_CHECKING:
@@ -62,6 +61,8 @@ class FmuRunner(Command):
         from kingpost.fmu.running import prepare_fmu
 
         if arguments.sandbox:
+            from kingpost.fmu.commands.sandbox import results_folder, run_in_sandbox
+
             readable = [arguments.fmu, *([] if arguments.inputs is None else [arguments.inputs])]
             run_in_sandbox(arguments, readable, results_folder(arguments, arguments.fmu))
         with while_doing(f"'{arguments.fmu}' was being read; nothing was computed"):

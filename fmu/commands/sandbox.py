@@ -12,19 +12,10 @@ from typing import Any, NoReturn
 from kingpost.base.errors import KingpostError
 from kingpost.base.files import safe_name
 from kingpost.base.text_files import is_file
+from kingpost.fmu.commands.options import SANDBOX
 
-OPTION = "--sandbox"
 #: Files in which other files are named.
 NAMING = (".toml", ".ssd", ".xml")
-
-
-def add_sandbox_option(parser: argparse.ArgumentParser) -> None:
-    """Add ``--sandbox``."""
-    parser.add_argument(
-        OPTION,
-        action="store_true",
-        help="run in a sandbox, for FMUs from strangers: no network, no files but those named here, limits on memory and time",
-    )
 
 
 def run_in_sandbox(arguments: argparse.Namespace, readable: Sequence[Path], folder: Path | None = None) -> NoReturn:
@@ -37,7 +28,7 @@ def run_in_sandbox(arguments: argparse.Namespace, readable: Sequence[Path], fold
     for path in files:
         if path.suffix.lower() in (".fmu", ".ssp") and is_file(path):
             check_stranger(path)
-    words = [word for word in arguments.words if not (word.startswith("--sa") and OPTION.startswith(word))]
+    words = [word for word in arguments.words if not (word.startswith("--sa") and SANDBOX.startswith(word))]
     if folder is not None:
         _check_folder(folder, files)
         folder.mkdir(parents=True, exist_ok=True)
@@ -83,6 +74,6 @@ def _check_folder(folder: Path, files: Sequence[Path]) -> None:
     for path in (Path.cwd(), Path.home(), *files):
         if path.resolve().is_relative_to(place):
             raise KingpostError(
-                f"{OPTION}: an FMU in the sandbox can write in the folder of the results, and '{folder}' also holds '{path}'; "
+                f"{SANDBOX}: an FMU in the sandbox can write in the folder of the results, and '{folder}' also holds '{path}'; "
                 "choose one for the results alone (--out)"
             )
