@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from kingpost.fmu.service.store import LARGEST
 
 Number = Annotated[int, Field(ge=1, le=LARGEST)]
+KindName = Literal["run", "cosim", "study", "inverse", "optimise", "export", "fmu-check", "fmu-run", "report", "fatigue"]
 Text = Annotated[str, StringConstraints(max_length=200)]
 
 
@@ -24,7 +25,7 @@ class JobRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
-    kind: Text
+    kind: KindName
     model: Text | None = None
     file: Text | None = Field(None, description="hash of an uploaded file")
     system: dict[str, Any] | None = Field(None, description="a co-simulation as plain data, as in a system file")

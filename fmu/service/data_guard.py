@@ -13,7 +13,7 @@ PROSE = ("description", "name", "title", "comment", "unit", "author", "text")
 #: How deep tables may lie in each other.
 DEEPEST = 50
 _PYTHON = re.compile(r"\.py[cdowz]?\s*\Z", re.IGNORECASE)
-_OUTSIDE = re.compile(r"\s*(?:[/\\~]|[A-Za-z]:[/\\]|file:)|(?:^|[/\\])\.\.(?:[/\\]|\s*\Z)", re.IGNORECASE)
+_OUTSIDE = re.compile(r"\A\s*(?:[/\\~]|[A-Za-z]:[/\\]|file:)|(?:^|[/\\])\.\.(?:[/\\]|\s*\Z)", re.IGNORECASE)
 _PARTS = re.compile(r"[=:,;|]")
 _FILE = re.compile(
     r"([\w .+-]+(?:/[\w .+-]+)*\.(?:toml|fmu|csv|npz|mat|h5|parquet|urdf|ssp|ssd|ssv|xml|stl|obj|json|txt|out|1|3))"

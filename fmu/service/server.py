@@ -7,7 +7,7 @@ import logging
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 
 import uvicorn
@@ -79,7 +79,7 @@ def serve(
         return 0 if server.started else 1
 
 
-def _lifespan(context: Context, ready: Callable[[], None]) -> Callable[[FastAPI], object]:
+def _lifespan(context: Context, ready: Callable[[], None]) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         assert context.crew is not None

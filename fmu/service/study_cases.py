@@ -16,7 +16,8 @@ def cases_of(folder: Path, cell: str, limit: int) -> dict[str, Any]:
     if not Store.exists(folder):
         raise not_found("there is no study in this result, or not yet")
     wanted = _labels(cell)
-    found, count = [], 0
+    found: list[dict[str, Any]] = []
+    count = 0
     with Store(folder) as store:
         for entry in store.stored():
             if not _fits(entry.case.labels, wanted):
