@@ -8,13 +8,16 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("fastapi")
 
 from kingpost.fmu.process.sandbox import sandbox_available
+from kingpost.fmu.service import histories
 from kingpost.fmu.service.client import Client
 from kingpost.fmu.service.errors import ServiceError
+from kingpost.fmu.service.watching import ProgressReader
 from tests.fmu.building import hostile, needs_compiler, oscillator
 from tests.fmu.hostile_archives import ARCHIVES, DESCRIPTIONS
 
@@ -115,6 +118,29 @@ def test_archives_made_to_do_harm_are_refused(server, tmp_path, kind):
     assert str(server.folder) not in str(refused.value) and "\0" not in str(refused.value)
     assert not list(server.folder.parent.rglob("escaped")) and not Path("/tmp/escaped").exists()
     server.check()
+
+
+def test_what_code_of_others_leaves_is_opened_with_care(tmp_path, monkeypatch):
+    (tmp_path / "secret").write_text('{"fraction": 0.5}\n')
+    (tmp_path / "link").symlink_to(tmp_path / "secret")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("link", "pipe", "nowhere"):
+        assert ProgressReader(tmp_path / name).last() is None  # and nobody waits
+    assert ProgressReader(tmp_path / "secret").last() == (0.5, None)
+    monkeypatch.setattr(histories, "LARGEST_HISTORY", 1e6)
+    np.savez_compressed(tmp_path / "history.npz", x=np.zeros(200_000))
+    assert (tmp_path / "history.npz").stat().st_size < 10_000
+    with pytest.raises(
+        ServiceError, match="'history.npz' has 2 MB; histories up to 1 MB are shown; fetch larger ones as files"
+    ):
+        histories.history_in(tmp_path)
+    (tmp_path / "history.npz").write_bytes(b"PK")
+    with pytest.raises(ServiceError, match="'history.npz' is damaged"):
+        histories.history_in(tmp_path)
+    (tmp_path / "history.npz").unlink()
+    (tmp_path / "history.csv").symlink_to("/etc/passwd")
+    with pytest.raises(ServiceError, match="there is no history"):
+        histories.history_in(tmp_path)
 
 
 def told(server, text, job):
