@@ -25,6 +25,8 @@ from kingpost.fmu.service.errors import ServiceError
 #: Seconds that an answer may take, and answers that are kept.
 LIMIT = 60.0
 KEPT = 500
+#: Bytes of memory that may be reserved.
+MOST_MEMORY = 6_000_000_000
 #: Variables of an FMU that are described.
 MOST_VARIABLES = 20_000
 
@@ -244,9 +246,20 @@ def describe_system(path: Path, plugins: Any) -> dict[str, Any]:
         }
 
 
+def _limit_memory() -> None:
+    """Let a description that grows beyond measure be refused, and not take the memory of the machine."""
+    if sys.platform != "win32":
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        if most == resource.RLIM_INFINITY or most > MOST_MEMORY:
+            resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, most))
+
+
 def main() -> None:
     """Answer questions until nobody asks."""
     end_with_starter()
+    _limit_memory()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whatever libraries print
     from kingpost.base.errors import KingpostError

@@ -20,6 +20,7 @@ from typing import Any
 
 from kingpost.base.errors import KingpostError
 from kingpost.fmu.process.lifeline import end_with_starter
+from kingpost.fmu.process.warden import tidy
 from kingpost.fmu.service.folder import ProjectFolder
 from kingpost.fmu.service.leases import Leases
 from kingpost.fmu.service.settings import ServiceSettings
@@ -31,6 +32,8 @@ from kingpost.fmu.service.watching import ProgressReader, outcome
 IDLE = 0.2
 LOOK = 0.05
 HEARTBEAT = 1.0
+#: Seconds that a sandbox has to clear up.
+CLEARING = 10.0
 #: Bytes that a command may write into its log.
 LONGEST_LOG = 64_000_000
 
@@ -99,6 +102,9 @@ class Executor:
 
     def _end(self, job: Job, place: Place, process: subprocess.Popen[bytes], fault: str | None) -> None:
         _kill(process)  # with all that it left behind
+        if job.spec["plan"]["foreign"]:
+            for folder in (place.results, place.telling):
+                leave_files_alone(folder)
         status = process.returncode
         _, cancelled = self.leases.renew(job)
         state, error = outcome(job.kind, status, place) if fault is None else ("failed", fault)
@@ -116,6 +122,11 @@ class Executor:
             shutil.rmtree(self.folder.attempt(job.id, number), ignore_errors=True)
 
 
+def leave_files_alone(folder: Path) -> None:
+    """Remove links and the like from the results of somebody else's code, if its sandbox could not do so any more."""
+    tidy(folder, {}, None if os.name != "posix" or os.getuid() else (0, os.getgid()))
+
+
 def _size(path: Path) -> int:
     try:
         return path.stat().st_size
@@ -126,6 +137,11 @@ def _size(path: Path) -> int:
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """End a process with all that it started."""
     if os.name == "posix":
+        if process.poll() is None:
+            # A sandbox ends at once, too, and clears up what is in it; others know no more of it than of being killed.
+            process.send_signal(signal.SIGQUIT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(CLEARING)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     elif process.poll() is None:

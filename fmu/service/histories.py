@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import zipfile
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +20,8 @@ from kingpost.results.read_write import RECORD, read_history
 #: Histories that are kept, and the most bytes of them.
 KEPT = 8
 MOST_BYTES = 300e6
+#: Bytes of a history that is shown: its numbers, and of other formats than npz its file.
+LARGEST_HISTORY, LARGEST_TEXT = 2e9, 5e8
 #: Channels in one answer.
 MOST_CHANNELS = 200
 #: Files of a history, the quickest to read first; of a run that was stopped, what it had computed.
@@ -57,11 +60,29 @@ _kept = _Kept()
 def history_in(folder: Path) -> History:
     """Return the history in a folder of results; a refusal if there is none."""
     for name in FILES:
-        if (folder / name).is_file():
+        if (folder / name).is_file() and not (folder / name).is_symlink():
+            check_room_for(folder / name)
             return _kept.read(folder / name)
     if (folder / RECORD).is_file():
         return read_history(folder)
     raise not_found("there is no history")
+
+
+def check_room_for(path: Path) -> None:
+    """Refuse a history that would fill the memory of the server; code of somebody else may have written it."""
+    size, most = path.stat().st_size, LARGEST_TEXT
+    if path.suffix == ".npz":
+        most = LARGEST_HISTORY
+        try:
+            with zipfile.ZipFile(path) as archive:
+                size = sum(entry.file_size for entry in archive.infolist())
+        except (zipfile.BadZipFile, OSError, ValueError) as error:
+            raise ServiceError(f"'{path.name}' is damaged: {error}", code="history") from None
+    if size > most:
+        raise ServiceError(
+            f"'{path.name}' has {size / 1e6:.0f} MB; histories up to {most / 1e6:.0f} MB are shown; fetch larger ones as files",
+            code="history",
+        )
 
 
 def channels_of(history: History) -> list[dict[str, str]]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import stat
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Path, Query
 
+from kingpost.fmu.process.warden import survey, too_deep
 from kingpost.fmu.service.answers import PROBLEMS, FileEntry, JobDetails, JobId, JobList, JobRequest, JobState, JobView
 from kingpost.fmu.service.context import Context, context_of
 from kingpost.fmu.service.errors import ServiceError
@@ -21,6 +24,8 @@ JobNumber = Annotated[int, Path(ge=1, le=LARGEST, description="the number of a j
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 #: Bytes of a record that is shown with its job; larger ones are read as a file.
 LARGEST_RECORD = 4_000_000
+#: Files and folders of a result that are listed.
+MOST_ENTRIES = 50_000
 #: Bytes of a request that is kept with its job.
 LARGEST_REQUEST = 2_000_000
 
@@ -132,11 +137,12 @@ def files_in(place: Place | None) -> list[dict[str, Any]]:
     if place is None or not place.results.is_dir():
         return []
     found = []
-    for path in sorted(place.results.rglob("*")):
-        if path.is_file() and not path.is_symlink() and not path.name.startswith("."):
-            entry = FileEntry(name=path.relative_to(place.results).as_posix(), bytes=path.stat().st_size)
+    # Code of somebody else may be at work there, and dig deeper than a path can be long.
+    for path, (status, _) in islice(survey(place.results), MOST_ENTRIES):
+        if stat.S_ISREG(status.st_mode) and not path.name.startswith(".") and not too_deep(path, place.results):
+            entry = FileEntry(name=path.relative_to(place.results).as_posix(), bytes=status.st_size)
             found.append(entry.model_dump())
-    return found
+    return sorted(found, key=lambda entry: str(entry["name"]))
 
 
 def record_in(place: Place | None, job: Job) -> Any:

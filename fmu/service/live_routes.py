@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, WebSocket, WebSocketDisconnect
 from fastapi import Path as InPath
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from kingpost.base.errors import KingpostError
@@ -189,11 +189,11 @@ async def end(session: SessionId, request: Request) -> Any:
     return {"id": session, "state": "ended"}
 
 
-@router.get("/live/{session}/scenario", response_class=PlainTextResponse)
+@router.get("/live/{session}/scenario", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
 async def scenario(session: SessionId, request: Request) -> Any:
     """Return what was done in a session so far, as a scenario file."""
     text = await sessions_of(request.app).get(session).scenario()
-    return PlainTextResponse(text, media_type="application/toml")
+    return Response(text, media_type="text/plain; charset=utf-8")
 
 
 @sockets.websocket("/live/{session}")

@@ -25,6 +25,8 @@ HANDED_ON = (
     *("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "CC", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "PYTHONPATH", "SYSTEMROOT"),
     *("XDG_CACHE_HOME", "USER", "LOGNAME", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"),
 )
+#: Seconds that code of somebody else may take from begin to end.
+LONGEST_FOREIGN = 4 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -152,9 +154,7 @@ def start(job: Job, place: Place, words: list[str], settings: ServiceSettings) -
     command = [sys.executable, "-m", "kingpost.fmu.service.job_process", str(place.work), *words]
     environment = _environment(place, settings)
     if job.spec["plan"]["foreign"] and not settings.trust_fmus:
-        from kingpost.fmu.process.sandbox import sandboxed
-
-        command = sandboxed(command, readable=[place.work], writable=[place.results, place.telling])
+        command = _in_sandbox(command, place)
     lifeline = Lifeline()
     json_wanted = "--json" in words
     with place.log.open("ab") as log, place.record.open("wb") as record:
@@ -174,6 +174,15 @@ def start(job: Job, place: Place, words: list[str], settings: ServiceSettings) -
             raise
     lifeline.tie(process)
     return process
+
+
+def _in_sandbox(command: list[str], place: Place) -> list[str]:
+    from kingpost.fmu.process.sandbox import Limits, limits_in_force, sandboxed
+
+    for path in (place.work, *place.work.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)  # a server of root gives the command to somebody else
+    limits = limits_in_force(Limits(wall=LONGEST_FOREIGN))
+    return sandboxed(command, readable=[place.work], writable=[place.results, place.telling], limits=limits)
 
 
 def _environment(place: Place, settings: ServiceSettings) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 import xml.etree.ElementTree as ET
 import zipfile
 from collections.abc import Callable, Mapping
@@ -10,11 +9,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from xml.parsers import expat
 
-from kingpost.base.errors import KingpostError, listed
+from kingpost.base.errors import FileError, KingpostError, listed
 from kingpost.base.toml import read_toml
-from kingpost.fmu.file.archive_limits import check_limits
+from kingpost.fmu.file.archive_limits import check_stranger, path_fault
 from kingpost.fmu.file.head import read_head
-from kingpost.fmu.file.opened import path_fault
 from kingpost.fmu.service.data_guard import check_data, check_words
 from kingpost.fmu.service.errors import ServiceError
 
@@ -27,6 +25,7 @@ CODE = ("py", "pyc", "pyd", "pyw", "pyz", "so", "dll", "dylib", "exe", "sh", "ba
 ARCHIVES = ("fmu", "ssp", "npz")
 #: Bytes of a text that is read as a whole.
 LARGEST_TEXT = 50e6
+MARKUP = (".xml", ".ssd", ".ssv", ".ssm", ".ssb")
 
 
 def examine(path: Path, name: str) -> tuple[str, dict[str, Any]]:
@@ -110,23 +109,32 @@ def _check_references(root: ET.Element, name: str) -> None:
 
 def check_archive(path: Path, name: str) -> zipfile.ZipFile:
     """Open an archive, and refuse what would leave its folder, fill the disk or the memory, or link elsewhere."""
+    if not zipfile.is_zipfile(path):
+        raise ServiceError(f"'{name}' is no archive", code="archive")
+    try:
+        check_stranger(path)
+    except FileError as error:
+        words = str(error).replace(str(path), name).replace(path.name, name)
+        # Whoever uploads cannot set a variable of the server.
+        raise ServiceError(words.partition(". If you trust where it comes from")[0], code="archive") from None
     try:
         archive = zipfile.ZipFile(path)
     except zipfile.BadZipFile as error:
         raise ServiceError(f"'{name}' is no archive: {error}", code="archive") from None
     try:
-        check_limits(archive, path)
         seen = set()
         for entry in archive.infolist():
-            fault = path_fault(entry.filename)
-            if fault:
-                raise ServiceError(f"'{name}' holds '{entry.filename[:80]}', {fault}", code="archive")
-            if stat.S_ISLNK(entry.external_attr >> 16):
-                raise ServiceError(f"'{name}' holds a symbolic link, '{entry.filename[:80]}'", code="archive")
+            if path_fault(entry.filename):
+                raise ServiceError(f"'{name}' holds '{entry.filename[:80]}', {path_fault(entry.filename)}", code="archive")
             if entry.filename in seen:
                 raise ServiceError(f"'{name}' holds '{entry.filename[:80]}' twice", code="archive")
-            if entry.flag_bits & 1:
-                raise ServiceError(f"'{name}' is encrypted", code="archive")
+            if entry.filename.lower().endswith(MARKUP) and entry.file_size > LARGEST_TEXT:
+                raise ServiceError(
+                    f"'{name}' holds '{entry.filename[:80]}' with {entry.file_size / 1e6:.0f} MB of text; the limit is "
+                    f"{LARGEST_TEXT / 1e6:.0f} MB",
+                    status=413,
+                    code="too-large",
+                )
             seen.add(entry.filename)
     except BaseException:
         archive.close()
@@ -136,7 +144,7 @@ def check_archive(path: Path, name: str) -> zipfile.ZipFile:
 
 def _markup_members(archive: zipfile.ZipFile, name: str) -> None:
     for entry in archive.infolist():
-        if entry.filename.lower().endswith((".xml", ".ssd", ".ssv", ".ssm", ".ssb")) and "/sources/" not in entry.filename:
+        if entry.filename.lower().endswith(MARKUP) and "/sources/" not in entry.filename:
             _read_whole(archive, entry, name)
 
 

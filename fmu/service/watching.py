@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
+import stat
 from pathlib import Path
+from typing import BinaryIO
 
 from kingpost.fmu.service.starting import Place
 
@@ -29,7 +32,7 @@ class ProgressReader:
     def last(self) -> tuple[float, float | None] | None:
         """Return the fraction and the time left in s that were last said since the last call; None if nothing new was."""
         try:
-            with self.path.open("rb") as stream:
+            with open_plain(self.path) as stream:
                 stream.seek(self._read)
                 new = stream.read(1_000_000)
         except OSError:
@@ -45,6 +48,15 @@ class ProgressReader:
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue
         return found
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Open a file that somebody else's code could have replaced by a link that leads elsewhere, or a pipe to wait at."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(f"'{path}' is no file")
+    return os.fdopen(handle, "rb")
 
 
 def outcome(kind: str, status: int, place: Place) -> tuple[str, str | None]:

@@ -15,6 +15,8 @@ OTHER_PROGRAMS = (
     "core/studies/cluster_script.py",
     "fmu/checks/child.py",
     "fmu/export/python/module.py",
+    "fmu/process/sandbox.py",
+    "fmu/process/warden.py",
 )
 
 

@@ -32,7 +32,12 @@ def app(tmp_path_factory):
 
 HEADERS = {"Authorization": f"Bearer {TOKEN}"}
 #: Requests in the right form that are refused for what they say: names of models that there are not, bytes that are no file.
-JUDGED = {("post", "/api/v1/jobs"), ("post", "/api/v1/files"), ("get", "/api/v1/jobs/{number}/cases")}
+JUDGED = {
+    ("post", "/api/v1/jobs"),
+    ("post", "/api/v1/files"),
+    ("post", "/api/v1/live"),
+    ("get", "/api/v1/jobs/{number}/cases"),
+}
 
 
 def ask_everything(app, examples: int) -> int:

@@ -130,9 +130,7 @@ def test_every_kind_of_job_runs_to_its_end(client, tmp_path):
     for kind in ("report", "fatigue"):
         ends[kind] = client.wait(client.submit(kind, job=run), limit=PATIENCE)
     study = tmp_path / "study.toml"
-    study.write_text(
-        'name = "s"\nmodel = "double-pendulum"\nt_end = 0.5\n[vary]\nmass1 = [1.0, 2.0]\n[limits]\n"energy.total" = { max = 1e9 }\n'
-    )
+    study.write_text('name = "s"\nmodel = "double-pendulum"\nt_end = 0.5\n[vary]\nmass1 = [1.0, 2.0]\n[limits]\n"energy.total" = { max = 1e9 }\n')
     ends["study"] = client.wait(client.submit("study", file=client.upload(study)["hash"]), limit=PATIENCE)
     (fmu,) = [path for path in client.download(ends["export"]["id"], tmp_path / "fmu") if path.suffix == ".fmu"]
     digest = client.upload(fmu)["hash"]
