@@ -387,8 +387,9 @@ def test_a_live_session_is_paused_changed_and_taken_back(visit, tmp_path):
     page.press(".form-foot button")
     page.wait(f"location.hash.startsWith('#/live/') && location.hash !== '{first}'", 4 * PATIENCE)
     page.ready()
-    for _ in range(2):
-        page.go("#/live")
+    page.go("#/live")
+    for left in (1, 0):
         page.press(".wide-table button")
-        page.wait("document.documentElement.dataset.ready === 'yes'", PATIENCE)
+        page.wait(f"document.querySelectorAll('.wide-table button').length === {left}", PATIENCE)
+        page.ready()
     page.await_text("No session is open.")
