@@ -182,7 +182,11 @@ room("plugins/executors", "where the cases of a study are run", "core/studies an
 
 room("fmu/interface", "what a model shows to the outside, and how that is described", CORE)
 room("fmu/file", "FMU files: reading them, and what variables they have", "core/base")
-room("fmu/process", "programs that run FMUs apart from ours: how they leave a trail, and how they end", "core/base")
+room(
+    "fmu/process",
+    "programs that run FMUs apart from ours: how they leave a trail, how they end, and a sandbox for those of strangers",
+    "core/base",
+)
 room("fmu/instance", "FMUs at work: one instance, its functions, its log", "core/base", "fmu/file", "fmu/process")
 room("fmu/running", "runs of FMUs, in a process of their own", CORE, "fmu/instance and below")
 room("fmu/checks", "checks of FMUs, ours or not", CORE, "fmu/running and below")
@@ -190,6 +194,8 @@ room("fmu/blocks", "controllers and other blocks without mechanics", CORE, "fmu/
 room("fmu/export", "how a model becomes an FMU: in plain C, or with Python inside", CORE, "fmu/interface")
 room("fmu/osp", "descriptions and systems for the Open Simulation Platform", CORE, "fmu/interface", "fmu/file")
 room("fmu/cosim", "FMUs and machines side by side, advanced by a master", CORE, FMU)
+room("fmu/live", "sessions that run at the pace of a clock, are changed on the way, and go back in time", CORE, FMU)
+room("fmu/service", "`kingpost serve`: jobs over HTTP, a store that survives, executors, a page", CORE, "core/cli", FMU)
 room("fmu/commands", "the verbs of this floor", CORE, "core/cli", FMU)
 
 

@@ -113,9 +113,14 @@ def _keys(dotted: str) -> Path:
 def read_toml(path: pathlib.Path, what: str = "") -> tuple[str, dict[str, Any]]:
     """Return text and content of a TOML file; ``what`` it holds is said if it is not there."""
     text = read_text(path, what)
+    return text, parsed_toml(text, str(path))
+
+
+def parsed_toml(text: str, where: str) -> dict[str, Any]:
+    """Return the content of a TOML text; ``where`` it stands begins what is said against it."""
     try:
-        return text, tomllib.loads(text)
+        return tomllib.loads(text)
     except ValueError as error:  # no TOML, or a whole number with more digits than Python reads
-        raise FileError(f"{path} is not valid TOML: {error}") from None
+        raise FileError(f"{where} is not valid TOML: {error}") from None
     except RecursionError:
-        raise FileError(f"{path} cannot be read: its arrays and tables are nested too deep") from None
+        raise FileError(f"{where} cannot be read: its arrays and tables are nested too deep") from None

@@ -40,6 +40,7 @@ exit status:
 {FileError.exit_code} file problem    {ExportError.exit_code} export refused    8 findings in an FMU
   {KingpostError.exit_code} what was asked for cannot be had    {PluginRaisedError.exit_code} a plugin raised    \
 11 steps too long, files whole
+  12 ended by the sandbox
   130 interrupted (Ctrl-C)    143 asked to end (SIGTERM)    129 terminal closed (SIGHUP)
 """
 
@@ -70,6 +71,7 @@ def _carried_out(words: list[str], asked: Asked) -> int:
             if left:
                 _refuse(arguments.verb, left)
             command: Command = arguments.command
+            arguments.words = words  # for a verb that starts itself again elsewhere
             return command.run(arguments, plugins)
     except KingpostError as error:
         print(f"kingpost: {in_words_of_the_command_line(str(error))}{_said_in(error)}", file=sys.stderr)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
 import textwrap
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kingpost.cli.progress_file import ProgressFile
 
 #: A last column narrower than this is not worth wrapping.
 LEAST_WIDTH = 20
@@ -48,8 +52,17 @@ def _wrapped(begin: str, text: str, indent: int) -> list[str]:
     return [begin + first, *(" " * indent + line for line in rest)]
 
 
+def _progress_file() -> ProgressFile | None:
+    """Return the file by which a program wants to follow, which few do."""
+    if "KINGPOST_PROGRESS" not in os.environ:
+        return None
+    from kingpost.cli.progress_file import ProgressFile
+
+    return ProgressFile.wanted()
+
+
 class ProgressBar:
-    """A bar on the terminal; silent when standard error is not one."""
+    """A bar on the terminal; silent when standard error is not one. Programs can follow it by a :class:`ProgressFile`."""
 
     WIDTH = 40
 
@@ -58,9 +71,12 @@ class ProgressBar:
         self.shown = False
         self.visible = sys.stderr.isatty()
         self._last = 0.0
+        self._file = _progress_file()
 
     def __call__(self, fraction: float) -> None:
         """Show ``fraction`` (0 to 1), at most ten times a second."""
+        if self._file is not None:
+            self._file.note(fraction, self.label)
         now = time.monotonic()
         if not self.visible or (now - self._last < 0.1 and fraction < 1.0) or (fraction >= 1.0 and not self.shown):
             return
@@ -69,8 +85,10 @@ class ProgressBar:
         full = round(fraction * self.WIDTH)
         print(f"\r{self.label} [{'#' * full}{'.' * (self.WIDTH - full)}] {fraction:4.0%}", end="", file=sys.stderr, flush=True)
 
-    def say(self, words: str) -> None:
-        """Show some words in the place of the bar, at most ten times a second."""
+    def say(self, words: str, fraction: float | None = None, left: float | None = None) -> None:
+        """Show some words in the place of the bar, at most ten times a second; say also which part is done, if known."""
+        if self._file is not None:
+            self._file.note(fraction, self.label, words=words, left=left)
         now = time.monotonic()
         if not self.visible or now - self._last < 0.1:
             return

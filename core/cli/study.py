@@ -259,7 +259,8 @@ class _StudyBar:
         failed += f", {progress.outside} outside linear theory" if progress.outside else ""
         left = "" if progress.left is None else f", {duration(progress.left)} left"
         pace = f", {progress.now / progress.seconds:.3g} runs/s" if progress.seconds > 0 else ""
-        self._bar.say(f"{progress.finished}/{progress.planned} runs ({progress.fraction:.0%}){failed}{pace}{left}")
+        words = f"{progress.finished}/{progress.planned} runs ({progress.fraction:.0%}){failed}{pace}{left}"
+        self._bar.say(words, progress.fraction, progress.left)
 
     def close(self) -> None:
         self._bar.close()

@@ -27,6 +27,16 @@ def cache_directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kingpost"
 
 
+def lent_directory() -> Path | None:
+    """Return a cache of somebody else from which kernels may be taken, and into which none are put, if there is one.
+
+    Commands in a sandbox have it: there they run as a user to whom nothing belongs. It need not be safe from others as our own
+    must be, for whoever says in the environment where it is can make this process run anything anyway.
+    """
+    place = os.environ.get("KINGPOST_LENT_CACHE")
+    return Path(place) if place else None
+
+
 def usable_folder(directory: Path) -> tuple[Path, str]:
     """Return ``directory`` and an empty text, or a folder that lasts as long as this process, and why that is used instead."""
     try:

@@ -18,7 +18,7 @@ from typing import Any
 
 from kingpost.base.errors import KingpostError, listed
 from kingpost.kernel.bounded import compilation_limit, run_bounded
-from kingpost.kernel.cache_folder import cache_directory, made_by_us, remove_abandoned, usable_folder
+from kingpost.kernel.cache_folder import cache_directory, lent_directory, made_by_us, remove_abandoned, usable_folder
 from kingpost.kernel.locks import locked
 
 #: Without contraction to fused operations the results are the same bits on every machine, and the interpreter's.
@@ -144,7 +144,8 @@ def built_elsewhere(
     """
     root, obstacle = usable_folder(directory or cache_directory())
     wanted = source_hash(source, level)
-    for path in sorted(root.glob(f"*/{RECORD}")):
+    lent = lent_directory()
+    for path in [*sorted(root.glob(f"*/{RECORD}")), *([] if lent is None else sorted(lent.glob(f"*/{RECORD}")))]:
         record = _record(path.parent)
         if record.get("source") != wanted or (shipped and not record.get("shipped")):
             continue
@@ -203,7 +204,9 @@ def _put(work: Path, entry: Path, compiler: str, level: str, source: str, built_
 
 def anything_kept(directory: Path | None = None) -> bool:
     """Say whether the cache has any library at all."""
-    return any(True for _ in (directory or cache_directory()).glob(f"*/{RECORD}"))
+    lent = lent_directory()
+    places = [directory or cache_directory(), *([] if lent is None else [lent])]
+    return any(True for place in places for _ in place.glob(f"*/{RECORD}"))
 
 
 def source_hash(source: str, level: str = USUAL_LEVEL) -> str:
@@ -238,7 +241,7 @@ def processor() -> str:
 
 def _whole(entry: Path) -> bool:
     try:
-        if not made_by_us(entry, entry / RECORD, entry / LIBRARY):
+        if entry.parent != lent_directory() and not made_by_us(entry, entry / RECORD, entry / LIBRARY):
             return False  # put there when the folder was open to others
         return bool(_record(entry)["sha256"] == _hash(entry / LIBRARY))
     except (OSError, KeyError):

@@ -1,6 +1,12 @@
 // Sections of the page that count and sort: load roses, spectra, cycles, the table of extremes.
 
-function buildRoses() {
+import { unpack, scaleFor, prettyUnit, significant, counted, seconds, element, selectBox } from "./numbers.js";
+import { report, samples } from "./data.js";
+import { CurveChart, Rose, HeatMap } from "./charts.js";
+import { ExtremesTable } from "./tables.js";
+import { section, note } from "./sections.js";
+
+export function buildRoses() {
   if (!report.joints.length) return;
   const pair = [new Rose(), new Rose()];
   const state = { joint: report.joints[0], way: "size" };
@@ -9,7 +15,7 @@ function buildRoses() {
     const { joint, way } = state;
     ["F", "M"].forEach((letter, i) => {
       const names = joint.plane.map((axis) => `${letter}${axis}`);
-      pair[i].show(joint.roses[letter], names, seriesOf.get(`${joint.name}.${letter}x`).unit, way);
+      pair[i].show(joint.roses[letter], names, samples.of.get(`${joint.name}.${letter}x`).unit, way);
     });
     told.textContent =
       `Total load of ${joint.name} in the ${joint.plane.join("-")} plane of its axes, in sectors of ` +
@@ -39,7 +45,7 @@ function buildRoses() {
   );
   show();
   section(
-    main,
+    "main",
     "roses",
     "Load roses",
     element("div", { class: "row" }, joints.element, ways.element),
@@ -52,7 +58,7 @@ function buildRoses() {
   );
 }
 
-function buildAnalysis() {
+export function buildAnalysis() {
   const { spectra, cycles } = report;
   const known = report.series.filter(
     ({ name }) =>
@@ -63,7 +69,7 @@ function buildAnalysis() {
   const children = [spectra, cycles].filter((part) => part.note).map((part) => note(part.note));
   if (!known.length) {
     section(
-      main,
+      "main",
       "cycles",
       "Spectra and cycles",
       ...children,
@@ -109,7 +115,7 @@ function buildAnalysis() {
   }
   if (!cycles.note) told.push(`Cycles: ${cycles.rule}. All numbers are ranges, never amplitudes.`);
   section(
-    main,
+    "main",
     "cycles",
     "Spectra and cycles",
     ...children,
@@ -121,10 +127,10 @@ function buildAnalysis() {
 
 function showSpectrum(chart, name) {
   const column = report.spectra.channels?.[name];
-  const { unit } = seriesOf.get(name);
+  const { unit } = samples.of.get(name);
   const heading = `Spectrum of ${name}`;
   if (!column) return chart.show({ heading, note: `${name} has no spectrum: it does not change, or has gaps.` });
-  const scale = scaleFor(unit, magnitudeOf([name]));
+  const scale = scaleFor(unit, samples.magnitude([name]));
   const x = Array.from(unpack(report.spectra.frequency), (power) => 10 ** power);
   const y = Array.from(unpack(column), (power) => 10 ** power * scale.factor ** 2);
   const words = (i) => `${significant(y[i], 3)} at ${significant(x[i], 3)} Hz (period ${significant(1 / x[i], 3)} s)`;
@@ -144,7 +150,7 @@ function showSpectrum(chart, name) {
 }
 
 function showCycles(map, curve, name) {
-  const { unit } = seriesOf.get(name);
+  const { unit } = samples.of.get(name);
   const cycles = report.cycles.channels[name];
   const loadlike = report.table.some((row) => row.name === name);
   const why = loadlike
@@ -168,7 +174,7 @@ function showCycles(map, curve, name) {
   });
 }
 
-function buildTable() {
+export function buildTable() {
   const table = new ExtremesTable();
   const ways = [];
   if (report.table.length) ways.push({ value: "totals", text: "loads" });
@@ -184,7 +190,7 @@ function buildTable() {
   const some = report.table.some((row) => row.negligible);
   const faint = some ? " “≈ 0”: below 10⁻⁹ of the largest load of its unit." : "";
   section(
-    wide,
+    "wide",
     "numbers",
     "Extremes and equivalent loads",
     report.cycles.note ? note(report.cycles.note) : "",

@@ -1,6 +1,11 @@
 // Charts that are not over time: a curve of one quantity against another, load roses, range-mean matrices.
 
-class CurveChart extends Chart {
+import { scaleFor, prettyUnit, withResolution, significant, quantity, counted, niceTicks, element } from "./numbers.js";
+import { colours } from "./clock.js";
+import { Chart, Axes, strokeLine, tag } from "./plot.js";
+import { path } from "./scene3d.js";
+
+export class CurveChart extends Chart {
   constructor(title, height = 250) {
     super(height, title);
     this.title = title;
@@ -100,7 +105,7 @@ class CurveChart extends Chart {
 }
 
 // Sectors around a joint: how large the resultant of two components gets in each direction, or how often it points there.
-class Rose extends Chart {
+export class Rose extends Chart {
   constructor() {
     super(280, "");
     this.heading = element("h4", {});
@@ -188,7 +193,7 @@ const SCALE_STOPS = [
   [253, 231, 37],
 ];
 
-function scaleColour(share) {
+export function scaleColour(share) {
   const dark = document.documentElement.dataset.theme === "dark";
   const stops = dark ? SCALE_STOPS.slice(1) : SCALE_STOPS; // the darkest would not be seen there
   const place = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
@@ -197,7 +202,7 @@ function scaleColour(share) {
   return `rgb(${parts.join(",")})`;
 }
 
-class HeatMap extends Chart {
+export class HeatMap extends Chart {
   constructor() {
     super(290, "");
     this.heading = element("h4", {}, "Rainflow matrix");

@@ -1,37 +1,59 @@
 // What all plots and the machine share: the time of the cursor, the part of time that is shown, colours.
 
-const clock = {
-  time: report.span[0],
-  range: [...report.span],
-  playing: false,
-  speed: 1,
-  listeners: { time: [], range: [], play: [] },
+export class Clock {
+  constructor(span = [0, 1]) {
+    this.playing = false;
+    this.speed = 1;
+    this.listeners = { time: [], range: [], play: [] };
+    this.begin(span);
+  }
+
+  // A new stretch of time, shown whole, from its start.
+  begin(span) {
+    this.span = [...span];
+    this.time = span[0];
+    this.range = [...span];
+  }
+
+  // More time, as it comes in; what is shown grows along if it was all there was.
+  extend(end) {
+    const whole = !this.zoomed;
+    this.span[1] = Math.max(this.span[1], end);
+    if (whole) this.range = [...this.span];
+    this.tell("range");
+  }
 
   on(event, listener) {
     this.listeners[event].push(listener);
-  },
+  }
+
   tell(event) {
     for (const listener of this.listeners[event]) listener();
-  },
+  }
+
   set(t) {
-    const limited = Math.min(Math.max(t, report.span[0]), report.span[1]);
+    const limited = Math.min(Math.max(t, this.span[0]), this.span[1]);
     if (limited === this.time) return;
     this.time = limited;
     this.tell("time");
-  },
+  }
+
   zoom(low, high) {
-    const whole = report.span[1] - report.span[0];
+    const whole = this.span[1] - this.span[0];
     if (!(high - low > whole * 1e-6)) return;
-    this.range = [Math.max(low, report.span[0]), Math.min(high, report.span[1])];
+    this.range = [Math.max(low, this.span[0]), Math.min(high, this.span[1])];
     this.tell("range");
-  },
+  }
+
   reset() {
-    this.range = [...report.span];
+    this.range = [...this.span];
     this.tell("range");
-  },
+  }
+
   get zoomed() {
-    return this.range[0] > report.span[0] || this.range[1] < report.span[1];
-  },
+    return this.range[0] > this.span[0] || this.range[1] < this.span[1];
+  }
+
   play(on) {
     if (on === this.playing) return;
     this.playing = on;
@@ -48,11 +70,11 @@ const clock = {
       requestAnimationFrame(frame);
     };
     requestAnimationFrame(frame);
-  },
-};
+  }
+}
 
 // Colours live in the style sheet, so that the page and its canvases change together.
-const colours = {
+export const colours = {
   names: ["ink", "muted", "line", "panel", "accent", "shade", "floor", "shadow", "force", "moment", "axis", "edge", "water"],
   read() {
     const style = getComputedStyle(document.documentElement);

@@ -1,10 +1,16 @@
 // What the user turns and presses: the transport under the machine, keys, units, colours, paper.
 
-function button(label, text, onclick, attributes = {}) {
+import { display, counted, seconds, element, selectBox } from "./numbers.js";
+import { colours } from "./clock.js";
+import { report, clock } from "./data.js";
+import { Chart } from "./plot.js";
+import { MachineView } from "./machine.js";
+
+export function button(label, text, onclick, attributes = {}) {
   return element("button", { type: "button", "aria-label": label, title: label, onclick, ...attributes }, text);
 }
 
-function check(label, object, name, onchange) {
+export function check(label, object, name, onchange) {
   const box = element("input", {
     type: "checkbox",
     checked: object[name],
@@ -16,14 +22,14 @@ function check(label, object, name, onchange) {
   return element("label", { class: "field" }, box, " " + label);
 }
 
-function transport() {
+export function transport(clock) {
   const play = button("Play", "▶", () => clock.play(!clock.playing), { class: "play" });
   const slider = element("input", {
     type: "range",
     class: "slider",
     "aria-label": "Time in seconds",
-    min: report.span[0],
-    max: report.span[1],
+    min: clock.span[0],
+    max: clock.span[1],
     step: "any",
     oninput: () => clock.set(Number(slider.value)),
   });
@@ -46,7 +52,7 @@ function transport() {
   return element("div", { class: "transport" }, play, slider, shown, speed.element);
 }
 
-function machineControls(view, aside) {
+export function machineControls(view, aside) {
   const redraw = () => view.changed();
   const looks = [
     ["View", -0.9, 0.32, "Reset the view"],
@@ -90,7 +96,7 @@ function machineControls(view, aside) {
   return rows;
 }
 
-function waterWords(sea) {
+export function waterWords(sea) {
   const count = sea.amplitude.length;
   const what =
     count === 1
@@ -99,14 +105,14 @@ function waterWords(sea) {
   return `Water: ${what}, about z = 0. ${sea.note || ""}`;
 }
 
-function buildMachine() {
+export function buildMachine() {
   const aside = document.getElementById("machine");
   if (!report.scene.bodies) {
     aside.remove();
     document.getElementById("layout").classList.add("alone");
     return;
   }
-  const view = new MachineView(report.scene);
+  const view = new MachineView(report.scene, clock);
   const { frames } = report.scene;
   const thinned =
     frames < report.reduction.samples ? ` ${frames} of ${report.reduction.samples} samples are shown.` : "";
@@ -117,7 +123,7 @@ function buildMachine() {
   aside.append(
     element("h2", { class: "hidden-title", id: "animation" }, "Animation"),
     view.canvas,
-    transport(),
+    transport(clock),
     ...machineControls(view, aside),
     element("p", { class: "small" }, words),
     report.scene.note ? element("p", { class: "small" }, report.scene.note) : "",
@@ -126,7 +132,7 @@ function buildMachine() {
 }
 
 // Space plays, arrows step by a sample, with shift by a fiftieth of what is shown, Home and End go to the ends.
-function listenToKeys() {
+export function listenToKeys() {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape") {
@@ -139,7 +145,7 @@ function listenToKeys() {
     const control = event.target.closest("input, select, button, summary, a");
     const pressed = control && !control.matches("input[type=range]");
     if (event.key === " " ? pressed : control?.matches("input, select")) return;
-    const step = event.shiftKey ? (clock.range[1] - clock.range[0]) / 50 : timeStep;
+    const step = event.shiftKey ? (clock.range[1] - clock.range[0]) / 50 : display.timeStep;
     const moves = {
       " ": () => clock.play(!clock.playing),
       ArrowLeft: () => clock.set(clock.time - step),
@@ -153,7 +159,7 @@ function listenToKeys() {
   });
 }
 
-function listenToHead(unitsChanged) {
+export function listenToHead(unitsChanged) {
   const root = document.documentElement;
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   const button = document.getElementById("theme");

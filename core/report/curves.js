@@ -1,8 +1,24 @@
 // Channels over time. All plots of a page show the same stretch of time and the same cursor.
 
-class TimePlot extends Chart {
-  constructor(names, { extremes = false, height = 210, label = "", log = false, whole = false, unit = "" } = {}) {
+import {
+  lazily,
+  indexAt,
+  nearestIndex,
+  scaleFor,
+  prettyUnit,
+  withResolution,
+  significant,
+  seconds,
+  element,
+} from "./numbers.js";
+import { colours } from "./clock.js";
+import { Chart, Axes, strokeLine, tag, padded, decades } from "./plot.js";
+
+export class TimePlot extends Chart {
+  constructor(samples, names, { extremes = false, height = 210, label = "", log = false, whole = false, unit = "" } = {}) {
     super(height, "");
+    this.samples = samples;
+    this.clock = samples.clock;
     this.log = log;
     this.whole = whole; // counts, shown from 0
     this.unit = unit; // words at the axis, where the channels have no unit in common
@@ -15,8 +31,8 @@ class TimePlot extends Chart {
     this.element = element("figure", { class: "plot" }, this.title, this.legend, this.canvas);
     this.base = document.createElement("canvas");
     this.setNames(names, label);
-    clock.on("range", () => this.changed());
-    clock.on("time", () => this.cursorMoved());
+    this.clock.on("range", () => this.changed());
+    this.clock.on("time", () => this.cursorMoved());
     this.listen();
   }
 
@@ -29,8 +45,8 @@ class TimePlot extends Chart {
   }
 
   unitsChanged() {
-    const unit = seriesOf.get(this.names[0]).unit;
-    this.scale = scaleFor(unit, magnitudeOf(this.names));
+    const unit = this.samples.of.get(this.names[0]).unit;
+    this.scale = scaleFor(unit, this.samples.magnitude(this.names));
     this.title.replaceChildren(
       this.label + " ",
       element("span", { class: "unit" }, `[${prettyUnit(this.unit || this.scale.unit)}]`),
@@ -41,7 +57,7 @@ class TimePlot extends Chart {
   }
 
   extremeWords(name) {
-    const series = seriesOf.get(name);
+    const series = this.samples.of.get(name);
     if (series.max === null) return `${name} has no numbers`;
     const { factor, unit } = this.scale;
     const word = (value, t) => `${significant(value * factor)} ${prettyUnit(unit)} at ${seconds(t)}`;
@@ -77,26 +93,26 @@ class TimePlot extends Chart {
       if (event.button !== 0 || !this.axes) return;
       from = { x: event.clientX, t: timeAt(event) };
       if (event.pointerType !== "touch") canvas.setPointerCapture(event.pointerId);
-      clock.set(from.t);
+      this.clock.set(from.t);
     });
     canvas.addEventListener("pointermove", (event) => {
       if (!this.axes) return;
       if (from && event.pointerType !== "touch" && Math.abs(event.clientX - from.x) > 4) {
         this.band = [from.t, timeAt(event)];
         this.cursorMoved();
-      } else if (!clock.playing || from) {
-        clock.set(timeAt(event));
+      } else if (!this.clock.playing || from) {
+        this.clock.set(timeAt(event));
       }
     });
     const release = (event) => {
-      if (this.band && event.type === "pointerup") clock.zoom(Math.min(...this.band), Math.max(...this.band));
+      if (this.band && event.type === "pointerup") this.clock.zoom(Math.min(...this.band), Math.max(...this.band));
       from = null;
       this.band = null;
       this.cursorMoved();
     };
     canvas.addEventListener("pointerup", release);
     canvas.addEventListener("pointercancel", release);
-    canvas.addEventListener("dblclick", () => clock.reset());
+    canvas.addEventListener("dblclick", () => this.clock.reset());
   }
 
   cursorMoved() {
@@ -131,13 +147,13 @@ class TimePlot extends Chart {
   draw(context) {
     const { factor } = this.scale;
     const [from, to] = [
-      indexAt(plotTime, clock.range[0]),
-      Math.min(indexAt(plotTime, clock.range[1]) + 1, plotTime.length - 1),
+      indexAt(this.samples.time, this.clock.range[0]),
+      Math.min(indexAt(this.samples.time, this.clock.range[1]) + 1, this.samples.time.length - 1),
     ];
     const [low, high] = this.span(from, to);
     const air = this.extremes ? 0.13 : 0.07;
     const y = this.log ? decades(low, high) : this.whole ? { low: 0, high: high + 1 } : padded(low * factor, high * factor, air);
-    this.axes = new Axes(this, { low: clock.range[0], high: clock.range[1] }, y);
+    this.axes = new Axes(this, { low: this.clock.range[0], high: this.clock.range[1] }, y);
     this.drawBehind(context);
     this.axes.draw(context);
     this.axes.clip(context, () => {
@@ -158,7 +174,7 @@ class TimePlot extends Chart {
   span(from, to) {
     let [low, high] = [Infinity, -Infinity];
     for (const name of this.shown) {
-      const { values } = seriesOf.get(name);
+      const { values } = this.samples.of.get(name);
       for (let i = from; i <= to; i++) {
         if (values[i] < low) low = values[i];
         if (values[i] > high) high = values[i];
@@ -169,19 +185,19 @@ class TimePlot extends Chart {
 
   // The sample that the cursor reads.
   sampleAt(t) {
-    return nearestIndex(plotTime, t);
+    return nearestIndex(this.samples.time, t);
   }
 
   drawBehind(context) {
-    if (report.counted.skip <= 0) return;
+    if (this.samples.leftOut === null) return;
     const { left, top, bottom, right } = this.axes.box;
-    const edge = Math.min(Math.max(this.axes.px(report.counted.from), left), right);
+    const edge = Math.min(Math.max(this.axes.px(this.samples.leftOut), left), right);
     context.fillStyle = colours.shade;
     context.fillRect(left, top, edge - left, bottom - top);
   }
 
   drawCurve(context, name, from, to) {
-    const { values } = seriesOf.get(name);
+    const { values } = this.samples.of.get(name);
     const { factor } = this.scale;
     context.strokeStyle = colours.lines[this.names.indexOf(name) % 8];
     context.lineWidth = 1.5;
@@ -193,7 +209,7 @@ class TimePlot extends Chart {
         broken = true;
         continue;
       }
-      const [x, y] = [this.axes.px(plotTime[i]), this.axes.py(values[i] * factor)];
+      const [x, y] = [this.axes.px(this.samples.time[i]), this.axes.py(values[i] * factor)];
       if (broken) context.moveTo(x, y);
       else context.lineTo(x, y);
       broken = false;
@@ -206,13 +222,13 @@ class TimePlot extends Chart {
     const { factor, unit } = this.scale;
     const marks = [];
     for (const name of this.shown) {
-      const series = seriesOf.get(name);
+      const series = this.samples.of.get(name);
       if (series.max === null || series.max === series.min) continue;
       const colour = colours.lines[this.names.indexOf(name) % 8];
       marks.push({ t: series.tmax, value: series.max * factor, up: true, colour });
       marks.push({ t: series.tmin, value: series.min * factor, up: false, colour });
     }
-    const seen = marks.filter(({ t }) => t >= clock.range[0] && t <= clock.range[1]);
+    const seen = marks.filter(({ t }) => t >= this.clock.range[0] && t <= this.clock.range[1]);
     for (const { t, value, up, colour } of seen) {
       const [x, y, side] = [this.axes.px(t), this.axes.py(value), up ? -1 : 1];
       context.fillStyle = colour;
@@ -242,27 +258,27 @@ class TimePlot extends Chart {
       context.globalAlpha = 1;
     }
     const { factor } = this.scale;
-    const i = this.sampleAt(clock.time);
+    const i = this.sampleAt(this.clock.time);
     const resolution = 10 ** Math.floor(Math.log10((this.axes.y.high - this.axes.y.low) / 2000));
     this.names.forEach((name, k) => {
-      const value = seriesOf.get(name).values[i] * factor;
+      const value = this.samples.of.get(name).values[i] * factor;
       this.legend.children[k].lastChild.textContent = this.log
         ? significant(value, 3)
         : withResolution(value, this.whole ? 1 : resolution);
     });
-    if (clock.time < clock.range[0] || clock.time > clock.range[1]) return;
-    const x = this.axes.px(clock.time);
+    if (this.clock.time < this.clock.range[0] || this.clock.time > this.clock.range[1]) return;
+    const x = this.axes.px(this.clock.time);
     context.strokeStyle = colours.accent;
     context.lineWidth = 1;
     strokeLine(context, x, top, x, bottom);
     this.shown.forEach((name) => {
-      const value = seriesOf.get(name).values[i];
+      const value = this.samples.of.get(name).values[i];
       if (Number.isNaN(value)) return;
       context.fillStyle = colours.lines[this.names.indexOf(name) % 8];
       context.beginPath();
       context.arc(x, this.axes.py(value * factor), 3, 0, 2 * Math.PI);
       context.fill();
     });
-    tag(context, seconds(clock.time), x + 4, bottom - 17, this.axes.box, colours.accent);
+    tag(context, seconds(this.clock.time), x + 4, bottom - 17, this.axes.box, colours.accent);
   }
 }

@@ -1,5 +1,13 @@
 // Damage at hot spots: around a ring, as shares, and as a table.
 
+import { significant, quantity, counted, element } from "./numbers.js";
+import { colours } from "./clock.js";
+import { report } from "./data.js";
+import { Chart, strokeLine, tag } from "./plot.js";
+import { path } from "./scene3d.js";
+import { scaleColour } from "./charts.js";
+import { section } from "./sections.js";
+
 // Damage per year over the angle, none in the middle.
 class DamageRing extends Chart {
   constructor(spots, title) {
@@ -160,7 +168,7 @@ function hotSpotTable(spots) {
   );
 }
 
-function buildHotSpots() {
+export function buildHotSpots() {
   const { hotspots } = report;
   if (!hotspots) return;
   const { spots, rings, duration, notes } = hotspots;
@@ -173,7 +181,7 @@ function buildHotSpots() {
   );
   if (spots.length > 1) pictures.push(new DamageShares(spots).element);
   section(
-    main,
+    "main",
     "hotspots",
     "Fatigue at hot spots",
     element(

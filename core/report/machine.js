@@ -1,13 +1,21 @@
 // The machine in motion: bodies at the time of the cursor, paths of outputs, load arrows, and what the user may do with it.
 
-class MachineView extends Chart {
-  constructor(scene) {
+import { unpack, unpackTime, indexAt, niceTicks } from "./numbers.js";
+import { colours } from "./clock.js";
+import { Chart } from "./plot.js";
+import { V, Pose, Camera, facesOf, shaded, normalOf, path, drawFloor } from "./scene3d.js";
+import { Water } from "./water.js";
+import { drawMarks } from "./machine_marks.js";
+
+export class MachineView extends Chart {
+  constructor(scene, clock) {
     super(0, "The machine in three dimensions. Drag to turn, shift and drag to move, wheel to zoom.");
     this.canvas.removeAttribute("style");
     this.canvas.classList.add("machine-canvas");
     this.scene = scene;
+    this.clock = clock;
     this.times = unpackTime(scene.time);
-    this.shows = { axes: true, masses: true, names: false, path: true, water: true };
+    this.shows = { axes: true, masses: true, names: false, path: true, water: true, triad: true };
     this.arrows = { joint: "", force: true, moment: true };
     const pieces = Math.max(2, Math.min(12, Math.round(240 / scene.bodies.length)));
     this.bodies = scene.bodies.map((body, i) => ({
@@ -45,7 +53,7 @@ class MachineView extends Chart {
     this.ground = [-1, 1].map((sign) => [0, 1].map((i) => (low[i] + high[i]) / 2 + sign * half[i]));
     this.water = scene.sea ? new Water(scene.sea, this.ground) : null;
     this.gridStep = niceTicks(0, 2 * Math.max(...half), 8).step;
-    clock.on("time", () => this.changed());
+    this.clock.on("time", () => this.changed());
     this.listen();
   }
 
@@ -118,14 +126,32 @@ class MachineView extends Chart {
 
   // Between two frames: positions in a straight line, rotations along the shorter way, scaled back to unit length.
   at(columns, count) {
-    const i = indexAt(this.times, clock.time);
+    const i = indexAt(this.times, this.clock.time);
     const j = Math.min(i + 1, this.times.length - 1);
-    const share = j > i ? (clock.time - this.times[i]) / (this.times[j] - this.times[i] || 1) : 0;
+    const share = j > i ? (this.clock.time - this.times[i]) / (this.times[j] - this.times[i] || 1) : 0;
     return Array.from({ length: count }, (_, k) => columns[k][i] + (columns[k][j] - columns[k][i]) * share);
   }
 
+  // What comes in frame by frame, as a session goes on: seven numbers for each body and the slack of each line, in the order
+  // of the scene, and moment and force of joints by name.
+  place(poses, slack = [], loads = {}) {
+    this.now = new Map(this.bodies.map((body, i) => [body.name, poses[i]]));
+    this.lines.forEach((line, i) => (line.spare = slack[i] || 0));
+    for (const load of this.loads) {
+      const wrench = loads[load.joint];
+      if (!wrench) continue;
+      load.moments = wrench.slice(0, 3).map((value) => [value]);
+      load.forces = wrench.slice(3).map((value) => [value]);
+      for (const kind of ["forces", "moments"]) {
+        load.largest[kind] = Math.max(load.largest[kind], MachineView.greatest([load], kind));
+        this.largest[kind] = Math.max(this.largest[kind], load.largest[kind]);
+      }
+    }
+    this.changed();
+  }
+
   poseOf(body) {
-    const numbers = this.at(body.columns, 7);
+    const numbers = this.now?.get(body.name) || this.at(body.columns, 7);
     const e = numbers.slice(3);
     const length = Math.hypot(...e) || 1;
     return new Pose(
@@ -153,17 +179,12 @@ class MachineView extends Chart {
       for (const item of items) item.draw(context);
     }
     if (!above && !wet) drawFloor(context, this, []);
-    if (this.shows.axes) this.drawJointAxes(context);
-    if (this.shows.masses) this.drawMasses(context);
-    if (this.shows.path) this.drawGhosts(context);
-    this.drawLoads(context);
-    if (this.shows.names) this.drawNames(context);
-    this.drawTriad(context);
+    drawMarks(context, this);
   }
 
   // What is beyond the surface of the water, the surface, and what is before it.
   wetLayers(faces, above) {
-    this.water.at(clock.time);
+    this.water.at(this.clock.time);
     const lines = this.lineItems();
     const side = (sign) => [
       ...this.faceItems(faces.flatMap((face) => this.water.cut(face, sign))),
@@ -235,7 +256,7 @@ class MachineView extends Chart {
     for (const line of this.lines) this.strandItems(line, add);
     if (!this.shows.path) return items;
     this.paths.forEach((line, n) => {
-      const now = indexAt(line.times, clock.time);
+      const now = indexAt(line.times, this.clock.time);
       const colour = colours.lines[(n + 3) % 8];
       const step = 12;
       for (let i = 0; i < line.points.length - 1; i += step) {
@@ -251,7 +272,7 @@ class MachineView extends Chart {
   // A rope, rod or spring from point to point. A slack rope hangs through in its longest stretch, and is dashed.
   strandItems(line, add) {
     const points = line.points.map(({ body, at }) => this.poses.get(body).point(at));
-    const spare = line.slack ? this.at(line.slack, 1)[0] : 0;
+    const spare = line.spare ?? (line.slack ? this.at(line.slack, 1)[0] : 0);
     const spans = points.slice(1).map((point, i) => V.length(V.sub(point, points[i])));
     const longest = spans.indexOf(Math.max(...spans));
     const [colour, width] = line.kind === "rod" ? [colours.edge, 4] : [colours.edge, 2];
@@ -275,121 +296,5 @@ class MachineView extends Chart {
     const along = V.unit(V.sub(b, a));
     const helper = Math.abs(along[2]) < 0.9 ? [0, 0, 1] : [1, 0, 0];
     return V.times(V.unit(V.cross(along, helper)), 1.2 * this.scene.thickness);
-  }
-
-  drawJointAxes(context) {
-    const reach = 5 * this.scene.thickness;
-    context.strokeStyle = colours.axis;
-    context.lineWidth = 1.4;
-    context.setLineDash([9, 3, 2, 3]);
-    for (const joint of this.scene.joints) {
-      if (!joint.axis || joint.kind === "prismatic") continue;
-      const pose = this.poses.get(joint.body);
-      const [at, along] = [pose.point(joint.at), V.times(pose.turn(V.unit(joint.axis)), reach)];
-      const [a, b] = [V.sub(at, along), V.add(at, along)].map((point) => this.camera.project(point));
-      strokeLine(context, a[0], a[1], b[0], b[1]);
-    }
-    context.setLineDash([]);
-  }
-
-  // The sign for a centre of mass: a circle in quarters, larger for larger masses.
-  drawMasses(context) {
-    const most = Math.max(...this.bodies.map((body) => body.mass || 0));
-    for (const body of this.bodies) {
-      if (!body.centre || !(body.mass > 0)) continue;
-      const [x, y] = this.camera.project(this.poses.get(body.name).point(body.centre));
-      const radius = 4 + 4 * Math.cbrt(body.mass / most);
-      context.beginPath();
-      context.arc(x, y, radius, 0, 2 * Math.PI);
-      context.fillStyle = "#ffffff";
-      context.fill();
-      context.fillStyle = "#16202a";
-      for (const start of [0, Math.PI]) {
-        context.beginPath();
-        context.moveTo(x, y);
-        context.arc(x, y, radius, start, start + Math.PI / 2);
-        context.fill();
-      }
-      context.strokeStyle = "#16202a";
-      context.lineWidth = 1.2;
-      context.beginPath();
-      context.arc(x, y, radius, 0, 2 * Math.PI);
-      context.stroke();
-    }
-  }
-
-  // Where a servo task wants outputs to be: a ring and the way to it, so that an output that follows is in its middle.
-  drawGhosts(context) {
-    for (const ghost of this.ghosts) {
-      const every = Array.from(ghost.columns[0], (_, i) => this.camera.project(ghost.columns.map((column) => column[i])));
-      context.strokeStyle = colours.axis;
-      context.lineWidth = 1;
-      context.setLineDash([2, 4]);
-      context.beginPath();
-      path(context, every);
-      context.stroke();
-      context.setLineDash([]);
-      const [x, y] = this.camera.project(this.at(ghost.columns, 3));
-      context.lineWidth = 2;
-      context.beginPath();
-      context.arc(x, y, 11, 0, 2 * Math.PI);
-      context.stroke();
-    }
-  }
-
-  drawLoads(context) {
-    const reach = 0.3 * this.scene.size;
-    const bounds = { left: 0, right: this.width, top: 0, bottom: this.height };
-    for (const load of this.loads) {
-      if (this.arrows.joint !== load.joint && this.arrows.joint !== "*") continue;
-      const largest = this.arrows.joint === "*" ? this.largest : load.largest;
-      const pose = this.poses.get(load.body);
-      if (!pose) continue;
-      const from = pose.point(load.at);
-      for (const [kind, unit, colour, heads] of [
-        ["forces", "N", colours.force, 1],
-        ["moments", "N.m", colours.moment, 2],
-      ]) {
-        if (!this.arrows[kind.slice(0, -1)] || largest[kind] === 0) continue;
-        const vector = this.at(load[kind], 3);
-        const tip = V.add(from, V.times(vector, reach / largest[kind]));
-        const [a, b] = [from, tip].map((point) => this.camera.project(point));
-        drawArrow(context, a, b, colour, heads);
-        const length = V.length(vector);
-        if (!(length > 1e-3 * largest[kind])) continue;
-        const text = quantity(length, unit, 3);
-        const beside = b[0] > a[0] + 12 ? 6 : -context.measureText(text).width - 16;
-        tag(context, text, b[0] + beside, b[1] + (heads === 1 ? -17 : 2), bounds, colour);
-      }
-    }
-  }
-
-  drawNames(context) {
-    const bounds = { left: 0, right: this.width, top: 0, bottom: this.height };
-    for (const joint of this.scene.joints) {
-      const [x, y] = this.camera.project(this.poses.get(joint.body).point(joint.at));
-      tag(context, joint.name, x + 10, y - 20, bounds, colours.axis);
-    }
-    for (const body of this.bodies) {
-      const [x, y] = this.camera.project(this.poses.get(body.name).point(body.centre || [0, 0, 0]));
-      tag(context, body.name, x + 10, y + 4, bounds);
-    }
-    this.paths.forEach((line, n) => {
-      const [x, y] = this.camera.project(this.poses.get(line.body).point(line.at));
-      tag(context, line.name, x + 8, y - 8, bounds, colours.lines[(n + 3) % 8]);
-    });
-  }
-
-  drawTriad(context) {
-    const [x, y, length] = [34, this.height - 30, 22];
-    ["x", "y", "z"].forEach((name, i) => {
-      const axis = [0, 1, 2].map((k) => (k === i ? 1 : 0));
-      const [dx, dy] = [V.dot(axis, this.camera.right) * length, -V.dot(axis, this.camera.up) * length];
-      drawArrow(context, [x, y], [x + dx, y + dy], colours.lines[i], 1, 2);
-      context.textAlign = "center";
-      context.textBaseline = "middle";
-      context.fillStyle = colours.lines[i];
-      if (Math.hypot(dx, dy) > 4) context.fillText(name, x + dx * 1.35, y + dy * 1.35);
-    });
   }
 }

@@ -1,13 +1,11 @@
-// Data of the report, and how numbers and units are written.
+// How numbers and units are packed and written, and elements made; knows nothing of what is shown.
 
-const report = JSON.parse(document.getElementById("data").textContent);
-
-function bytesOf(text) {
+export function bytesOf(text) {
   return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 }
 
 // The inverse of packing.py: 16-bit steps between the lowest and the highest value; the lowest code is a gap.
-function unpack(column) {
+export function unpack(column) {
   if (column.codes === undefined) return new Float64Array(column.count).fill(column.low);
   const view = new DataView(bytesOf(column.codes).buffer);
   const values = new Float64Array(view.byteLength / 2);
@@ -19,7 +17,7 @@ function unpack(column) {
   return values;
 }
 
-function unpackTime(record) {
+export function unpackTime(record) {
   if (record.floats === undefined) {
     return Float64Array.from({ length: record.count }, (_, i) => record.start + i * record.step);
   }
@@ -28,7 +26,7 @@ function unpackTime(record) {
 }
 
 // A value that is worked out when it is first needed.
-function lazily(object, name, make) {
+export function lazily(object, name, make) {
   Object.defineProperty(object, name, {
     configurable: true,
     get() {
@@ -39,16 +37,8 @@ function lazily(object, name, make) {
   });
 }
 
-const plotTime = unpackTime(report.time);
-const seriesOf = new Map();
-for (const series of report.series) {
-  // What spreads over powers of ten is stored as powers of ten.
-  lazily(series, "values", () => (series.log ? unpack(series).map((power) => 10 ** power) : unpack(series)));
-  seriesOf.set(series.name, series);
-}
-
 // The last index with times[index] <= t, at least 0.
-function indexAt(times, t) {
+export function indexAt(times, t) {
   let low = 0;
   let high = times.length - 1;
   while (low < high) {
@@ -59,17 +49,18 @@ function indexAt(times, t) {
   return low;
 }
 
-function nearestIndex(times, t) {
+export function nearestIndex(times, t) {
   const i = indexAt(times, t);
   return i + 1 < times.length && times[i + 1] - t < t - times[i] ? i + 1 : i;
 }
 
-const display = { degrees: true };
+// How numbers are shown: angles in degrees or radians, and the time between samples.
+export const display = { degrees: true, timeStep: 0.01 };
 const PREFIXED = /^(N|N\.m|Nm|N\*m|N m|J|Pa|W|N\/m2)$/;
-const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+export const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
 // What a number in `unit`, as large as `magnitude`, is multiplied with to be shown, and the unit it then has.
-function scaleFor(unit, magnitude) {
+export function scaleFor(unit, magnitude) {
   if (/^rad(\/|$)/.test(unit) && display.degrees) {
     return { factor: 180 / Math.PI, unit: unit.replace("rad", "deg") };
   }
@@ -85,7 +76,7 @@ function scaleFor(unit, magnitude) {
   return { factor: 1, unit };
 }
 
-function prettyUnit(unit) {
+export function prettyUnit(unit) {
   if (unit === "1" || unit === "") return "–";
   return unit
     .replace(/[.*]/g, "·")
@@ -94,7 +85,7 @@ function prettyUnit(unit) {
 }
 
 // Shown with so many digits that `resolution` can still be seen.
-function withResolution(value, resolution) {
+export function withResolution(value, resolution) {
   if (!Number.isFinite(value)) return "–";
   const size = Math.max(Math.abs(value), resolution);
   if (size !== 0 && (size >= 1e7 || size < 1e-4)) return minus(value.toExponential(3));
@@ -102,7 +93,7 @@ function withResolution(value, resolution) {
   return minus(value.toFixed(decimals));
 }
 
-function significant(value, digits = 4) {
+export function significant(value, digits = 4) {
   if (value === null || !Number.isFinite(value)) return "–";
   if (value === 0) return "0";
   const size = Math.abs(value);
@@ -110,42 +101,33 @@ function significant(value, digits = 4) {
   return minus(value.toFixed(Math.max(0, digits - 1 - Math.floor(Math.log10(size)))));
 }
 
-function minus(text) {
+export function minus(text) {
   const zero = /^-0(\.0*)?$/.test(text);
   return zero ? text.slice(1) : text.replace(/-/g, "−");
 }
 
 // A number with its unit, prefixed so that it is short: 12.71 kN.
-function quantity(value, unit, digits = 4) {
+export function quantity(value, unit, digits = 4) {
   const scale = scaleFor(unit, Math.abs(value));
   const shown = prettyUnit(scale.unit);
   return significant(value * scale.factor, digits) + (shown === "–" ? "" : "\u202f" + shown);
 }
 
 // A number without the zeros at its end, for counts.
-function counted(value, digits = 4) {
+export function counted(value, digits = 4) {
   return minus(String(Number(value.toPrecision(digits))).replace("e+", "e"));
 }
 
-const timeStep = (report.span[1] - report.span[0]) / Math.max(report.reduction.samples - 1, 1);
-
-function timeText(t) {
-  return t === null ? "–" : withResolution(t, Math.min(Math.max(timeStep, 1e-6), 0.01));
+export function timeText(t) {
+  return t === null ? "–" : withResolution(t, Math.min(Math.max(display.timeStep, 1e-6), 0.01));
 }
 
-function seconds(t) {
+export function seconds(t) {
   return timeText(t) + "\u202fs";
 }
 
-function magnitudeOf(names) {
-  return Math.max(
-    0,
-    ...names.map((name) => Math.max(Math.abs(seriesOf.get(name).low), Math.abs(seriesOf.get(name).high))),
-  );
-}
-
 // Ticks at 1, 2, 2.5 or 5 times a power of ten.
-function niceTicks(low, high, wanted) {
+export function niceTicks(low, high, wanted) {
   const raw = (high - low) / Math.max(wanted, 1);
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 2.5, 5, 10].map((f) => f * power).find((s) => s >= raw * 0.999) || raw;
@@ -155,7 +137,7 @@ function niceTicks(low, high, wanted) {
 }
 
 // An element with attributes and children; text is always text, never markup.
-function element(tag, attributes = {}, ...children) {
+export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
@@ -168,7 +150,7 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-function selectBox(label, options, onchange, chosen) {
+export function selectBox(label, options, onchange, chosen) {
   const box = element("select", { onchange: () => onchange(box.value) });
   const groups = new Map();
   for (const { value, text, group } of options) {

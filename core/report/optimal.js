@@ -1,9 +1,18 @@
 // The section on optimal control: inputs as steps, the path, bounds that bite, costates, and how the optimum was found.
 
+import { indexAt, significant, quantity, timeText, seconds, element, selectBox } from "./numbers.js";
+import { colours } from "./clock.js";
+import { report, clock, samples } from "./data.js";
+import { Chart, Axes, strokeLine } from "./plot.js";
+import { TimePlot } from "./curves.js";
+import { CurveChart } from "./charts.js";
+import { plainTable } from "./tables.js";
+import { plots, section, note } from "./sections.js";
+
 // Channels over time with their bounds as broken lines, the stretches where these bite, and what is asked for at the end.
 class BoundedPlot extends TimePlot {
   constructor(names, { steps = false, limits = [null, null], end = null, stretches = [], zero = false, ...options } = {}) {
-    super(names, options);
+    super(samples, names, options);
     Object.assign(this, { steps, limits, end, stretches, zero });
     this.changed();
   }
@@ -23,7 +32,7 @@ class BoundedPlot extends TimePlot {
   }
 
   sampleAt(t) {
-    return this.steps ? indexAt(plotTime, t) : super.sampleAt(t);
+    return this.steps ? indexAt(samples.time, t) : super.sampleAt(t);
   }
 
   drawBehind(context) {
@@ -80,7 +89,7 @@ class BoundedPlot extends TimePlot {
       super.drawCurve(context, name, from, to);
       return;
     }
-    const { values } = seriesOf.get(name);
+    const { values } = samples.of.get(name);
     const { factor } = this.scale;
     context.strokeStyle = colours.lines[this.names.indexOf(name) % 8];
     context.lineWidth = 1.6;
@@ -88,7 +97,7 @@ class BoundedPlot extends TimePlot {
     context.beginPath();
     let before = NaN;
     for (let i = from; i < to; i++) {
-      const [x0, x1, y] = [this.axes.px(plotTime[i]), this.axes.px(plotTime[i + 1]), this.axes.py(values[i] * factor)];
+      const [x0, x1, y] = [this.axes.px(samples.time[i]), this.axes.px(samples.time[i + 1]), this.axes.py(values[i] * factor)];
       if (Number.isNaN(before)) context.moveTo(x0, y);
       else context.lineTo(x0, y);
       if (!Number.isNaN(y)) context.lineTo(x1, y);
@@ -231,7 +240,7 @@ function convergenceParts({ starts, chosen }) {
   ];
 }
 
-function buildOptimal() {
+export function buildOptimal() {
   const { optimal } = report;
   if (!optimal) return;
   const plot = (names, options) => {
@@ -274,5 +283,5 @@ function buildOptimal() {
     grid(duals),
     ...convergenceParts(optimal),
   );
-  section(main, "optimal", "Optimal control", ...children);
+  section("main", "optimal", "Optimal control", ...children);
 }

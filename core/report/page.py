@@ -21,14 +21,17 @@ from kingpost.report.content import Options, make_content
 from kingpost.results.history import History
 
 FOLDER = Path(__file__).parent
-#: In the order in which they are read; each uses only what stands before it.
+#: Modules, joined into one script in this order: each imports only from what stands before it.
 SCRIPTS = (
     "numbers.js",
     "clock.js",
+    "samples.js",
+    "data.js",
     "plot.js",
     "curves.js",
     "scene3d.js",
     "water.js",
+    "machine_marks.js",
     "machine.js",
     "charts.js",
     "tables.js",
@@ -123,7 +126,7 @@ def left_out(content: dict[str, Any]) -> tuple[str, ...]:
 
 def render(content: dict[str, Any], scripts: tuple[str, ...] = SCRIPTS, styles: tuple[str, ...] = STYLES) -> str:
     """Return the page. Text from the model reaches it as data only, never as markup."""
-    script = "".join(f"// --- {name} ---\n{_asset(name)}\n" for name in scripts)
+    script = "".join(f"// --- {name} ---\n{joined(_asset(name))}\n" for name in scripts)
     script = f'"use strict";\n(() => {{\n{script}}})();\n'
     style = "".join(_asset(name) for name in styles)
     data = json.dumps(content, allow_nan=False, separators=(",", ":"))
@@ -142,6 +145,13 @@ def render(content: dict[str, Any], scripts: tuple[str, ...] = SCRIPTS, styles: 
         "data": data,
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda match: pieces[match[1]], _asset("template.html"))
+
+
+def joined(module: str) -> str:
+    """Return a module as a part of one script: what it imports stands before it there, and what it exports is just a name."""
+    return re.sub(
+        r"^export (?=const|let|class|function|async)", "", re.sub(r"^import [^;]*;\n", "", module, flags=re.M), flags=re.M
+    )
 
 
 def _asset(name: str) -> str:

@@ -1,6 +1,9 @@
 // A canvas that follows its element's size, is drawn only while it can be seen, and again when something changed.
 
-class Chart {
+import { SUPERSCRIPTS, withResolution, counted, niceTicks, element } from "./numbers.js";
+import { colours } from "./clock.js";
+
+export class Chart {
   static all = [];
   static pending = false;
 
@@ -29,6 +32,15 @@ class Chart {
     },
     { rootMargin: "200px" },
   );
+
+  // Charts that are no longer in the page, where pages change.
+  static forgetLost() {
+    for (const { canvas } of Chart.all.filter(({ canvas }) => !canvas.isConnected)) {
+      Chart.sizes.unobserve(canvas);
+      Chart.sights.unobserve(canvas);
+    }
+    Chart.all = Chart.all.filter(({ canvas }) => canvas.isConnected);
+  }
 
   static schedule() {
     if (Chart.pending) return;
@@ -70,7 +82,7 @@ class Chart {
 }
 
 // Two axes in a chart: linear or logarithmic scales, grid, numbers.
-class Axes {
+export class Axes {
   constructor(chart, x, y, margin = {}) {
     const { left = 58, right = 14, top = 12, bottom = 26 } = margin;
     this.box = { left, top, right: chart.width - right, bottom: chart.height - bottom };
@@ -164,7 +176,7 @@ class Axes {
   }
 }
 
-function strokeLine(context, x0, y0, x1, y1) {
+export function strokeLine(context, x0, y0, x1, y1) {
   context.beginPath();
   context.moveTo(x0, y0);
   context.lineTo(x1, y1);
@@ -172,7 +184,7 @@ function strokeLine(context, x0, y0, x1, y1) {
 }
 
 // Text on a patch of background, kept inside the given bounds.
-function tag(context, text, x, y, { left, right, top, bottom }, colour = colours.ink) {
+export function tag(context, text, x, y, { left, right, top, bottom }, colour = colours.ink) {
   const width = context.measureText(text).width + 8;
   const boxX = Math.min(Math.max(x, left), right - width);
   const boxY = Math.min(Math.max(y, top), bottom - 16);
@@ -187,7 +199,7 @@ function tag(context, text, x, y, { left, right, top, bottom }, colour = colours
 }
 
 // A range with some air; a constant gets an axis around it.
-function padded(low, high, share = 0.07) {
+export function padded(low, high, share = 0.07) {
   if (!(low <= high)) return { low: -1, high: 1 };
   const size = Math.max(Math.abs(low), Math.abs(high));
   if (high - low <= 1e-9 * size || high === low) {
@@ -199,7 +211,7 @@ function padded(low, high, share = 0.07) {
 }
 
 // Whole powers of ten around a range; at least one of them.
-function decades(low, high) {
+export function decades(low, high) {
   if (!(low <= high)) return { low: 0.1, high: 10, log: true };
   const [first, last] = [Math.floor(Math.log10(low) + 1e-9), Math.ceil(Math.log10(high) - 1e-9)];
   return { low: 10 ** first, high: 10 ** Math.max(last, first + 1), log: true };

@@ -1,6 +1,9 @@
 // Three dimensions on a flat canvas: a camera, solids made of flat faces, far faces drawn before near ones.
 
-const V = {
+import { colours } from "./clock.js";
+import { strokeLine } from "./plot.js";
+
+export const V = {
   add: (a, b) => [a[0] + b[0], a[1] + b[1], a[2] + b[2]],
   sub: (a, b) => [a[0] - b[0], a[1] - b[1], a[2] - b[2]],
   times: (a, s) => [a[0] * s, a[1] * s, a[2] * s],
@@ -11,7 +14,7 @@ const V = {
 };
 
 // The pose of a body: position and the rotation of a unit quaternion (w first).
-class Pose {
+export class Pose {
   constructor(position, [w, x, y, z]) {
     this.position = position;
     this.rows = [
@@ -31,7 +34,7 @@ class Pose {
 }
 
 // Looks at a target from a distance; azimuth and elevation in radians, z up.
-class Camera {
+export class Camera {
   constructor(box, outline) {
     this.box = box;
     this.outline = outline;
@@ -175,7 +178,7 @@ const Solids = {
   },
 };
 
-function facesOf(shape, pieces) {
+export function facesOf(shape, pieces) {
   if (shape.kind === "bar") {
     const length = V.length(V.sub(shape.to, shape.from));
     if (!(length > 0)) return [];
@@ -200,14 +203,14 @@ function facesOf(shape, pieces) {
 const LIGHT = V.unit([0.45, -0.55, 0.85]);
 
 // The colour #rrggbb under light that falls on a face with the given normal.
-function shaded(colour, normal) {
+export function shaded(colour, normal) {
   const light = 0.62 + 0.42 * Math.max(0, V.dot(normal, LIGHT)) + 0.08 * normal[2];
   const parts = [1, 3, 5].map((i) => Math.min(255, Math.round(parseInt(colour.slice(i, i + 2), 16) * light)));
   return `rgb(${parts.join(",")})`;
 }
 
 // By Newell's sum over all edges, which also holds where corners coincide.
-function normalOf(face) {
+export function normalOf(face) {
   const sum = [0, 0, 0];
   face.forEach((a, k) => {
     const b = face[(k + 1) % face.length];
@@ -218,12 +221,12 @@ function normalOf(face) {
   return V.unit(sum);
 }
 
-function path(context, points) {
+export function path(context, points) {
   points.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
 }
 
 // An arrow from one point of the picture to another; moments have two heads.
-function drawArrow(context, [x0, y0], [x1, y1], colour, heads, width = 3) {
+export function drawArrow(context, [x0, y0], [x1, y1], colour, heads, width = 3) {
   const length = Math.hypot(x1 - x0, y1 - y0);
   if (length < 2) return;
   const [ux, uy] = [(x1 - x0) / length, (y1 - y0) / length];
@@ -244,7 +247,7 @@ function drawArrow(context, [x0, y0], [x1, y1], colour, heads, width = 3) {
 }
 
 // The ground under a machine, with a grid and shadows of the faces above it.
-function drawFloor(context, { camera, gridStep, floor, ground }, faces) {
+export function drawFloor(context, { camera, gridStep, floor, ground }, faces) {
   const [low, high] = ground;
   const corner = (value, round) => (round(value / gridStep) + (round === Math.floor ? -1 : 1)) * gridStep;
   const [x0, y0] = [0, 1].map((i) => corner(low[i], Math.floor));

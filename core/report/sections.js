@@ -1,25 +1,29 @@
 // Sections of the page: head, motion, joint loads, record.
 
-const main = document.getElementById("main");
-const wide = document.getElementById("wide");
-const plots = [];
+import { prettyUnit, significant, quantity, seconds, element } from "./numbers.js";
+import { report, clock, samples } from "./data.js";
+import { TimePlot } from "./curves.js";
+import { fold } from "./tables.js";
 
-function section(parent, id, title, ...children) {
+export const plots = [];
+
+// `place` is the id of the part of the page that the section goes to.
+export function section(place, id, title, ...children) {
   document.getElementById("contents").append(element("a", { href: `#${id}` }, title));
-  parent.append(element("section", { id }, element("h2", {}, title), ...children));
+  document.getElementById(place).append(element("section", { id }, element("h2", {}, title), ...children));
 }
 
 function timePlot(names, options) {
-  const plot = new TimePlot(names, options);
+  const plot = new TimePlot(samples, names, options);
   plots.push(plot);
   return plot;
 }
 
-function note(text) {
+export function note(text) {
   return element("p", { class: "note" }, text);
 }
 
-function buildHead() {
+export function buildHead() {
   const facts = report.facts.map(([label, text]) => [element("dt", {}, label), element("dd", {}, text)]);
   const list = element("dl", { class: "facts" }, facts.flat());
   if (report.outcome) {
@@ -43,7 +47,7 @@ function buildHead() {
   }
 }
 
-function buildMotion() {
+export function buildMotion() {
   const shown = report.panels.filter(({ role }) => role !== "Bodies" && role !== "Monitors");
   const bodies = report.panels.filter(({ role }) => role === "Bodies");
   const { samples, bucket } = report.reduction;
@@ -89,7 +93,7 @@ function buildMotion() {
       fold(`Velocities and accelerations of the bodies, in their axes (${bodies.length} plots)`, grid(bodies)),
     );
   const plain = shown.every(({ role }) => role === "Channels" || role === "Rates");
-  section(main, "motion", plain ? "Channels" : "Motion", ...children);
+  section("main", "motion", plain ? "Channels" : "Motion", ...children);
   clock.on("range", () => {
     const bar = document.getElementById("zoom-bar");
     bar.hidden = !clock.zoomed;
@@ -156,15 +160,15 @@ function jointCard(joint) {
   );
 }
 
-function buildLoads() {
+export function buildLoads() {
   if (!report.joints.length) {
-    section(main, "loads", "Joint loads", ...report.notes.map(note));
+    section("main", "loads", "Joint loads", ...report.notes.map(note));
     return;
   }
   const children = [];
   if (report.quality.length) children.push(qualityLine());
   children.push(...report.joints.map(jointCard));
-  section(main, "loads", "Joint loads", ...children);
+  section("main", "loads", "Joint loads", ...children);
 }
 
 // How well the loads balance the motion: the residual of Newton's and Euler's equations, beside the loads themselves.
@@ -191,7 +195,7 @@ function qualityLine() {
 }
 
 // What physics says about the run: energy balance, momentum, and how well constraints are kept.
-function buildMonitors() {
+export function buildMonitors() {
   const panels = report.panels.filter(({ role }) => role === "Monitors");
   if (!panels.length) return;
   const lines = report.monitors.map(({ what, text, verdict }) =>
@@ -204,11 +208,11 @@ function buildMonitors() {
     ),
   );
   const figures = panels.map(({ names, title, log, unit }) => {
-    const common = unit === seriesOf.get(names[0]).unit;
+    const common = unit === samples.of.get(names[0]).unit;
     return timePlot(names, { label: title, log, whole: names[0] === "constraints.rank", unit: common ? "" : unit }).element;
   });
   section(
-    main,
+    "main",
     "monitors",
     "Monitors",
     lines.length ? element("ul", { class: "small" }, lines) : "",
@@ -216,7 +220,7 @@ function buildMonitors() {
   );
 }
 
-function buildFoot() {
-  section(wide, "record", "Record of the run", ...provenanceParts());
+export function buildFoot() {
+  section("wide", "record", "Record of the run", ...provenanceParts());
   document.getElementById("foot").textContent = "One file, no network: keep it with the results it describes.";
 }

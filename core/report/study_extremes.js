@@ -1,5 +1,13 @@
 // Extremes of seeds on Gumbel's paper: a straight line is his distribution.
 
+import { scaleFor, prettyUnit, significant, counted, element, selectBox } from "./numbers.js";
+import { colours } from "./clock.js";
+import { report } from "./data.js";
+import { Chart, Axes, strokeLine, tag, padded } from "./plot.js";
+import { section } from "./sections.js";
+import { percent } from "./study_map.js";
+import { runLink, caseText } from "./study_runs.js";
+
 class GumbelPlot extends Chart {
   constructor() {
     super(300, "");
@@ -94,11 +102,11 @@ class GumbelPlot extends Chart {
   }
 }
 
-function buildExtremes() {
-  if (!study.extremes.length) return;
+export function buildExtremes() {
+  if (!report.study.extremes.length) return;
   const plot = new GumbelPlot();
-  const sides = [...new Map(study.extremes.map((item) => [`${item.channel} ${item.side}`, item])).keys()];
-  const of = (side) => study.extremes.filter((item) => `${item.channel} ${item.side}` === side);
+  const sides = [...new Map(report.study.extremes.map((item) => [`${item.channel} ${item.side}`, item])).keys()];
+  const of = (side) => report.study.extremes.filter((item) => `${item.channel} ${item.side}` === side);
   const size = (side) => Math.abs(of(side)[0].largest);
   const holder = element("div", {});
   const show = (side) => {
@@ -115,9 +123,9 @@ function buildExtremes() {
     chosen,
   );
   show(chosen);
-  const rules = study.extremes_rules;
+  const rules = report.study.extremes_rules;
   section(
-    main,
+    "main",
     "extremes",
     "Extreme loads",
     element("div", { class: "row" }, box.element),

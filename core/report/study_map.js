@@ -1,25 +1,26 @@
 // Sea states as a map: a button for each height and period, coloured and labelled by what is asked for.
 
-const study = report.study;
+import { significant, counted, element, selectBox } from "./numbers.js";
+import { report } from "./data.js";
 
-function labelText(value) {
+export function labelText(value) {
   if (value === null || value === undefined) return "–";
   return typeof value === "number" ? counted(value, 6) : value;
 }
 
-function cellKey(labels) {
+export function cellKey(labels) {
   return `${labels.Hs} ${labels.Tp}`;
 }
 
-function percent(share, digits = 3) {
+export function percent(share, digits = 3) {
   return share === null ? "–" : `${counted(100 * share, digits)}\u202f%`;
 }
 
 // What can be shown of the cells: {title, of(cell) -> number or null, text(number), low, high, good: whether much is good}
 function mapViews() {
   const views = [];
-  if (study.operability?.cells.length) {
-    const cells = new Map(study.operability.cells.map((cell) => [cellKey(cell.labels), cell]));
+  if (report.study.operability?.cells.length) {
+    const cells = new Map(report.study.operability.cells.map((cell) => [cellKey(cell.labels), cell]));
     views.push({
       title: "within limits",
       words: "Share of the runs of a sea state, by their weights, that keep all limits.",
@@ -29,7 +30,7 @@ function mapViews() {
       good: true,
     });
   }
-  for (const spot of study.damage) {
+  for (const spot of report.study.damage) {
     if (!spot.cells.length) continue;
     const cells = new Map(spot.cells.map((cell) => [cellKey(cell.labels), cell]));
     const most = Math.max(...spot.cells.map((cell) => cell.damage_per_year), 0);
@@ -72,7 +73,7 @@ function mapColour({ range: [low, high], good }, value) {
     : `color-mix(in srgb, var(--s3) ${Math.round(0.75 * share)}%, var(--panel))`;
 }
 
-class SeaMap {
+export class SeaMap {
   constructor(onchoose) {
     this.onchoose = onchoose;
     this.heights = [...new Set(report.runs.cells.map((cell) => cell.Hs))].sort((a, b) => b - a);

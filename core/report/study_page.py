@@ -10,9 +10,9 @@ from kingpost.base.transactions import Fill
 from kingpost.report.content import plain
 from kingpost.report.page import render
 
-#: In the order in which they are read; each uses only what stands before it.
+#: Modules in the order in which they are joined; what some of them import for reports of runs alone is left out.
 SCRIPTS = (
-    *("numbers.js", "clock.js", "plot.js", "charts.js", "tables.js", "controls.js", "sections.js"),
+    *("numbers.js", "clock.js", "samples.js", "data.js", "plot.js", "charts.js", "tables.js", "controls.js", "sections.js"),
     *("study_map.js", "study_runs.js", "study_extremes.js", "study_sections.js", "study_main.js"),
 )
 STYLES = ("page.css", "parts.css", "study.css")

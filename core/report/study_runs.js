@@ -1,38 +1,38 @@
 // Runs in a table that can be sorted, and how to see one of them whole.
 
+import { scaleFor, prettyUnit, significant, element } from "./numbers.js";
+import { report } from "./data.js";
+import { labelText } from "./study_map.js";
+
 const MOST_ROWS = 200;
 // Enough of a key to find its run.
 const SHOWN_OF_KEY = 10;
-const runColumns = report.runs.columns;
-const columnAt = new Map(runColumns.map(({ name }, i) => [name, i]));
 
-function runText(row, i) {
-  const { kind } = runColumns[i];
-  const value = row[i];
-  if (value === null) return "–";
-  if (kind === "label") return labelText(value);
-  if (kind === "key" || kind === "state") return value;
-  const scale = runScales[i];
-  return significant(value * scale.factor, kind === "weight" ? 3 : 4);
+// Where a column stands.
+export function columnAt(name) {
+  return report.runs.columns.findIndex((column) => column.name === name);
 }
 
 // One prefix for a column, so that its numbers can be compared.
-const runScales = runColumns.map(({ unit, kind }, i) => {
+function runScale({ unit, kind }, i) {
   if (kind !== "number") return { factor: 1, unit };
   let most = 0;
   for (const row of report.runs.rows) if (row[i] !== null) most = Math.max(most, Math.abs(row[i]));
   return scaleFor(unit, most);
-});
+}
 
-class RunTable {
+export class RunTable {
   constructor() {
     this.sorted = { column: null, down: true };
+    this.columns = report.runs.columns;
+    this.scales = this.columns.map(runScale);
+    this.state = columnAt("state");
     this.heading = element("h3", { "aria-live": "polite" });
     this.told = element("p", { class: "small" });
     this.head = element(
       "tr",
       {},
-      runColumns.map((column, i) =>
+      this.columns.map((column, i) =>
         element("th", { scope: "col" }, element("button", { type: "button", onclick: () => this.sort(i) }, this.title(column, i))),
       ),
     );
@@ -51,8 +51,17 @@ class RunTable {
   }
 
   title({ name, kind }, i) {
-    const shown = prettyUnit(runScales[i].unit || "1");
+    const shown = prettyUnit(this.scales[i].unit || "1");
     return kind === "number" && shown !== "–" ? `${name} [${shown}]` : name;
+  }
+
+  text(row, i) {
+    const { kind } = this.columns[i];
+    const value = row[i];
+    if (value === null) return "–";
+    if (kind === "label") return labelText(value);
+    if (kind === "key" || kind === "state") return value;
+    return significant(value * this.scales[i].factor, kind === "weight" ? 3 : 4);
   }
 
   show(rows, heading) {
@@ -85,26 +94,26 @@ class RunTable {
   }
 
   row(row) {
-    const failed = ["failed", "outside linear theory"].includes(row[columnAt.get("state")]);
-    const cells = runColumns.map((column, i) => {
+    const failed = ["failed", "outside linear theory"].includes(row[this.state]);
+    const cells = this.columns.map((column, i) => {
       const tag = i ? "td" : "th";
       if (column.kind === "key") return element(tag, { scope: "row" }, runLink(row[i]));
-      return element(tag, {}, runText(row, i));
+      return element(tag, {}, this.text(row, i));
     });
     return element("tr", { class: failed ? "faint" : null }, cells);
   }
 }
 
-const keptRuns = new Set(study.kept_runs);
-
 // A run that was kept whole has a report; any other can be made again.
-function runLink(key) {
+export function runLink(key) {
   const short = key.slice(0, SHOWN_OF_KEY);
-  if (keptRuns.has(key)) return element("a", { href: `runs/${key}/report.html`, title: `Report of run ${key}` }, short);
+  const folder = report.folder || ""; // of the study, where it is not the page's own
+  if (report.study.kept_runs.includes(key))
+    return element("a", { href: `${folder}runs/${key}/report.html`, title: `Report of run ${key}` }, short);
   return element("code", { title: key }, short);
 }
 
-function caseText(labels) {
+export function caseText(labels) {
   const words = Object.entries(labels).map(([name, value]) => `${name} ${labelText(value)}`);
   return words.length ? words.join(", ") : "all cases";
 }

@@ -1,26 +1,35 @@
 // Sections of the page of a study: sea states, limits, hot spots, worst runs, step check, failures, record.
 
+import { significant, quantity, counted, element, selectBox } from "./numbers.js";
+import { report } from "./data.js";
+import { plainTable, fold, tree } from "./tables.js";
+import { buildHead, section } from "./sections.js";
+import { cellKey, percent, SeaMap } from "./study_map.js";
+import { buildExtremes } from "./study_extremes.js";
+import { columnAt, RunTable, runLink, caseText } from "./study_runs.js";
+
 function buildSea() {
   const table = new RunTable();
   const all = report.runs.rows;
-  const place = (name) => columnAt.get(name);
+  const [height, period] = [columnAt("Hs"), columnAt("Tp")];
   const choose = (key) => {
     if (key === null) return table.show(all, `All ${all.length} runs`);
-    const rows = all.filter((row) => cellKey({ Hs: row[place("Hs")], Tp: row[place("Tp")] }) === key);
-    const [height, period] = key.split(" ");
-    table.show(rows, `Runs in Hs ${height} m, Tp ${period} s: ${rows.length}`);
+    const rows = all.filter((row) => cellKey({ Hs: row[height], Tp: row[period] }) === key);
+    const [Hs, Tp] = key.split(" ");
+    table.show(rows, `Runs in Hs ${Hs} m, Tp ${Tp} s: ${rows.length}`);
   };
   choose(null);
   const cells = report.runs.cells.length > 0;
+  const kept = report.study.kept_runs.length;
   const children = cells ? [element("div", { class: "sea" }, new SeaMap(choose).element, table.element)] : [table.element];
   const replay = element(
     "p",
     { class: "small" },
     "To see a run whole, in motion: ",
     element("code", {}, "kingpost study FOLDER --replay KEY"),
-    keptRuns.size ? ` Of ${keptRuns.size} runs there is a report beside this page; their keys are links.` : "",
+    kept ? ` Of ${kept} runs there is a report beside this page; their keys are links.` : "",
   );
-  section(main, "runs", cells ? "Sea states" : "Runs", ...children, replay);
+  section("main", "runs", cells ? "Sea states" : "Runs", ...children, replay);
 }
 
 function labelledTable(parts, columns) {
@@ -29,7 +38,7 @@ function labelledTable(parts, columns) {
 }
 
 function buildLimits() {
-  const { operability } = study;
+  const { operability } = report.study;
   if (!operability) return;
   const { parts } = operability;
   const year = [
@@ -54,12 +63,13 @@ function buildLimits() {
     ];
     children.push(element("h3", {}, "By position"), labelledTable(operability.positions, columns));
   }
-  section(main, "limits", `Workable ${counted(operability.percent_of_year)} % of the year`, ...children);
+  section("main", "limits", `Workable ${counted(operability.percent_of_year)} % of the year`, ...children);
 }
 
 function buildDamage() {
-  if (!study.damage.length) return;
-  const rows = study.damage.map((spot) => [
+  const { damage, damage_rules: rules } = report.study;
+  if (!damage.length) return;
+  const rows = damage.map((spot) => [
     spot.name,
     spot.curve,
     significant(spot.damage_per_year),
@@ -71,19 +81,19 @@ function buildDamage() {
   ]);
   const heads = ["Hot spot", "S-N curve", "Damage per year", "± of seeds", "DFF", "Life [years]", "Largest range", "Cycles per year"];
   const holder = element("div", {});
-  const show = (name) => holder.replaceChildren(...spotParts(study.damage.find((spot) => spot.name === name)));
-  const options = study.damage.map(({ name }) => ({ value: name, text: name }));
+  const show = (name) => holder.replaceChildren(...spotParts(damage.find((spot) => spot.name === name)));
+  const options = damage.map(({ name }) => ({ value: name, text: name }));
   const box = selectBox("Hot spot", options, show, options[0].value);
   show(options[0].value);
   section(
-    main,
+    "main",
     "damage",
     "Fatigue",
     plainTable(heads, rows),
     element(
       "p",
       { class: "small" },
-      `${study.damage_rules.rule}; ${study.damage_rules.life}. ± is the standard error that comes from the scatter of seeds.`,
+      `${rules.rule}; ${rules.life}. ± is the standard error that comes from the scatter of seeds.`,
     ),
     element("div", { class: "row" }, box.element),
     holder,
@@ -125,10 +135,10 @@ function damageTable(groups, total) {
 }
 
 function buildWorst() {
-  const { by, runs } = study.worst;
+  const { by, runs } = report.study.worst;
   if (!runs.length) return;
   const rows = runs.map((run) => [runLink(run.key), caseText(run.labels), significant(run.value)]);
-  section(main, "worst", "Worst runs", element("p", { class: "small" }, `By ${by}.`), nodeTable(["Run", "Case", "Value"], rows));
+  section("main", "worst", "Worst runs", element("p", { class: "small" }, `By ${by}.`), nodeTable(["Run", "Case", "Value"], rows));
 }
 
 function nodeTable(heads, rows) {
@@ -138,7 +148,7 @@ function nodeTable(heads, rows) {
 }
 
 function buildStepCheck() {
-  const { runs, limit } = study.step_check;
+  const { runs, limit } = report.study.step_check;
   if (!runs.length) return;
   const rows = runs.map((run) => {
     const bad = run.error || run.part === null || run.part > limit;
@@ -147,7 +157,7 @@ function buildStepCheck() {
     return [runLink(run.key), badge, run.error ? "–" : percent(run.part), words];
   });
   section(
-    main,
+    "main",
     "step-check",
     "Step check",
     element(
@@ -160,22 +170,22 @@ function buildStepCheck() {
 }
 
 function buildFailed() {
-  if (!study.failed.length) return;
-  const rows = study.failed.map((run) => [runLink(run.key), caseText(run.labels), run.error]);
-  const more = study.cases.failed - rows.length;
+  if (!report.study.failed.length) return;
+  const rows = report.study.failed.map((run) => [runLink(run.key), caseText(run.labels), run.error]);
+  const more = report.study.cases.failed - rows.length;
   section(
-    main,
+    "main",
     "failed",
-    `Failed runs (${study.cases.failed})`,
+    `Failed runs (${report.study.cases.failed})`,
     more > 0 ? element("p", { class: "small" }, `${more} more are in the table of cases.`) : "",
     nodeTable(["Run", "Case", "Why"], rows),
   );
 }
 
 function buildOutside() {
-  const { runs, cells, part_of_time } = study.outside_linear_theory;
+  const { runs, cells, part_of_time } = report.study.outside_linear_theory;
   if (!runs.length) return;
-  const count = study.cases.outside_linear_theory;
+  const count = report.study.cases.outside_linear_theory;
   const more = count - runs.length;
   const children = [
     element(
@@ -189,16 +199,16 @@ function buildOutside() {
   }
   if (more > 0) children.push(element("p", { class: "small" }, `${more} more are in the table of cases.`));
   children.push(nodeTable(["Run", "Case", "How far"], runs.map((run) => [runLink(run.key), caseText(run.labels), run.why])));
-  section(main, "outside", `Outside linear theory (${count})`, ...children);
+  section("main", "outside", `Outside linear theory (${count})`, ...children);
 }
 
 function buildSpectra() {
-  const { channels, formula, f_ref_Hz, time } = study.equivalent_ranges;
+  const { channels, formula, f_ref_Hz, time } = report.study.equivalent_ranges;
   if (!channels.length) return;
   const slopes = channels[0].ranges.map(({ slope }) => `m = ${slope}`);
   const rows = channels.map(({ channel, unit, ranges }) => [channel, ...ranges.map(({ range }) => quantity(range, unit))]);
   section(
-    main,
+    "main",
     "equivalent",
     "Damage-equivalent ranges",
     plainTable(["Channel", ...slopes], rows),
@@ -207,14 +217,28 @@ function buildSpectra() {
 }
 
 function buildRecord() {
-  const { study: spec, plugins, ran, model, recipe, file, kingpost, written: when } = study;
+  const { study: spec, plugins, ran, model, recipe, file, kingpost, written: when } = report.study;
   section(
-    wide,
+    "wide",
     "record",
     "Record",
     fold("What was studied", tree(spec), true),
     fold("How", tree({ kingpost, written: when, file, model, recipe, ran })),
     fold(`Plugins (${plugins.length})`, tree(plugins)),
   );
-  document.getElementById("foot").textContent = "One file, no network: keep it with the results it describes.";
+}
+
+// Everything, into the parts "head", "main" and "wide" of a page, with links in "contents".
+export function buildStudy() {
+  buildHead();
+  buildSea();
+  buildOutside();
+  buildLimits();
+  buildDamage();
+  buildExtremes();
+  buildSpectra();
+  buildWorst();
+  buildStepCheck();
+  buildFailed();
+  buildRecord();
 }

@@ -1,8 +1,11 @@
 // Tables: extremes and equivalent loads, sortable and downloadable; the record of the run.
 
+import { scaleFor, prettyUnit, significant, minus, timeText, element } from "./numbers.js";
+import { report } from "./data.js";
+
 const BODY = ["max", "tmax", "min", "tmin", "mean", "std"];
 
-class ExtremesTable {
+export class ExtremesTable {
   constructor() {
     this.loads = new Map(report.table.map((row) => [row.name, row]));
     this.totals = new Set(report.joints.flatMap((joint) => joint.parts.total));
@@ -123,7 +126,7 @@ class ExtremesTable {
   }
 }
 
-function plainTable(heads, rows) {
+export function plainTable(heads, rows) {
   const head = element(
     "thead",
     {},
@@ -154,12 +157,12 @@ function written(value) {
   return String(value);
 }
 
-function fold(title, content, open = false) {
+export function fold(title, content, open = false) {
   return element("details", { open }, element("summary", {}, title), content);
 }
 
 // Any record, however deep, as lists that fold.
-function tree(data) {
+export function tree(data) {
   if (data === null || typeof data !== "object") return element("span", {}, written(data));
   const flat = Array.isArray(data) && data.every((item) => item === null || typeof item !== "object");
   if (flat) return element("span", {}, data.length ? data.map(written).join(", ") : "–");

@@ -1,6 +1,9 @@
 // The water that a vessel floats in: a patch of the sea at the time of the cursor, the sum of the waves of the run.
 
-class Water {
+import { colours } from "./clock.js";
+import { V, shaded, normalOf, path } from "./scene3d.js";
+
+export class Water {
   static cells = 30;
 
   // `ground` is the patch, [[x0, y0], [x1, y1]], around everything that moves.

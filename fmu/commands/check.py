@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kingpost.base.errors import InternalError
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json
-from kingpost.fmu.commands.options import add_kind_argument, chosen_kind
+from kingpost.fmu.commands.options import add_kind_argument, add_sandbox_option, chosen_kind
 
 if TYPE_CHECKING:
     from kingpost.fmu.checks import Report, Result
@@ -50,6 +50,7 @@ class FmuCheck(Command):
         parser.add_argument("--instances", type=int, default=100, metavar="N", help="how many instances to make (default: 100)")
         parser.add_argument("--strict", action="store_true", help="exit status 8 for warnings and notes, too")
         add_kind_argument(parser)
+        add_sandbox_option(parser)
         parser.add_argument("--json", action="store_true", help="print JSON instead of lines")
         parser.set_defaults(refuse=parser.error)
 
@@ -60,6 +61,10 @@ class FmuCheck(Command):
             return _list_checks(arguments.json)
         if arguments.fmu is None:
             arguments.refuse("the following arguments are required: FILE.fmu")
+        if arguments.sandbox:
+            from kingpost.fmu.commands.sandbox import run_in_sandbox
+
+            run_in_sandbox(arguments, [arguments.fmu])
         report = check_fmu(
             arguments.fmu,
             CheckOptions(arguments.timeout, arguments.stop_time, arguments.step, arguments.instances, chosen_kind(arguments)),

@@ -6,15 +6,15 @@ import argparse
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from kingpost.base.errors import MechanismError, listed
+from kingpost.base.errors import KingpostError, MechanismError, listed
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table
 from kingpost.cli.result_options import add_result_options, result_options
 from kingpost.cli.results import carried_out, channel_rows, file_row, not_unique_rows, tell
 from kingpost.cli.signals import while_doing
-from kingpost.fmu.commands.options import add_time_limits
+from kingpost.fmu.commands.options import add_sandbox_option, add_time_limits
 
 if TYPE_CHECKING:
     from kingpost.fmu.cosim.description.system import System
@@ -63,12 +63,15 @@ class Cosim(Command):
             help="run FMUs in this process unless the system says isolate = true: faster, but a crash takes the results along",
         )
         add_time_limits(parser)
+        add_sandbox_option(parser)
         parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the system: FILE.png, .svg or .pdf")
         add_result_options(parser, subject="SYSTEM", report="plots", json="run.json, or what --check finds,")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         from kingpost.fmu.cosim.description.opening import open_system
 
+        if arguments.sandbox:
+            _in_sandbox(arguments)
         with open_system(arguments.system, plugins) as file:
             return self._carry_out(file, arguments)
 
@@ -90,6 +93,17 @@ class Cosim(Command):
                 print_table(_description(plan))
             return 0
         return _run(plan, arguments)
+
+
+def _in_sandbox(arguments: argparse.Namespace) -> NoReturn:
+    from kingpost.fmu.commands.sandbox import files_of_system, results_folder, run_in_sandbox
+
+    folder = results_folder(arguments, arguments.system)
+    if arguments.picture is not None and not arguments.picture.resolve().is_relative_to(folder.resolve()):
+        raise KingpostError(
+            f"--sandbox: the picture can only be drawn in the folder of the results: --picture {folder / 'x.svg'}"
+        )
+    run_in_sandbox(arguments, files_of_system(arguments.system), folder)
 
 
 def _changed(system: System, arguments: argparse.Namespace) -> System:

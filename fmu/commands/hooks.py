@@ -8,7 +8,10 @@ from kingpost.fmu.commands.check import FmuCheck
 from kingpost.fmu.commands.cosim import Cosim
 from kingpost.fmu.commands.export import Export
 from kingpost.fmu.commands.export_controller import ExportController
+from kingpost.fmu.commands.live import Live
 from kingpost.fmu.commands.run import FmuRunner
+from kingpost.fmu.commands.serve import Serve
+from kingpost.fmu.commands.submit import Jobs, Submit
 from kingpost.registry.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -17,4 +20,4 @@ if TYPE_CHECKING:
 
 @hookimpl
 def kingpost_register_commands() -> list[type[Command]]:
-    return [Cosim, Export, ExportController, FmuCheck, FmuRunner]
+    return [Cosim, Export, ExportController, FmuCheck, FmuRunner, Live, Serve, Submit, Jobs]

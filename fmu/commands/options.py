@@ -9,10 +9,22 @@ if TYPE_CHECKING:
     from kingpost.fmu.file.opened import FmiKind
 
 
+SANDBOX = "--sandbox"
+
+
 def add_kind_argument(parser: argparse.ArgumentParser) -> None:
     """Add ``--kind``."""
     parser.add_argument(
         "--kind", choices=["cs", "me"], help="co-simulation or model exchange, of an FMU that offers both (default: cs)"
+    )
+
+
+def add_sandbox_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--sandbox``."""
+    parser.add_argument(
+        SANDBOX,
+        action="store_true",
+        help="run in a sandbox, for FMUs from strangers: no network, no files but those named here, limits on memory and time",
     )
 
 

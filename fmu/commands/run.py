@@ -12,7 +12,7 @@ from kingpost.cli.command import Command
 from kingpost.cli.result_options import add_result_options, result_options
 from kingpost.cli.results import carried_out, channel_rows, file_row, not_unique_rows, tell
 from kingpost.cli.signals import while_doing
-from kingpost.fmu.commands.options import add_kind_argument, add_time_limits, chosen_kind
+from kingpost.fmu.commands.options import add_kind_argument, add_sandbox_option, add_time_limits, chosen_kind
 from kingpost.fmu.instance.solvers import SOLVERS
 
 if TYPE_CHECKING:
@@ -53,12 +53,18 @@ class FmuRunner(Command):
         parser.add_argument("--tolerance", type=float, metavar="X", help="relative tolerance of CVode (default: 1e-6)")
         add_kind_argument(parser)
         add_time_limits(parser)
+        add_sandbox_option(parser)
         add_result_options(parser)
         parser.add_argument("--quiet", action="store_true", help="show warnings and errors of the FMU only")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
         from kingpost.fmu.running import prepare_fmu
 
+        if arguments.sandbox:
+            from kingpost.fmu.commands.sandbox import results_folder, run_in_sandbox
+
+            readable = [arguments.fmu, *([] if arguments.inputs is None else [arguments.inputs])]
+            run_in_sandbox(arguments, readable, results_folder(arguments, arguments.fmu))
         with while_doing(f"'{arguments.fmu}' was being read; nothing was computed"):
             run = prepare_fmu(
                 arguments.fmu,

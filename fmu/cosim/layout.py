@@ -46,9 +46,15 @@ class Layout:
         self.powers = [list(units).index(f"{port}.power") for port in kept]
         self.channels += tuple(Channel(f"{port}.energy", "J") for port in kept)
 
-    def places(self, deadline: float = math.inf) -> Iterator[tuple[str, Places]]:
-        """Yield the parts of the vectors that belong to each component, and how long it may take."""
+    def places(
+        self,
+        deadline: float = math.inf,
+        going_back: bool | None = None,
+        changeable: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> Iterator[tuple[str, Places]]:
+        """Yield the parts of the vectors that belong to each component, how long it may take, and what somebody may change."""
         system = self.plan.system
+        goes_back = self.plan.master.goes_back if going_back is None else going_back
         first = [0, 0, 0]
         for name in self.plan.components:
             lists = self.fed[name], self.given[name], self.extra[name]
@@ -59,8 +65,8 @@ class Layout:
             own = system.component(name).timeout
             limit = checked_limit(system.timeout if own is None else own, "timeout")
             yield name, Places(
-                lists[0], parts[0], lists[1], parts[1], lists[2], parts[2], self.plan.master.goes_back,
-                self.plan.master.moves_inputs, limit, deadline,
+                lists[0], parts[0], lists[1], parts[1], lists[2], parts[2], goes_back,
+                self.plan.master.moves_inputs, limit, deadline, (changeable or {}).get(name, ()),
             )  # fmt: skip
 
     def coupling(self, partners: Mapping[str, Partner]) -> Coupling:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,21 +10,16 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import Interrupted, KingpostError, PluginRaisedError, SolverError
-from kingpost.fmu.cosim.components.described import PartnerEnded, PartnerError, Running
+from kingpost.fmu.cosim.components.described import PartnerEnded
 from kingpost.fmu.cosim.description.system import CosimError, System
-from kingpost.fmu.cosim.layout import Layout
+from kingpost.fmu.cosim.motion import SAME, Motion
 from kingpost.fmu.cosim.plan import Plan, steps_per_sample
 from kingpost.fmu.cosim.record import make_history
-from kingpost.fmu.cosim.slower import start_component
-from kingpost.fmu.cosim.watch import Watch
-from kingpost.fmu.process.limits import checked_limit
 from kingpost.registry.failures import plugin_failure
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
 
 Progress = Callable[[float], None]
-#: Times closer than this part of a step are the same.
-SAME = 1e-9
 
 
 class Cosimulation(Plan):
@@ -70,41 +64,36 @@ def cosimulate(
 
 
 class _Run:
-    """One run: instances and where they are."""
+    """One run: a system in motion, and the samples that are kept of it."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.system = plan, plan.system
         self.started = time.perf_counter()
-        self.deadline = time.monotonic() + checked_limit(plan.system.run_timeout, "run_timeout")
-        self.running: dict[str, Running] = {}
+        self.motion = Motion(plan)
         self.warnings = list(plan.notes)
         self.statistics: dict[str, Any] = {"steps": 0}
-        self.watch: Watch | None = None
-        self.layout = Layout(plan)
 
     def run(self, progress: Progress) -> History:
-        system = self.system
+        system, motion = self.system, self.motion
         times: list[float] = []
         rows: list[FloatArray] = []
-        self.t, self.h = system.t_start, system.step
-        self._doing = "at the start"
 
         def so_far(outcome: str) -> History | None:
             if not rows:
                 return None
             return make_history(
-                self.layout, np.array(times), np.array(rows), outcome=outcome, wall_time=time.perf_counter() - self.started,
-                statistics=self.statistics, warnings=self.warnings,
+                motion.layout, np.array(times), np.array(rows), outcome=outcome,
+                wall_time=time.perf_counter() - self.started, statistics=self.statistics, warnings=self.warnings,
             )  # fmt: skip
 
         try:
             try:
-                self._start()
+                motion.start()
                 self._march(times, rows, progress)
             except PartnerEnded as ended:
-                self.warnings.append(f"component '{ended.partner}' ended the run at t = {self.t:.9g} s: {ended}")
+                self.warnings.append(f"component '{ended.partner}' ended the run at t = {motion.t:.9g} s: {ended}")
             finally:
-                self._close()
+                self.warnings += motion.close()
         except KeyboardInterrupt:
             history = so_far("interrupted")
             if history is None:
@@ -113,10 +102,7 @@ class _Run:
         except CosimError:
             raise
         except KingpostError as error:
-            who = f"component '{error.partner}' failed {self.doing}: " if isinstance(error, PartnerError) else ""
-            exploding = self.watch.suspicion() if isinstance(error, PartnerError) and self.watch is not None else ""
-            what = f"{str(error).rstrip('.')}.{exploding}" if exploding else str(error)
-            raise SolverError(f"system '{system.name}': {who}{what}", history=so_far("failed")) from None
+            raise SolverError(motion.explained(error), history=so_far("failed")) from None
         except Exception as error:
             failure = plugin_failure(error)
             if failure is None:
@@ -127,88 +113,28 @@ class _Run:
             raise SolverError(f"system '{system.name}': {self.warnings[-1]}")
         return history
 
-    def _start(self) -> None:
-        system, plan = self.system, self.plan
-        for name, places in self.layout.places(self.deadline):
-            self.running[name] = start_component(plan.components[name], places, system.t_start, system.t_end, system.step)
-        self.network = self.layout.coupling(self.running)
-        fault = plan.master.fault_of(self.network)
-        if fault:
-            raise CosimError(f"master '{plan.master.name}' cannot run system '{system.name}': {fault}")
-        # As many rounds as there are components carry every start value to wherever it acts at once.
-        for k in range(len(self.running) + plan.master.further_rounds):
-            self._each("initialising", *(["take"] if k == 0 else ["give", "take"]))
-            self.network.transfer()
-        # The first outputs belong to the values that came last, as in libcosim: it matters where outputs depend on each other.
-        self._each("leaving initialisation", "give", "begin")
-        self._each("reading the first outputs", "take")
-
-    def _each(self, doing: str, *calls: str) -> None:
-        self._doing = f"while {doing} at t = {self.t:.9g} s"
-        for partner in self.running.values():
-            for call in calls:
-                getattr(partner, call)()
-
     def _march(self, times: list[float], rows: list[FloatArray], progress: Progress) -> None:
-        system, master, layout = self.system, self.plan.master, self.layout
-        y, r, columns = layout.y, layout.r, layout.columns
-        self.watch = watch = Watch(layout.output_names, y, system.growth)
-        beside = Watch(layout.extra_names, r, 0.0)
-        recorders = [partner.record for name, partner in self.running.items() if layout.extra[name]]
-        both = np.empty(len(y) + len(r))
-        #: Power through each bond, and the energy that was made or lost between its sides so far.
-        energies = np.zeros((len(system.bonds), 2))
+        system, motion = self.system, self.motion
 
         def keep() -> None:
-            both[: len(y)] = y
-            both[len(y) :] = r
-            times.append(self.t)
-            rows.append(np.concatenate([both[columns], energies.ravel()]) if len(energies) else both[columns])
+            times.append(motion.t)
+            rows.append(motion.sample())
 
-        advance = master.begin(self.network)
-        self._each("reading the first outputs", "record")
-        energies[:, 0] = [self.network.powers(bond)[0] for bond in self.network.bonds]
-        watch.look(self.t)
-        beside.look(self.t)
         keep()
-        self._doing = ""
-        h, end, span = system.step, system.t_end, system.t_end - system.t_start
-        per_sample = 1 if master.varies_steps else steps_per_sample(system)
-        count = 0
+        end, last, span = system.t_end, system.t_end - SAME * system.step, system.t_end - system.t_start
+        varies, step = self.plan.master.varies_steps, motion.step
+        per_sample = 1 if varies else steps_per_sample(system)
         begun = time.perf_counter()
-        while self.t < end - SAME * h:
-            self.h = h if end - self.t > h * (1 - SAME) else end - self.t
-            following = advance(self.t, self.h)
-            count += 1
-            # Multiplied, not accumulated, where steps are equal.
-            self.t = system.t_start + count * h if not master.varies_steps else self.t + self.h
-            for i, bond in enumerate(self.network.bonds):
-                one, other = self.network.powers(bond)
-                energies[i] = one, energies[i, 1] + (one - other) * self.h
-            watch.look(self.t)
-            if count % per_sample == 0 or self.t >= end - SAME * h:
-                for record in recorders:
-                    record()
-                beside.look(self.t)
+        while motion.t < last:
+            step(end)
+            self.statistics["steps"] = motion.count
+            if varies:
+                # The last step is at most as long as the one before would have been.
+                last = end - SAME * motion.following
+            if motion.count % per_sample == 0 or motion.t >= last:
+                motion.record()
                 keep()
-                progress(min(1.0, (self.t - system.t_start) / span))
-            self.statistics["steps"] = count
-            if self.t < end - SAME * h and time.monotonic() > self.deadline:
-                raise SolverError(
-                    f"the run was given {system.run_timeout:g} s, and has come to t = {self.t:.9g} s of {end:g} s; allow more "
-                    "(run_timeout)"
-                )
-            h = following if master.varies_steps else h
+                progress(min(1.0, (motion.t - system.t_start) / span))
+            if motion.t < last:
+                motion.check_deadline(end)
         self.statistics["steps_s"] = round(time.perf_counter() - begun, 6)
-
-    @property
-    def doing(self) -> str:
-        """What is under way."""
-        return self._doing or f"in the step from t = {self.t:.9g} s by {self.h:g} s"
-
-    def _close(self) -> None:
-        for partner in self.running.values():
-            with contextlib.suppress(KingpostError):
-                said = partner.close()
-                if said:
-                    self.warnings.append(said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -56,6 +57,8 @@ class Slower(Running):
         self._t = t_start
         #: The end of the step under way.
         self._until: float | None = None
+        #: What was changed meanwhile, for its next step.
+        self._changes: dict[str, float] = {}
 
     def begin(self) -> None:
         self._partner.begin()
@@ -76,6 +79,9 @@ class Slower(Running):
     def send(self, t: float, h: float, slopes: FloatArray | None = None) -> None:
         self._t, self._h = t + h, h
         if self._until is None:
+            if self._changes:
+                self._partner.change(self._changes)
+                self._changes = {}
             self._own.u[:] = self.inputs
             self._until = min(t + self._count * h, max(self._t_end, t + h))
             self._partner.send(t, self._until - t, slopes)
@@ -94,6 +100,9 @@ class Slower(Running):
 
     def forget(self, state: Any) -> None:
         pass
+
+    def change(self, values: Mapping[str, float]) -> None:
+        self._changes.update(values)
 
     def close(self) -> str:
         return self._partner.close()  # which does not wait for a step under way: it may be what hangs

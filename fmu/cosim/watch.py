@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -53,6 +54,16 @@ class Watch:
         self._count += 1
         if place == STRETCH - 1 and self._growth > 0:
             self._compare(t)
+
+    def save(self) -> tuple[Any, ...]:
+        """Return all that it remembers."""
+        kept = self._good, self._ring, self._largest, self._stretches, self._times
+        return self._count, *(array.copy() for array in kept)
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        """Remember what it did when that was saved."""
+        self._count = state[0]
+        self._good, self._ring, self._largest, self._stretches, self._times = (array.copy() for array in state[1:])
 
     def suspicion(self) -> str:
         """Return a sentence about values that were exploding when something else stopped the run, or an empty text."""

@@ -5,38 +5,25 @@ from __future__ import annotations
 import copy
 import gc
 import hashlib
-import lzma
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from kingpost.base.errors import FileError, KingpostError, MechanismError, listed
 from kingpost.base.record_form import FORM, Each, fault_of
 from kingpost.base.text_files import is_dir, is_file, parse_json
+from kingpost.fmu.file.archive_limits import DAMAGED as DAMAGED
 from kingpost.fmu.file.archive_limits import check_limits
+from kingpost.fmu.file.archive_limits import path_fault as path_fault
 from kingpost.fmu.file.head import Head, read_head
 
 FmiKind: TypeAlias = Literal["co-simulation", "model-exchange"]
 DESCRIPTION = "modelDescription.xml"
 #: What Kingpost's own FMUs say about the machine inside: loads, geometry and channels, as in the provenance of a run.
 ANNOTATION = "resources/kingpost.json"
-#: What reading a member of a damaged archive can end in: besides errors of the container, those of its ways to pack (deflate,
-#: bzip2, LZMA), and of names and sizes that cannot be.
-DAMAGED: tuple[type[Exception], ...] = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    OSError,
-    EOFError,
-    RuntimeError,
-    ValueError,
-    OverflowError,
-    MemoryError,
-)
 _PLACE = {"position?": [object], "rotation?": [object]}
 #: What of the annotation is read again: as in the record of a run, and of the definition of the machine what ports are made of.
 ANNOTATION_FORM = {
@@ -200,17 +187,6 @@ def number_in(text: str | None) -> float | None:
         return None if text is None else float(text)
     except ValueError:
         return None
-
-
-def path_fault(name: str) -> str:
-    """Return what is wrong with the path of an archive member, or an empty string."""
-    if "\\" in name:
-        return "a backslash"
-    if name.startswith("/") or ":" in name.split("/")[0]:
-        return "an absolute path"
-    if ".." in PurePosixPath(name).parts:
-        return "a way out of its folder (..)"
-    return ""
 
 
 def _read(path: Path) -> tuple[tuple[str, ...], bytes, bytes | None]:

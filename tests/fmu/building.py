@@ -72,6 +72,12 @@ def relay(folder: Path, name: str = "relay", change: Mapping[str, str] | None = 
     return _packed(folder / f"{name}.fmu", description, _library("relay2"), f"binaries/{fmpy.platform}", None)
 
 
+def hostile(folder: Path, *deeds: str, name: str = "hostile") -> Path:
+    """Return an FMI 2 slave that does these deeds in its first step; see sources/hostile2.c."""
+    description = (SOURCES / "hostile2.xml").read_text(encoding="utf-8").replace("deeds}", f"{'; '.join(deeds)}}}")
+    return _packed(folder / f"{name}.fmu", description, _library("hostile2"), f"binaries/{fmpy.platform}", None)
+
+
 def oscillator3(folder: Path, *defects: str) -> Path:
     """Return the FMI 3 oscillator."""
     description = (SOURCES / "oscillator3.xml").read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ Commands come through standard input, answers go to what was standard output; wh
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import sys
@@ -17,6 +18,7 @@ from kingpost.fmu.cosim.components.fmu import FmuComponent
 from kingpost.fmu.cosim.components.isolated import (
     ANSWER,
     BEGIN,
+    CHANGE,
     CLOSE,
     COMMAND,
     DONE,
@@ -88,6 +90,8 @@ def main(place: Path, commands: int, answers: int) -> None:
                 fmu.restore(states[state])
             elif letter == FORGET:
                 fmu.forget(states.pop(state))
+            elif letter == CHANGE:
+                fmu.change(json.loads(_read(commands, state)))
             elif letter == CLOSE:
                 answer(said=fmu.close())
                 return
@@ -95,6 +99,13 @@ def main(place: Path, commands: int, answers: int) -> None:
             refuse(error)
             continue
         answer(number)
+
+
+def _read(pipe: int, size: int) -> bytes:
+    content = b""
+    while len(content) < size and (part := os.read(pipe, size - len(content))):
+        content += part
+    return content
 
 
 if __name__ == "__main__":

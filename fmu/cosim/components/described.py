@@ -56,6 +56,8 @@ class Places:
     #: The longest time of one call in s, and when the whole run must be over (of time.monotonic).
     call_limit: float = math.inf
     deadline: float = math.inf
+    #: What somebody may change while it runs: inputs that nobody feeds, and tunable parameters.
+    changeable: Sequence[str] = ()
 
 
 class PartnerError(KingpostError):
@@ -82,6 +84,10 @@ class Running(Partner):
     @abstractmethod
     def record(self) -> None:
         """Read the further recorded variables."""
+
+    @abstractmethod
+    def change(self, values: Mapping[str, float]) -> None:
+        """Change inputs that nobody feeds, and tunable parameters, between two steps."""
 
     @abstractmethod
     def close(self) -> str:

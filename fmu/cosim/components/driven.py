@@ -131,5 +131,8 @@ class DrivenFmu(Running):
     def forget(self, state: Any) -> None:
         self._partner.forget(state[1])
 
+    def change(self, values: Mapping[str, float]) -> None:
+        self._partner.change(values)
+
     def close(self) -> str:
         return self._partner.close()

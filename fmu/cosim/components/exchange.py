@@ -10,6 +10,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.fmu.cosim.components.described import Places
 from kingpost.fmu.cosim.components.fmu import FmuComponent
+from kingpost.fmu.cosim.components.rows import Row
 from kingpost.fmu.cosim.components.running import WHOLE_OWN_STEPS, RunningFmu
 from kingpost.fmu.file.opened import Fmu
 from kingpost.fmu.instance.instance import FmiError, Instance
@@ -87,6 +88,9 @@ class RunningExchange(RunningFmu):
         n = 1 if self._own_step is None else max(1, math.ceil(h / self._own_step * (1 - WHOLE_OWN_STEPS)))
         for k in range(n):
             self.instance.step(t + k * h / n, h / n)
+
+    def _write(self, row: Row) -> None:
+        self.instance.jump(row.write)
 
     def restore(self, state: Any) -> None:
         super().restore(state)

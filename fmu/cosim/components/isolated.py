@@ -5,12 +5,14 @@ If the process dies, the master goes on living, and says who died, when, and whi
 
 from __future__ import annotations
 
+import json
 import mmap
 import os
 import pickle
 import struct
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,11 +27,11 @@ from kingpost.fmu.process.limits import Answers
 from kingpost.fmu.process.program import end_program, hand_over, last_printed, start_program
 from kingpost.fmu.process.trail import raw_trail, read_trail
 
-#: A command: its letter, two numbers, and the identity of a state, or of a step whether further variables are wanted, too. An
-#: answer: its letter, a whole number, a length of text.
+#: A command: its letter, two numbers, and the identity of a state, or of a step whether further variables are wanted, too; of a
+#: change the length of its text, which follows. An answer: its letter, a whole number, a length of text.
 COMMAND, ANSWER = struct.Struct("<cddq"), struct.Struct("<cqi")
 DONE, FAILED, ENDED = b"+", b"-", b"."
-GIVE, TAKE, RECORD, BEGIN, STEP, FOLLOW, SAVE, RESTORE, FORGET, CLOSE = (bytes([letter]) for letter in b"utrbsfvwxq")
+GIVE, TAKE, RECORD, BEGIN, STEP, FOLLOW, SAVE, RESTORE, FORGET, CHANGE, CLOSE = (bytes([letter]) for letter in b"utrbsfvwxcq")
 WORDS = {
     GIVE: "setting its inputs",
     TAKE: "reading its outputs",
@@ -40,9 +42,10 @@ WORDS = {
     SAVE: "saving its state",
     RESTORE: "going back",
     FORGET: "freeing a state",
+    CHANGE: "changing its values",
 }
 #: Commands in which the FMU is called many times, or not; of others the trail tells more.
-FREQUENT = (GIVE, TAKE, RECORD, STEP, FOLLOW, SAVE, RESTORE, FORGET)
+FREQUENT = (GIVE, TAKE, RECORD, STEP, FOLLOW, SAVE, RESTORE, FORGET, CHANGE)
 #: Seconds between two looks at a process that starts.
 LOOK = 0.05
 #: Seconds that a process has to end by itself.
@@ -80,7 +83,7 @@ class IsolatedFmu(Running):
         self._maps = {name: map_numbers(self._place / name, size) for name, size in sizes.items()}
         self._u, self._y, self._r, self._slopes = (self._maps[name][1] for name in sizes)
         (self._place / "component").write_bytes(
-            pickle.dumps(component.reduced([*places.inputs, *places.outputs, *places.recorded]))
+            pickle.dumps(component.reduced([*places.inputs, *places.outputs, *places.recorded, *places.changeable]))
         )
         job = {
             "inputs": list(places.inputs), "outputs": list(places.outputs), "recorded": list(places.recorded),
@@ -116,7 +119,7 @@ class IsolatedFmu(Running):
         """The process of the FMU."""
         return self._process.pid
 
-    def _ask(self, letter: bytes, t: float = 0.0, h: float = 0.0, state: int = 0) -> None:
+    def _ask(self, letter: bytes, t: float = 0.0, h: float = 0.0, state: int = 0, text: bytes = b"") -> None:
         if self._starting:
             self._starting = False
             self._busy = True
@@ -124,7 +127,7 @@ class IsolatedFmu(Running):
         self._under_way = letter
         self._busy = True
         try:
-            os.write(self._commands, COMMAND.pack(letter, t, h, state))
+            os.write(self._commands, COMMAND.pack(letter, t, h, state) + text)
         except OSError:
             self._lost()
 
@@ -236,6 +239,12 @@ class IsolatedFmu(Running):
     def forget(self, state: Any) -> None:
         if self._alive and not self._busy:
             self._call(FORGET, state)
+
+    def change(self, values: Mapping[str, float]) -> None:
+        text = json.dumps(dict(values)).encode("utf-8")
+        self._recorded_along = False
+        self._ask(CHANGE, state=len(text), text=text)
+        self._answer()
 
     def close(self) -> str:
         said = ""

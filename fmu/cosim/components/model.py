@@ -14,6 +14,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import KingpostError, SolverError
 from kingpost.control.blocks import Block, DiscreteBlock, block_model
+from kingpost.fmu.cosim.components.changing import changed_values
 from kingpost.fmu.cosim.components.described import Described, PartnerError, Places, Running, Signal, signal_unit
 from kingpost.fmu.cosim.components.sampled import RunningSampled
 from kingpost.fmu.cosim.description.system import Component, CosimError
@@ -166,7 +167,8 @@ class RunningModel(Running):
         self._x = np.concatenate([model.x0, np.zeros(self._stepper.remembered)])
         self._memory_step = 0.0
         self._begin = Evaluator(self._stepper.memory) if self._stepper.remembered else None
-        self._p = np.ascontiguousarray(model.p0, dtype=float)
+        #: The parameters where loops read them, and as they were given: that row is never written to, so states can share it.
+        self._p, self._numbers = np.array(model.p0, dtype=float), np.array(model.p0, dtype=float)
         self._names = [channel.name for channel in equations.channels]
         inputs = [signal.name for signal in mechanism.inputs]
         parameters = [parameter.name for parameter in mechanism.parameters]
@@ -346,11 +348,21 @@ class RunningModel(Running):
     def receive(self) -> None:
         pass
 
+    def change(self, values: Mapping[str, float]) -> None:
+        at = self._t, self._x[: self._equations.nx], self._u[1], self._numbers
+        numbers, inputs = changed_values(self.name, self._model, values, *at)
+        for i, value in inputs.items():
+            self._u[:, i] = value
+        if numbers is not self._numbers:
+            self._p[:], self._numbers, self._memory_step = numbers, numbers, 0.0
+
     def save(self) -> Any:
-        return self._t, self._x.copy(), self._u.copy(), self._y.copy(), self._memory_step
+        return self._t, self._x.copy(), self._u.copy(), self._y.copy(), self._memory_step, self._numbers
 
     def restore(self, state: Any) -> None:
         self._t, self._memory_step = state[0], state[4]
+        if state[5] is not self._numbers:
+            self._p[:], self._numbers = state[5], state[5]
         self._x[:], self._u[:], self._y[:] = state[1:4]
 
     def forget(self, state: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,7 @@ class RunningFmu(Running):
         folder: Path | None = None,
         trail: Trail = lambda call: None,
     ) -> None:
-        self.name = component.name
+        self.name, self._component = component.name, component
         self.can_go_back, self.varies_steps = component.can_go_back, component.varies_steps
         self.inputs, self.outputs = places.u, places.y
         self._own_step = component.step
@@ -285,12 +285,23 @@ class RunningFmu(Running):
 
     def restore(self, state: Any) -> None:
         self._guarded(self.instance.restore, state)
-        self._saved = state
+        # Whatever failed after that state is undone.
+        self._saved, self._failed = state, False
 
     def forget(self, state: Any) -> None:
         if state is self._saved:
             self._saved = None
         self._guarded(self.instance.forget, state)
+
+    def change(self, values: Mapping[str, float]) -> None:
+        self._guarded(self._change, values)
+
+    def _change(self, values: Mapping[str, float]) -> None:
+        row = np.array(list(values.values()), dtype=float)
+        self._write(Row(self._component, self.instance, list(values), row, "Set"))
+
+    def _write(self, row: Row) -> None:
+        row.write()
 
     def close(self) -> str:
         said = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
 from kingpost.control.blocks.clock import sample_times, time_reached, verdict
+from kingpost.fmu.cosim.components.changing import changed_values
 from kingpost.fmu.cosim.components.described import PartnerError, Places, Running
 from kingpost.kernel.kernel import Kernel
 
@@ -28,7 +30,7 @@ class RunningSampled(Running):
     def __init__(self, component: ModelComponent, places: Places, t_start: float) -> None:
         self.name = component.name
         self.inputs, self.outputs = places.u, places.y
-        model = component.model
+        self._model = model = component.model
         assert model.samples is not None
         self._rows, self._h, stepper = model.samples, model.step, model.problem.stepper
         kernel = Kernel(stepper.running, model.problem.how.backend or "auto", model.equations.python_forces)
@@ -85,15 +87,20 @@ class RunningSampled(Running):
         pass
 
     def save(self) -> Any:
-        return self._t, self._x.copy(), self._u.copy(), self._y.copy(), len(self._said)
+        return self._t, self._x.copy(), self._u.copy(), self._y.copy(), len(self._said), self._p
 
     def restore(self, state: Any) -> None:
-        self._t, said = state[0], state[4]
+        self._t, said, self._p = state[0], state[4], state[5]
         self._x, self._u, self._y = (part.copy() for part in state[1:4])
         del self._said[said:]
 
     def forget(self, state: Any) -> None:
         pass
+
+    def change(self, values: Mapping[str, float]) -> None:
+        self._p, inputs = changed_values(self.name, self._model, values, self._t, self._x, self._u, self._p)
+        for i, value in inputs.items():
+            self._u[i] = value
 
     def close(self) -> str:
         if not self._said:

@@ -73,7 +73,7 @@ def read_system_file(path: str | Path, plugins: PluginSet | None = None) -> Syst
     lines = LineIndex(text)
     try:
         plugins = _plugins(data, path, plugins or PluginSet())
-        return SystemFile(path, _system(data, path, plugins), plugins, lines)
+        return SystemFile(path, system_from(data, path, plugins), plugins, lines)
     except MechanismError as error:
         line = lines.line(error.path)
         raise CosimError(f"{path}:{line}: {error}" if line else f"{path}: {error}", path=error.path) from None
@@ -89,7 +89,8 @@ def _plugins(data: Mapping[str, Any], path: Path, plugins: PluginSet) -> PluginS
         raise CosimError(str(error), path=("plugins",)) from None
 
 
-def _system(data: Mapping[str, Any], path: Path, plugins: PluginSet) -> System:
+def system_from(data: Mapping[str, Any], path: Path, plugins: PluginSet) -> System:
+    """Return the system that plain data make, in the form of a system file at ``path``: files are relative to its folder."""
     for key in data:
         if key not in KEYS:
             raise CosimError(f"a system file has no '{key}'{closest(key, KEYS)} It takes: {listed(KEYS)}.", path=(key,))

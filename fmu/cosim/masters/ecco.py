@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from kingpost.base.errors import MechanismError
-from kingpost.fmu.cosim.masters.interface import Advance, Coupling, Master
+from kingpost.fmu.cosim.masters.interface import Advance, Coupling, Master, Resumable
 from kingpost.fmu.cosim.masters.jacobi import Jacobi
 
 
@@ -82,7 +82,14 @@ class Ecco(Master):
                 gain = options.slower
             return min(longest, max(shortest, h * min(options.faster, max(options.slower, gain))))
 
-        return advance
+        def save() -> tuple[float, float, float]:
+            return before, shortest, longest
+
+        def restore(state: tuple[float, float, float]) -> None:
+            nonlocal before, shortest, longest
+            before, shortest, longest = state
+
+        return Resumable(advance, save, restore)
 
     def _relative(self, one: float, other: float, h: float) -> float:
         """Return the energy residual of a bond in a step, relative to what is tolerated."""

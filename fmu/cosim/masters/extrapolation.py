@@ -33,6 +33,15 @@ class Samples:
         """Remember the values at a time."""
         self._kept.append((t, values.copy()))
 
+    def save(self) -> tuple[tuple[float, FloatArray], ...]:
+        """Return what is remembered; the arrays in it are never written to."""
+        return tuple(self._kept)
+
+    def restore(self, state: tuple[tuple[float, FloatArray], ...]) -> None:
+        """Remember what was saved."""
+        self._kept.clear()
+        self._kept.extend(state)
+
     def slopes(self, t: float, ahead: tuple[float, FloatArray] | None = None) -> FloatArray:
         """Return first and second derivatives at ``t`` of the polynomial through the samples.
 

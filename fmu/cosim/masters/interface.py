@@ -21,6 +21,22 @@ from kingpost.registry.plugin import Plugin
 Advance: TypeAlias = Callable[[float, float], float]
 
 
+@dataclass(frozen=True)
+class Resumable:
+    """What advances a system, and can say what it remembers between steps, so that the system can go back (live sessions).
+
+    ``save`` returns that as something that does not change, and ``restore`` takes it back. A master that remembers nothing
+    needs neither.
+    """
+
+    step: Advance
+    save: Callable[[], Any] = lambda: None
+    restore: Callable[[Any], None] = lambda state: None
+
+    def __call__(self, t: float, h: float) -> float:
+        return self.step(t, h)
+
+
 class Partner(ABC):
     """One component of a coupled system, as a master sees it.
 
@@ -195,6 +211,8 @@ class Master(Plugin):
     @abstractmethod
     def begin(self, coupling: Coupling) -> Advance:
         """Return what advances the system; whatever it remembers between steps belongs to this run.
+
+        As a :class:`Resumable` it can go back with the system; a plain function is taken to remember what nobody can restore.
 
         Outputs have been read at the start, and ``coupling.inputs`` hold what they give; the partners were given what they gave
         one round before. Inputs may be given and outputs taken again, for a better start.

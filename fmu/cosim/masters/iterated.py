@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError, SolverError, listed
-from kingpost.fmu.cosim.masters.interface import Advance, Coupling, Master
+from kingpost.fmu.cosim.masters.interface import Advance, Coupling, Master, Resumable
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Iterated(Master):
 
         self._settle(coupling)
         start[:] = coupling.transferred()
-        return advance
+        return Resumable(advance, start.copy, partial(np.copyto, start))
 
     def _settle(self, coupling: Coupling) -> None:
         """Bring inputs and outputs into agreement at the start, as far as outputs follow inputs without a step."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kingpost.fmu.cosim.masters.extrapolation import Samples, check_order
-from kingpost.fmu.cosim.masters.interface import Advance, Coupling, Master
+from kingpost.fmu.cosim.masters.interface import Advance, Coupling, Master, Resumable
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Jacobi(Master):
             return h
 
         if self.options.extrapolation == 0:
-            return advance
+            return Resumable(advance)
         samples = Samples(self.options.extrapolation, coupling.holds)
         places = part_places(coupling)
 
@@ -60,7 +60,7 @@ class Jacobi(Master):
                 receive()
             return h
 
-        return follow
+        return Resumable(follow, samples.save, samples.restore)
 
 
 def part_places(coupling: Coupling) -> list[slice]:

@@ -83,6 +83,24 @@ def test_a_kernel_that_was_shipped_is_not_compiled_again(own_cache, tmp_path, mo
     assert (there.cached, there.key) == (True, "0" * 32)
 
 
+def test_a_cache_can_be_lent_to_read(own_cache, no_compiler, tmp_path, monkeypatch):
+    """As a sandbox does: its user owns nothing there, and writes nothing there."""
+    built = Kernel([observe_function()], "c")
+    lent = built._path.parents[1]
+    before = sorted(lent.rglob("*"))
+    monkeypatch.setenv("KINGPOST_CACHE_DIR", str(tmp_path / "far away"))
+    no_compiler()
+    monkeypatch.setattr(compiler_module, "made_by_us", lambda *paths: False)
+    monkeypatch.setenv("KINGPOST_LENT_CACHE", str(lent))
+    there = Kernel([observe_function()], "c")
+    assert there.backend == "c" and there._path == built._path
+    assert np.array_equal(sample(there), sample(built))
+    assert sorted(lent.rglob("*")) == before
+    monkeypatch.delenv("KINGPOST_LENT_CACHE")
+    with pytest.raises(SolverError, match="no C compiler was found"):
+        Kernel([observe_function()], "c")
+
+
 def test_a_pack_for_another_processor_is_refused(own_cache, tmp_path, monkeypatch):
     built = Kernel([observe_function()], "c")
     pack = packed(built)

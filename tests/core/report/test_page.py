@@ -99,6 +99,32 @@ def test_every_asset_is_used_and_readable():
         assert len(lines) < 420 and max(map(len, lines)) <= 140, name
 
 
+def test_modules_import_only_what_others_export_and_what_is_joined_before_them():
+    exported = {
+        path.name: set(re.findall(r"^export (?:const|let|class|function) (\w+)", path.read_text(), flags=re.M))
+        for path in FOLDER.glob("*.js")
+    }
+    for scripts, whole in ((page.SCRIPTS, True), (study_page.SCRIPTS, False)):
+        for i, name in enumerate(scripts):
+            for names, source in re.findall(r'^import \{([^}]*)\} from "\./(\S+)";$', (FOLDER / name).read_text(), flags=re.M):
+                assert {word.strip() for word in names.split(",") if word.strip()} <= exported[source], (name, source)
+                assert source in scripts[:i] or not (whole or source in scripts), f"{name} stands before {source}"
+
+
+def test_joined_modules_are_plain_script():
+    module = 'import { a,\n  b } from "./x.js";\nexport const c = "export const d";\nexport class E {}\n'
+    assert page.joined(module) == 'const c = "export const d";\nclass E {}\n'
+    for scripts in (page.SCRIPTS, study_page.SCRIPTS):
+        names = [
+            name
+            for script in scripts
+            for name in re.findall(
+                r"^(?:const|let|class|function) (\w+)", page.joined((FOLDER / script).read_text()), flags=re.M
+            )
+        ]
+        assert len(names) == len(set(names))  # one script has one name for one thing
+
+
 def test_what_was_left_out_is_said(tmp_path):
     report = write_report(foreign_history(), tmp_path / "r.html")
     assert [note.partition(":")[0] for note in report.notes] == ["No joint loads", "No animation"]

@@ -6,8 +6,9 @@ import pytest
 
 from kingpost import FileError, KingpostError
 from kingpost.fmu.cosim.description.ssp.reading import read_ssp
-from kingpost.fmu.file.archive_limits import VARIABLE, check_limits
+from kingpost.fmu.file.archive_limits import VARIABLE, check_limits, check_stranger
 from kingpost.fmu.file.opened import open_fmu
+from tests.fmu.hostile_archives import ARCHIVES, DESCRIPTIONS
 
 
 def bomb(path, megabytes, members=1):
@@ -74,3 +75,39 @@ def test_a_member_yields_no_more_than_it_announces(tmp_path):
         with pytest.raises(zipfile.BadZipFile):
             archive.extractall(tmp_path)
     assert sum(file.stat().st_size for file in (tmp_path / "resources").iterdir()) <= 1000
+
+
+@pytest.mark.quick("zip-slip", "link", "nul", "long-name", "encrypted", "cut")
+@pytest.mark.parametrize("kind", ARCHIVES)
+def test_archives_of_strangers_that_are_made_to_do_harm_are_refused(tmp_path, kind):
+    write, message = ARCHIVES[kind]
+    write(tmp_path / "x.fmu")
+    with pytest.raises(FileError, match=message) as refused:
+        check_stranger(tmp_path / "x.fmu")
+    assert len(str(refused.value)) < 400 and "\0" not in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", DESCRIPTIONS)
+def test_descriptions_that_grow_or_fetch_are_refused(tmp_path, kind):
+    write, message = DESCRIPTIONS[kind]
+    write(tmp_path / "x.fmu")
+    check_stranger(tmp_path / "x.fmu")  # the archive is sound
+    with pytest.raises(FileError, match=message):
+        open_fmu(tmp_path / "x.fmu")
+
+
+def test_honest_archives_of_strangers_are_not_refused(described):
+    check_stranger(described(**{"binaries\\win64\\x.dll": b"", "resources/brønnøysund prøve.txt": b"", "documentation/": b""}))
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_list_of_members_that_would_fill_the_memory_is_not_even_read(described, monkeypatch, large):
+    path = described()
+    monkeypatch.setenv(VARIABLE, "count=1")
+    if large:
+        monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", 0)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.comment = b"" if large else b"a comment"
+        archive.writestr(f"resources/{'n' * 100}", b"")
+    with pytest.raises(FileError, match=r"the list of its members has 0.000\d+ MB; the limit is 0.00015 MB"):
+        check_stranger(path)

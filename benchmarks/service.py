@@ -1,0 +1,96 @@
+"""How quickly the service answers: 20 clients that look and submit, with idle processors and while all of them compute.
+
+    python benchmarks/service.py [--seconds 20] [--clients 20]
+
+Prints p50 and p99 of both, and their ratio, measured in the same run of the same server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from kingpost.fmu.service.client import Client
+
+#: Of so many requests, one submits a job.
+SUBMIT_EVERY = 20
+SHORT = {"t_end": 0.1, "report": False, "write": "csv", "loads": "none"}
+LONG = {"t_end": 1e6, "step": 0.001, "output_step": 1000.0, "report": False, "write": "csv", "loads": "none"}
+
+
+def started(folder: Path, workers: int) -> tuple[subprocess.Popen[str], Client]:
+    """Start a server and return it with a client."""
+    words = [sys.executable, "-m", "kingpost", "serve", str(folder), "--port", "0", "--workers", str(workers)]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if found := re.match(r"(http://[\d.:]+)/\?token=(\S+)", line):
+            return process, Client(found[1], found[2])
+    raise SystemExit("the server did not start")
+
+
+def measure(client: Client, clients: int, seconds: float, submit: bool) -> list[float]:
+    """Return the seconds that requests took while so many clients asked at the same time, each ten times a second."""
+    took: list[float] = []
+    end = time.monotonic() + seconds
+
+    def ask(seed: int) -> None:
+        chance = random.Random(seed)
+        while time.monotonic() < end:
+            began = time.perf_counter()
+            if submit and chance.randrange(SUBMIT_EVERY) == 0:
+                client.submit("run", model="double-pendulum", options=SHORT)
+            else:
+                chance.choice([client.jobs, lambda: client.job(1), lambda: client.ask("GET", "health")])()
+            took.append(time.perf_counter() - began)
+            time.sleep(chance.uniform(0.05, 0.15))
+
+    threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return took
+
+
+def figures(took: list[float]) -> dict[str, float]:
+    """Return p50 and p99 in ms."""
+    cuts = statistics.quantiles(took, n=100)
+    return {"requests": len(took), "p50_ms": round(1e3 * cuts[49], 2), "p99_ms": round(1e3 * cuts[98], 2)}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--clients", type=int, default=20)
+    arguments = parser.parse_args()
+    workers = os.cpu_count() or 1
+    with tempfile.TemporaryDirectory() as place:
+        process, client = started(Path(place) / "project", workers)
+        try:
+            client.wait(client.submit("run", model="double-pendulum", options=SHORT))
+            idle = figures(measure(client, arguments.clients, arguments.seconds, submit=False))
+            busy = [client.submit("run", model="double-pendulum", options=LONG) for _ in range(workers)]
+            while not all(client.job(job)["state"] == "running" for job in busy):
+                time.sleep(0.2)
+            loaded = figures(measure(client, arguments.clients, arguments.seconds, submit=True))
+        finally:
+            process.terminate()
+            process.wait()
+    ratios = {name: round(loaded[name] / idle[name], 2) for name in ("p50_ms", "p99_ms")}
+    print(json.dumps({"clients": arguments.clients, "idle": idle, "all cores compute": loaded, "ratio": ratios}, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""An executor: a process that takes jobs one after the other and runs each as a command line in a process of its own.
+
+    python -m kingpost.fmu.service.executor DIR EPOCH OWNER SETTINGS
+
+The server starts executors, and they end with it, however it ends. SIGTERM lets an executor give its job back and leave.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from kingpost.base.errors import KingpostError
+from kingpost.fmu.process.lifeline import end_with_starter
+from kingpost.fmu.process.warden import tidy
+from kingpost.fmu.service.folder import ProjectFolder
+from kingpost.fmu.service.leases import Leases
+from kingpost.fmu.service.settings import ServiceSettings
+from kingpost.fmu.service.starting import Place, command_of, fill_place, start
+from kingpost.fmu.service.store import Job, Store
+from kingpost.fmu.service.watching import ProgressReader, outcome
+
+#: Seconds between looks at the queue, at the process of a job, and between heartbeats.
+IDLE = 0.2
+LOOK = 0.05
+HEARTBEAT = 1.0
+#: Seconds that a sandbox has to clear up.
+CLEARING = 10.0
+#: Bytes that a command may write into its log.
+LONGEST_LOG = 64_000_000
+
+
+class Executor:
+    """Takes jobs until it is told to stop."""
+
+    def __init__(self, folder: ProjectFolder, leases: Leases, settings: ServiceSettings) -> None:
+        self.folder, self.leases, self.settings = folder, leases, settings
+        self.stopping = False
+
+    def stop(self, number: int, frame: Any) -> None:
+        """Take no more jobs, and give back the one that runs."""
+        self.stopping = True
+
+    def run(self) -> None:
+        while not self.stopping:
+            job = self.leases.take() if self.leases.waiting() else None
+            if job is None:
+                time.sleep(IDLE)
+            else:
+                self._carry_out(job)
+
+    def _carry_out(self, job: Job) -> None:
+        place = Place(self.folder.attempt(job.id, job.attempts))
+        try:
+            place = fill_place(self.folder, job)
+            words = command_of(job, place, self.settings)
+            process = start(job, place, words, self.settings)
+        except Exception as error:
+            if not isinstance(error, (KingpostError, OSError)):
+                traceback.print_exc()
+            self.leases.end(job, "failed", None, f"the job could not be started: {error}")
+            place.clear()
+            return
+        try:
+            if self.leases.started(job, process.pid, ["kingpost", *words]):
+                self._follow(job, place, process)
+        finally:
+            _kill(process)
+            place.clear()
+
+    def _follow(self, job: Job, place: Place, process: subprocess.Popen[bytes]) -> None:
+        """Stay with a process until it ends, or until its job shall not go on."""
+        progress, heard, asked, cancelled = ProgressReader(place.progress), time.monotonic(), 0.0, job.cancel
+        while process.poll() is None:
+            time.sleep(LOOK)
+            now = time.monotonic()
+            if now - heard >= HEARTBEAT / 2 and ((said := progress.last()) is not None or now - heard >= HEARTBEAT):
+                heard = now
+                mine, cancelled = self.leases.renew(job, *(said or ()))
+                if not mine:
+                    return
+                if _size(place.log) > LONGEST_LOG:
+                    self._end(job, place, process, f"the command wrote more than {LONGEST_LOG / 1e6:.0f} MB of messages")
+                    return
+            if (cancelled or self.stopping) and not asked:
+                asked = now
+                _terminate(process)
+            if asked and now - asked > self.settings.grace:
+                _kill(process)
+        if self.stopping and not cancelled and process.returncode != 0:
+            self.leases.give_back(job)
+            return
+        self._end(job, place, process, None)
+
+    def _end(self, job: Job, place: Place, process: subprocess.Popen[bytes], fault: str | None) -> None:
+        _kill(process)  # with all that it left behind
+        if job.spec["plan"]["foreign"]:
+            for folder in (place.results, place.telling):
+                leave_files_alone(folder)
+        status = process.returncode
+        _, cancelled = self.leases.renew(job)
+        state, error = outcome(job.kind, status, place) if fault is None else ("failed", fault)
+        if cancelled and state != "done":
+            state, error = "cancelled", error or "cancelled"
+        if job.kind == "fmu-check" and place.record.is_file():
+            with contextlib.suppress(OSError):
+                shutil.copyfile(place.record, place.results / "check.json")
+        place.clear()
+        if self.leases.end(job, state, status, error):
+            self._forget_earlier(job)
+
+    def _forget_earlier(self, job: Job) -> None:
+        for number in range(1, job.attempts):
+            shutil.rmtree(self.folder.attempt(job.id, number), ignore_errors=True)
+
+
+def leave_files_alone(folder: Path) -> None:
+    """Remove links and the like from the results of somebody else's code, if its sandbox could not do so any more."""
+    tidy(folder, {}, None if os.name != "posix" or os.getuid() else (0, os.getgid()))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process with all that it started."""
+    if os.name == "posix":
+        if process.poll() is None:
+            # A sandbox ends at once, too, and clears up what is in it; others know no more of it than of being killed.
+            process.send_signal(signal.SIGQUIT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(CLEARING)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    elif process.poll() is None:
+        process.kill()
+    process.wait()
+
+
+def _terminate(process: subprocess.Popen[bytes]) -> None:
+    """Ask the command, or the sandbox around it, to end and to keep what was computed."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        process.terminate()
+
+
+def main() -> None:
+    root, epoch, owner, settings = sys.argv[1:5]
+    end_with_starter()
+    folder = ProjectFolder(Path(root))
+    store = Store(folder.database)
+    executor = Executor(folder, Leases(store, int(epoch), owner), ServiceSettings.of(settings))
+    signal.signal(signal.SIGTERM, executor.stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a keyboard; the server says what is to be done
+    executor.run()
+
+
+if __name__ == "__main__":
+    main()
