@@ -142,7 +142,9 @@ def test_a_scenario_begins_where_its_session_did_and_repeats_it(http, session, p
         hear(socket, "frame")
         socket.send_text(json.dumps({"do": "step", "count": 20}))
         again = hear(socket, "frame")
-    assert again == frame
+        while again["t"] < 0.79:
+            again = hear(socket, "frame")
+    assert (again["t"], again["watched"]) == (frame["t"], frame["watched"])
     http.delete(f"/api/v1/live/{other.json()['id']}")
     history = replay(open_session(scenario_of(text).start, plugins), scenario_of(text))
     np.testing.assert_array_equal(history.values[-1, 0], frame["watched"][session["channels"][0]["name"]])
