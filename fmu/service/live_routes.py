@@ -218,12 +218,18 @@ async def converse(socket: WebSocket, session: str) -> None:
     finally:
         for task in (telling, hearing):
             task.cancel()
-        await asyncio.gather(telling, hearing, return_exceptions=True)
+            task.add_done_callback(_looked_at)
         await program.leave(listener)
         with contextlib.suppress(RuntimeError, WebSocketDisconnect):
             await socket.close()
     if program.ended:
         await sessions_of(socket.app).end(session)
+
+
+def _looked_at(task: asyncio.Task[None]) -> None:
+    """Take note of how a task ended: who has gone cannot be told anything."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def _hear(socket: WebSocket, program: LiveProgram, listener: Any) -> None:

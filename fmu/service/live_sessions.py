@@ -146,6 +146,8 @@ class LiveProgram:
                 if not future.done():
                     future.set_result(json.loads(text)["text"])
                 continue
+            elif line.startswith(b'{"type":"ended"'):
+                self.ended = True
             elif line.startswith(b'{"type":"scene"'):
                 self.ready["scene"] = json.loads(text)["scene"]
             for listener in tuple(self.listeners):

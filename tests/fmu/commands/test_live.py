@@ -58,6 +58,7 @@ def test_a_replay_writes_the_history_of_the_session(place, kingpost_cli, file, n
     assert json.loads((place / "out" / "run.json").read_text())["actions"][1]["set"] == {name: -2.0}
 
 
+@pytest.mark.slow
 def test_what_is_given_beside_a_scenario_counts(place, kingpost_cli):
     recorded(place / "done.toml", "swing.toml", "torque")
     assert kingpost_cli("live", "--headless", "--replay", "done.toml", "--out", "a", "--set", "torque=5", "--json").status == 0
@@ -123,6 +124,7 @@ def test_a_session_is_served_until_somebody_ends_it(place):
     assert read_scenario(place / "done.toml").actions[0].set == {"torque": 1.25}
 
 
+@pytest.mark.slow
 def test_what_cannot_begin_ends_the_service_with_its_message(place):
     pytest.importorskip("uvicorn")
     words = [sys.executable, "-m", "kingpost", "live", "swing.toml", "--no-open", "--set", "torq=1"]

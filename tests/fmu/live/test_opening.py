@@ -81,6 +81,7 @@ def test_a_system_as_plain_data(place, plugins):
     np.testing.assert_array_equal(one.row, other.row)
 
 
+@pytest.mark.slow
 def test_an_ssp_archive_and_a_bare_fmu(place, native, plugins):
     from kingpost.fmu.cosim import Component, System
 

@@ -53,6 +53,7 @@ def test_loads_are_the_arrows_of_the_report(crane):
     assert scene.loads([]) == {}
 
 
+@pytest.mark.slow
 def test_the_sea_is_in_the_scene(plugins):
     opened = open_model("small-crane", plugins)
     machine = ready(opened.mechanism, plugins, sea="jonswap:Hs=1,Tp=6,components=16", loads="slew")

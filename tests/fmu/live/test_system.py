@@ -50,6 +50,7 @@ def test_without_changes_it_gives_the_bits_of_a_run(plugins, master):
     assert session.t == run.time[-1]
 
 
+@pytest.mark.quick("5-*")
 @pytest.mark.parametrize("master", MASTERS)
 @pytest.mark.parametrize("most", [5, None])
 def test_systems_of_models_go_back_with_every_master(plugins, master, most):
@@ -117,6 +118,7 @@ def test_a_refused_parameter_changes_nothing_in_other_components(plugins):
     np.testing.assert_array_equal(played(session, 10), played(plain, 10))
 
 
+@pytest.mark.quick("True-2", "False-3")
 @pytest.mark.parametrize("fmi", [2, 3])
 @pytest.mark.parametrize("isolate", [False, True])
 def test_fmus_go_back_alone_and_in_processes_of_their_own(as_fmus, plugins, fmi, isolate):
@@ -162,6 +164,7 @@ def test_an_fmu_that_cannot_save_its_state_is_named_and_the_session_goes_on(fold
         session.close()
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_model_exchange_fmu_goes_back(folder, plugins):
     from tests.fmu.building import MODEL_EXCHANGE
@@ -242,6 +245,7 @@ def test_an_unfit_system_is_refused_at_the_start(plugins):
         begun(System("x", (Component("a", model="no-such-model"),)), plugins)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_an_fmi3_oscillator_of_others(folder, plugins):
     session = begun(System("o", (Component("o", fmu=oscillator3(folder), isolate=True),), step=0.01), plugins, most=4)
