@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
 import textwrap
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kingpost.cli.progress_file import ProgressFile
+if TYPE_CHECKING:
+    from kingpost.cli.progress_file import ProgressFile
 
 #: A last column narrower than this is not worth wrapping.
 LEAST_WIDTH = 20
@@ -50,6 +52,15 @@ def _wrapped(begin: str, text: str, indent: int) -> list[str]:
     return [begin + first, *(" " * indent + line for line in rest)]
 
 
+def _progress_file() -> ProgressFile | None:
+    """Return the file by which a program wants to follow, which few do."""
+    if "KINGPOST_PROGRESS" not in os.environ:
+        return None
+    from kingpost.cli.progress_file import ProgressFile
+
+    return ProgressFile.wanted()
+
+
 class ProgressBar:
     """A bar on the terminal; silent when standard error is not one. Programs can follow it by a :class:`ProgressFile`."""
 
@@ -60,7 +71,7 @@ class ProgressBar:
         self.shown = False
         self.visible = sys.stderr.isatty()
         self._last = 0.0
-        self._file = ProgressFile.wanted()
+        self._file = _progress_file()
 
     def __call__(self, fraction: float) -> None:
         """Show ``fraction`` (0 to 1), at most ten times a second."""

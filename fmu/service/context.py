@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from fastapi import Request
@@ -18,6 +18,14 @@ from kingpost.fmu.service.store import Store
 
 if TYPE_CHECKING:
     from kingpost.fmu.service.crew import Crew
+
+
+@lru_cache(maxsize=1)
+def installed() -> list[dict[str, Any]]:
+    """Return all plugins; they stay the same for as long as a process lasts."""
+    from kingpost.registry.pluginset import PluginSet
+
+    return [dict(row) for row in PluginSet().listing()]
 
 
 @dataclass
@@ -45,12 +53,10 @@ class Context:
             return str(error)
         return sandbox_available()
 
-    @cached_property
+    @property
     def plugins(self) -> list[dict[str, Any]]:
-        """All plugins, as ``kingpost plugins --json`` lists them."""
-        from kingpost.registry.pluginset import PluginSet
-
-        return [dict(row) for row in PluginSet().listing()]
+        """All plugins, as ``kingpost plugins`` lists them."""
+        return installed()
 
     @property
     def models(self) -> list[dict[str, Any]]:

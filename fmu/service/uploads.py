@@ -66,7 +66,7 @@ def _holds(data: Mapping[str, Any]) -> str:
     """Return what a TOML file describes."""
     if "components" in data:
         return "system"
-    if any(key in data for key in ("keep", "limits", "sea", "samples", "cases")) and "model" in data:
+    if any(key in data for key in ("keep", "limits", "sea", "vary", "check")) and "model" in data:
         return "study"
     if "actions" in data:
         return "scenario"

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FLAG = re.compile(r"(?<![\w-])--[a-z{]")
 #: Where flags are at home, and files that hand flags to other programs.
-COMMANDS = ("core/cli", "fmu/commands")
+COMMANDS = ("core/cli", "fmu/commands", "fmu/service")
 OTHER_PROGRAMS = (
     "core/kernel/compiler.py",
     "core/studies/cluster_script.py",

@@ -11,8 +11,7 @@ from kingpost.fmu.service.histories import thinned
 from kingpost.fmu.service.leases import Leases
 from kingpost.results.history import History
 from kingpost.results.run_folder import write_run
-
-from .conftest import TOKEN, browser_of, make_context, plan_of, said, write_result
+from tests.fmu.service.serving import TOKEN, browser_of, make_context, plan_of, said, write_result
 
 RUN = {"kind": "run", "model": "vessel-crane", "options": {"t_end": 5}}
 
@@ -144,7 +143,7 @@ def test_wrong_requests_are_refused_in_one_form(http, body):
 
 
 def test_uploaded_fmus_are_refused_where_there_is_no_sandbox(context, monkeypatch):
-    from .test_uploads import FMU, upload
+    from tests.fmu.service.test_uploads import FMU, upload
 
     monkeypatch.setitem(context.__dict__, "sandbox_fault", "there is no bwrap")
     http = browser_of(context)
@@ -156,7 +155,7 @@ def test_uploaded_fmus_are_refused_where_there_is_no_sandbox(context, monkeypatc
 
 
 def test_trusted_fmus_need_no_sandbox(tmp_path):
-    from .test_uploads import FMU, upload
+    from tests.fmu.service.test_uploads import FMU, upload
 
     context = make_context(tmp_path / "trusting", trust_fmus=True)
     http = browser_of(context)

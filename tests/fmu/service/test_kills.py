@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from kingpost.fmu.service.store import Store
-
-from .conftest import PATIENCE, SHORT, RunningServer, eventually
+from tests.fmu.service.serving import PATIENCE, SHORT, RunningServer, eventually
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="looks for processes in /proc")
 

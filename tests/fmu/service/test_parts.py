@@ -21,8 +21,7 @@ from kingpost.fmu.service.server import _names
 from kingpost.fmu.service.settings import JobLimits, ServiceSettings
 from kingpost.fmu.service.starting import Place, command_of, fill_place, results_of
 from kingpost.fmu.service.watching import ProgressReader, message_in, outcome
-
-from .conftest import plan_of
+from tests.fmu.service.serving import plan_of
 
 
 def test_a_token_is_made_once_and_read_again(tmp_path):

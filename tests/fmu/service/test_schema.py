@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from .conftest import TOKEN, make_context
+from tests.fmu.service.serving import TOKEN, make_context
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -22,9 +22,6 @@ from kingpost.fmu.service.kinds import KINDS
 def app(tmp_path_factory):
     context = make_context(tmp_path_factory.mktemp("schema") / "project", trust_fmus=True)
     context.stopping.set()  # streams end at once
-    context.__dict__["plugins"] = [
-        {"kind": "model", "name": "double-pendulum", "summary": "", "distribution": "", "version": "", "origin": ""}
-    ]
     context.describer.ask = lambda what, subject, key=None: {"name": subject}  # takes seconds, and is tested elsewhere
     yield make_app(context, TOKEN, ["localhost", "testserver"])
     context.store.close()
@@ -59,7 +56,7 @@ def ask(operation, examples: int) -> None:
 
 
 def test_a_few_questions_to_every_operation(app):
-    assert ask_everything(app, 4) >= 25
+    assert ask_everything(app, 2) >= 25
 
 
 @pytest.mark.slow

@@ -11,8 +11,7 @@ import pytest
 
 from kingpost.fmu.service.client import Client, NoServerError
 from kingpost.fmu.service.errors import ServiceError
-
-from .conftest import PATIENCE, SHORT, eventually, running
+from tests.fmu.service.serving import PATIENCE, SHORT, eventually, running
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and process groups are those of POSIX")
 LONG = {**SHORT, "t_end": 100_000.0, "step": 0.001, "output_step": 100.0}
@@ -79,6 +78,7 @@ def test_the_token_is_nowhere_in_what_the_server_writes(client, server, done):
     assert (server.folder / "token").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 def test_a_second_server_in_the_same_folder_is_refused(server):
     words = [sys.executable, "-m", "kingpost", "serve", str(server.folder), "--port", "0"]
     found = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE)
@@ -86,6 +86,7 @@ def test_a_second_server_in_the_same_folder_is_refused(server):
     assert "another 'kingpost serve' works in" in found.stderr
 
 
+@pytest.mark.slow
 def test_submit_and_jobs_on_the_command_line(server, client, tmp_path):
     common = ["--server", client.address, "--token-file", str(server.folder / "token")]
 
@@ -120,7 +121,7 @@ def test_every_kind_of_job_runs_to_its_end(client, tmp_path):
     ends = {}
     jobs = {
         "run": {"model": "vessel-crane", "options": {"t_end": 0.5}},
-        "inverse": {"model": "overhead-crane", "options": {}},
+        "inverse": {"model": "overhead-crane", "options": {"task": "003"}},
         "optimise": {"model": "overhead-crane", "options": {"task": "001", "intervals": 20}},
         "export": {"model": "double-pendulum", "options": {"fmi": 2}},
         "cosim": {"system": {"components": {"a": {"model": "double-pendulum"}}, "run": {"t_end": 0.2, "step": 0.01}}},
@@ -131,7 +132,10 @@ def test_every_kind_of_job_runs_to_its_end(client, tmp_path):
     for kind in ("report", "fatigue"):
         ends[kind] = client.wait(client.submit(kind, job=run), limit=PATIENCE)
     study = tmp_path / "study.toml"
-    study.write_text('name = "s"\nmodel = "double-pendulum"\nt_end = 0.5\n[grid]\nmass1 = [1.0, 2.0]\n')
+    study.write_text(
+        'name = "s"\nmodel = "double-pendulum"\nt_end = 0.5\n[vary]\nmass1 = [1.0, 2.0]\n'
+        '[limits]\n"energy.total" = { max = 1e9 }\n'
+    )
     ends["study"] = client.wait(client.submit("study", file=client.upload(study)["hash"]), limit=PATIENCE)
     (fmu,) = [path for path in client.download(ends["export"]["id"], tmp_path / "fmu") if path.suffix == ".fmu"]
     digest = client.upload(fmu)["hash"]
@@ -141,6 +145,7 @@ def test_every_kind_of_job_runs_to_its_end(client, tmp_path):
     assert {kind: (job["state"], job["error"]) for kind, job in ends.items()} == dict.fromkeys(ends, ("done", None))
 
 
+@pytest.mark.slow
 def test_the_end_gives_jobs_back_and_the_next_server_goes_on(tmp_path):
     folder = tmp_path / "project"
     with running(folder) as first:

@@ -8,8 +8,7 @@ import pytest
 
 from kingpost.fmu.service.blobs import safe_upload_name
 from kingpost.fmu.service.errors import ServiceError
-
-from .conftest import browser_of, make_context, said
+from tests.fmu.service.serving import browser_of, make_context, said
 
 DESCRIPTION = (
     b'<?xml version="1.0"?><fmiModelDescription fmiVersion="2.0" modelName="m" guid="g"><CoSimulation modelIdentifier="m"/>'
@@ -62,15 +61,12 @@ def test_a_file_can_come_by_a_form(http):
     assert "no file" in said(http.post("/api/v1/files", files={"other": ("t.toml", b"")}))["error"]
 
 
-def test_an_fmu_is_described_without_being_run(http):
+def test_fmus_and_systems_are_described_without_being_run(http):
     digest = upload(http, "crane.fmu", FMU).json()["hash"]
     found = http.get(f"/api/v1/files/{digest}/description").json()
     assert found["variables"][0]["name"] == "x"
     assert found["variables"][0]["causality"] == "output"
     assert found["variables"][0]["unit"] == "m"
-
-
-def test_a_system_is_described_with_its_connections(http):
     text = b'[components.a]\nmodel = "double-pendulum"\n[components.b]\nmodel = "double-pendulum"\n'
     text += b'[[connections]]\nfrom = "a.energy.total"\nto = "b.torque"\n[run]\nt_end = 1\nstep = 0.1\n'
     digest = upload(http, "two.toml", text).json()["hash"]
