@@ -23,8 +23,8 @@ from tests.fmu.hostile_archives import ARCHIVES, DESCRIPTIONS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is for Linux")
 #: Seconds that anything may take on a machine that has much else to do.
-PATIENCE = 240.0
-LIMITS = "memory=6e8,cpu=5,disk=1e8,temporary=1e8,processes=60,wall=90"
+PATIENCE = 600.0
+LIMITS = "memory=6e8,cpu=5,disk=1e8,temporary=1e8,processes=60,wall=1000"
 #: What an FMU may do, the state of its job, and a pattern for what is said about it.
 DEEDS = {
     "crash": (["crash"], "failed", "the process of the FMU was killed by SIGSEGV while stepping from t = 0.0 s"),
@@ -160,7 +160,7 @@ def test_fmus_that_do_harm_end_with_the_reason(server, sandbox, tmp_path, what):
     fmu = hostile(tmp_path, *(told(server, deed, number) for deed in deeds), name=what)
     uploaded = server.client.upload(fmu)
     job = server.client.submit(
-        "fmu-run", file=uploaded["hash"], options={"timeout": 3 if what == "hang" else 100, "report": False}
+        "fmu-run", file=uploaded["hash"], options={"timeout": 3 if what == "hang" else 500, "report": False}
     )
     assert job == number
     ended = server.client.wait(job, limit=PATIENCE)
