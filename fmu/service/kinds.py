@@ -22,13 +22,13 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
 
 _HOW: dict[str, Takes] = {
     **dict.fromkeys(("formulation", "integrator", "load_method", "load_metric", "verify", "sea"), "text"),
-    **dict.fromkeys(("t_end", "t_start", "step", "output_step"), "number"),
+    **dict.fromkeys(("t_end", "t_start", "step", "output_step", "tilt_limit"), "number"),
     **dict.fromkeys(("loads", "cut"), "texts"),
     **dict.fromkeys(("close_loops", "monitors"), "switch"),
     **{"from": "text", "check_step": "optional", "backend": "text"},
 }
 #: What an export does not ask of how a machine is solved.
-NOT_EXPORTED = ("monitors", "verify", "check_step", "backend", "output_step")
+NOT_EXPORTED = ("monitors", "verify", "check_step", "tilt_limit", "backend", "output_step")
 _RESULTS: dict[str, Takes] = {"write": "names", "report": "flag"}
 _LIMITS: dict[str, Takes] = {"timeout": "number", "run_timeout": "number"}
 

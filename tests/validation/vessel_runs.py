@@ -87,5 +87,5 @@ def memory_names(vessel):
             for motion in block.names:
                 for _ in range(2 if pole.imag > 0 else 1):
                     counts[motion] = counts.get(motion, 0) + 1
-                    names.append(f"vessel-radiation.{motion}{counts[motion]}")
+                    names.append(f"vessel-radiation.memory.{motion}{counts[motion]}")
     return names
