@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.base.errors import KingpostError, listed
+from kingpost.base.errors import KingpostError, MechanismError, listed
 from kingpost.equations.equations import Equations
 from kingpost.equations.formulation import Formulation
 from kingpost.equations.measures import measure_expression
@@ -27,8 +27,10 @@ from kingpost.registry.selection import select
 from kingpost.simulation.problem import derive
 from kingpost.simulation.simulate import simulate
 from kingpost.testing.problems import (
+    DRIVEN,
     FREE_KINDS,
     LOOP_CLOSURES,
+    driven_pendulum,
     parallelogram,
     parallelogram_solution,
     random_tree,
@@ -258,6 +260,32 @@ def check_motion_of_a_loop(subject: Subject) -> None:
             assert off < 1e-7, f"{what}: {name} is off by {off:.2e} rad from the closed form of the swinging loop"
 
 
+def check_forces(subject: Subject) -> None:
+    """A torque from an input, a damper and the rotor of a drive turn a pendulum as its closed form says.
+
+    A formulation may refuse what adds inertia to a coordinate with a MechanismError; the rest is asked of all.
+    """
+    if "revolute" not in subject.cls.joint_kinds:
+        return
+    for spun in (0.0, DRIVEN.rotor):
+        mechanism = driven_pendulum(spun)
+        what = f"{subject.cls.name}, {mechanism.name}"
+        try:
+            equations = subject.derive(mechanism)
+        except AssertionError as error:
+            if spun and isinstance(error.__cause__, MechanismError):
+                return
+            raise
+        angle, rate, torque = 0.4, -1.3, 7.0
+        q, v = _state(equations, np.array([angle]), np.array([rate]), parameters=[])
+        vdot = equations.accelerations(0, q, v, [torque], [])
+        if equations.coordinates.joint_state is not None:
+            vdot = equations.coordinates.joint_state(q, v, vdot, [])[2]
+        _assert_close(np.asarray(vdot).ravel(), DRIVEN.acceleration(angle, rate, torque, spun), f"{what}: acceleration")
+        kinetic = float(equations.observations(0, q, v, [torque], [])[-3])
+        _assert_close(kinetic, DRIVEN.kinetic(rate, spun), f"{what}: kinetic energy")
+
+
 FORMULATION_CHECKS: tuple[Callable[[Subject], None], ...] = (
     check_mass_matrix,
     check_against_positions,
@@ -266,6 +294,7 @@ FORMULATION_CHECKS: tuple[Callable[[Subject], None], ...] = (
     check_measures,
     check_parameters,
     check_no_degrees_of_freedom,
+    check_forces,
     check_closed_loops,
     check_motion_of_a_loop,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -219,6 +219,52 @@ def lagging_cart_solution(t: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the speed and the effort of :func:`lagging_cart`."""
     settled = 1 - np.exp(-t / LAG)
     return EFFORT / 2.0 * (t - LAG * settled), EFFORT * settled
+
+
+@dataclass(frozen=True)
+class DrivenPendulum:
+    """Numbers and closed form of :func:`driven_pendulum`, in SI units."""
+
+    mass: float = 2.0
+    length: float = 1.5
+    inertia: float = 0.3
+    stiffness: float = 4.0
+    damping: float = 0.7
+    rotor: float = 0.05
+    ratio: float = 9.0
+
+    def resistance(self, rotor: float) -> float:
+        """Return the inertia about the pivot, that of the rotor by the square of its ratio included."""
+        return self.inertia + self.mass * self.length**2 + self.ratio**2 * rotor
+
+    def acceleration(self, angle: float, rate: float, torque: float, rotor: float) -> float:
+        """Return the angular acceleration."""
+        weight = self.mass * 9.81 * self.length * math.sin(angle)
+        return (torque - weight - self.stiffness * angle - self.damping * rate) / self.resistance(rotor)
+
+    def kinetic(self, rate: float, rotor: float) -> float:
+        """Return the kinetic energy."""
+        return self.resistance(rotor) * rate**2 / 2
+
+
+DRIVEN = DrivenPendulum()
+
+
+def driven_pendulum(rotor: float) -> Mechanism:
+    """Return a pendulum with a spring, a damper, a torque from outside, and a rotor behind a gear if it has inertia."""
+    spin = ForceElement("joint-inertia", coordinates=("pivot.angle",), inertia=rotor, ratios=(DRIVEN.ratio,))
+    return Mechanism(
+        "pendulum-with-rotor" if rotor else "driven-pendulum",
+        inputs=(Input("torque", "N.m"),),
+        bodies=(Body("bob", mass=DRIVEN.mass, com=(0, 0, -DRIVEN.length), inertia=(0.2, DRIVEN.inertia, 0.25)),),
+        joints=(Joint("pivot", "revolute", "world", "bob", axis=(0, 1, 0)),),
+        forces=(
+            ForceElement("gravity"),
+            ForceElement("joint-spring", coordinate="pivot.angle", stiffness=DRIVEN.stiffness, damping=DRIVEN.damping),
+            ForceElement("joint-effort", coordinate="pivot.angle", effort="torque"),
+            *((spin,) if rotor else ()),
+        ),
+    )
 
 
 def welded() -> Mechanism:

@@ -48,7 +48,7 @@ class Client:
     @classmethod
     def of(cls, folder: str | Path | None = None, address: str | None = None, token_file: str | Path | None = None) -> Client:
         """Return a client of the server that works in a folder, or of the one that the environment names."""
-        where = address or os.environ.get(ADDRESS_VARIABLE) or ADDRESS
+        where = address or os.environ.get(ADDRESS_VARIABLE) or _address_in(folder) or ADDRESS
         token = os.environ.get(TOKEN_VARIABLE, "")
         place = Path(token_file) if token_file is not None else None if folder is None else Path(folder) / "token"
         if place is not None:
@@ -190,3 +190,13 @@ def _refusal(error: HTTPError) -> ServiceError:
         except (ValueError, KeyError, TypeError):
             sentence, code = f"the server answers {error.code}", "refused"
     return ServiceError(sentence, status=error.code, code=code)
+
+
+def _address_in(folder: str | Path | None) -> str:
+    """Return where the server of a project says that it listens, or nothing."""
+    if folder is None:
+        return ""
+    try:
+        return (Path(folder) / "address").read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -48,6 +48,11 @@ class ProjectFolder:
         return self.root / "token"
 
     @property
+    def address_file(self) -> Path:
+        """Where the server of this project listens, while there is one; clients look there."""
+        return self.root / "address"
+
+    @property
     def logs(self) -> Path:
         return self.root / "logs"
 

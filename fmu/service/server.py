@@ -64,7 +64,14 @@ def serve(
         context = Context(folder, Store(folder.database), settings)
         context.crew = Crew(folder, context.store, settings)
         app = make_app(context, token, _names(shown, found, names))
-        app.router.lifespan_context = _lifespan(context, lambda: announce(f"http://{shown}:{found}/", token), first)
+
+        def ready() -> None:
+            # Who listens everywhere is reached on this machine, too.
+            near = LOOPBACK if shown == "0.0.0.0" else "[::1]" if shown == "[::]" else shown
+            folder.address_file.write_text(f"http://{near}:{found}\n", encoding="ascii")
+            announce(f"http://{shown}:{found}/", token)
+
+        app.router.lifespan_context = _lifespan(context, ready, first)
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -78,6 +85,7 @@ def serve(
         server = app.state.server = Server(config, context)
         with suppress(KeyboardInterrupt):
             asyncio.run(server.serve(sockets=[listening]))
+        folder.address_file.unlink(missing_ok=True)
         context.store.close()
         return 0 if server.started else 1
 
@@ -87,6 +95,9 @@ def _lifespan(
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     async def begin(app: FastAPI) -> None:
         if first is None or await first(app):
+            # The server listens only after this lifespan has begun.
+            while not app.state.server.started:
+                await asyncio.sleep(0.01)
             ready()
         else:
             app.state.server.should_exit = True

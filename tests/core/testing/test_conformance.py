@@ -8,6 +8,7 @@ import pytest
 
 from kingpost import Formulation, JointLoads, PluginSet, Solver, StepMap
 from kingpost.multibody.constraints import Constraints
+from kingpost.multibody.tree import TreeKinematics
 from kingpost.plugins.formulations.kane import Kane
 from kingpost.plugins.integrators.euler_symplectic import EulerSymplectic
 from kingpost.plugins.integrators.rk4 import RK4
@@ -319,6 +320,37 @@ class SaysSo(NoUniversal):
     name = "says-so"
     joint_kinds = tuple(kind for kind in JOINT_KINDS if kind != "universal")
     closure_kinds = ("spherical", "point-on-line")
+
+
+class HeavyRotors(Kane):
+    """Counts the rotors of drives twice."""
+
+    name = "heavy-rotors"
+
+    def derive(self, assembly):
+        equations = super().derive(assembly)
+        tree = TreeKinematics(assembly)
+        rotors = [rotor for loads in tree.loads() for rotor in loads.rotors]
+        return dataclasses.replace(equations, M=equations.M + tree.rotor_matrix(rotors))
+
+
+class Deaf(Kane):
+    """Does not hear inputs."""
+
+    name = "deaf"
+
+    def derive(self, assembly):
+        equations = super().derive(assembly)
+        return dataclasses.replace(equations, f=ca.substitute(equations.f, equations.u, ca.SX(*equations.u.shape)))
+
+
+@pytest.mark.parametrize(
+    ("cls", "message"),
+    [(HeavyRotors, "heavy-rotors, pendulum-with-rotor: acceleration"), (Deaf, "deaf, driven-pendulum: acceleration")],
+)
+def test_the_kit_finds_forces_that_do_not_act_as_they_should(cls, message):
+    with pytest.raises(AssertionError, match=message):
+        formulation_kit.check_forces(formulation_kit.Subject(cls))
 
 
 @pytest.mark.quick("[!H]*")  # all but HalfOpenLoops

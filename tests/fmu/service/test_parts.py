@@ -187,3 +187,12 @@ def test_a_client_takes_its_token_from_the_project(tmp_path, monkeypatch):
     with pytest.raises(FileError, match="folder of a server"):
         Client.of(tmp_path / "nothing")
     assert json.dumps(Client.of(tmp_path).token) == '"abc"'
+
+
+def test_a_client_finds_the_server_of_a_project_on_any_port(tmp_path, monkeypatch):
+    monkeypatch.delenv("KINGPOST_SERVER", raising=False)
+    (tmp_path / "token").write_text("abc\n")
+    assert Client.of(tmp_path).address == "http://127.0.0.1:8765"
+    (tmp_path / "address").write_text("http://127.0.0.1:4711\n")
+    assert Client.of(tmp_path).address == "http://127.0.0.1:4711"
+    assert Client.of(tmp_path, "http://h:1/").address == "http://h:1"
