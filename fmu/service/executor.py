@@ -22,6 +22,7 @@ from kingpost.base.errors import KingpostError
 from kingpost.fmu.process.lifeline import end_with_starter
 from kingpost.fmu.process.warden import tidy
 from kingpost.fmu.service.folder import ProjectFolder
+from kingpost.fmu.service.kinds import KINDS
 from kingpost.fmu.service.leases import Leases
 from kingpost.fmu.service.settings import ServiceSettings
 from kingpost.fmu.service.starting import Place, command_of, fill_place, start
@@ -84,7 +85,7 @@ class Executor:
             now = time.monotonic()
             if now - heard >= HEARTBEAT / 2 and ((said := progress.last()) is not None or now - heard >= HEARTBEAT):
                 heard = now
-                mine, cancelled = self.leases.renew(job, *(said or ()))
+                mine, cancelled = self.leases.renew(job, said)
                 if not mine:
                     return
                 if _size(place.log) > LONGEST_LOG:
@@ -97,6 +98,8 @@ class Executor:
                 _kill(process)
         if self.stopping and not cancelled and process.returncode != 0:
             self.leases.give_back(job)
+            return
+        if not asked and killed(process.returncode, self.settings) and self.leases.try_again(job):
             return
         self._end(job, place, process, None)
 
@@ -113,6 +116,8 @@ class Executor:
         if job.kind == "fmu-check" and place.record.is_file():
             with contextlib.suppress(OSError):
                 shutil.copyfile(place.record, place.results / "check.json")
+        if KINDS[job.kind].history and not place.has_history:
+            place.keep_samples()
         place.clear()
         if self.leases.end(job, state, status, error):
             self._forget_earlier(job)
@@ -125,6 +130,12 @@ class Executor:
 def leave_files_alone(folder: Path) -> None:
     """Remove links and the like from the results of somebody else's code, if its sandbox could not do so any more."""
     tidy(folder, {}, None if os.name != "posix" or os.getuid() else (0, os.getgid()))
+
+
+def killed(status: int, settings: ServiceSettings) -> bool:
+    """Say whether a process was killed by somebody else: an impatient hand, or a system that has no memory left."""
+    # A limit of CPU time ends a process in the same way, and would do so again.
+    return os.name == "posix" and status == -signal.SIGKILL and not settings.limits.cpu_seconds
 
 
 def _size(path: Path) -> int:

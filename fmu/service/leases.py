@@ -17,11 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from kingpost.fmu.service.store import Job, Store
+from kingpost.fmu.service.watching import Said
 
 #: Seconds after which an executor that is not heard of is given up.
 LEASE = 30.0
 #: A job whose executors are lost so often does not run again.
 MOST_LOST = 20
+#: Nor does one whose own process was killed by somebody else so often; more than once, it is the job that has no room.
+MOST_KILLED = 3
 
 
 class Leases:
@@ -56,15 +59,16 @@ class Leases:
         mark = process_mark(process)
         return self._change(job, "process = ?, process_mark = ?, command = ?", (process, mark, json.dumps(list(command))))
 
-    def renew(self, job: Job, progress: float | None = None, time_left: float | None = None) -> tuple[bool, bool]:
+    def renew(self, job: Job, said: Said | None = None) -> tuple[bool, bool]:
         """Keep a job; return whether it still is ours, and whether it shall be cancelled."""
         with self.store.db.writing() as db:
             if not self._mine(job):
                 return False, False
             db.execute("UPDATE jobs SET lease = ? WHERE id = ?", (time.time() + LEASE, job.id))
-            if progress is not None:
-                db.execute("UPDATE jobs SET progress = ?, time_left = ? WHERE id = ?", (progress, time_left, job.id))
-                self.store.tell(db, job.id, "progress", {"progress": progress, "time_left_s": time_left})
+            if said is not None:
+                if said.fraction is not None:
+                    db.execute("UPDATE jobs SET progress = ?, time_left = ? WHERE id = ?", (said.fraction, said.left, job.id))
+                self.store.tell(db, job.id, "progress", said.data())
             return True, self.store.job(job.id).cancel
 
     def end(self, job: Job, state: str, exit_status: int | None, error: str | None) -> bool:
@@ -81,6 +85,17 @@ class Leases:
             if not self._mine(job):
                 return False
             _requeue(self.store, db, self.store.job(job.id), lost=False)
+        return True
+
+    def try_again(self, job: Job) -> bool:
+        """Let a job whose process was killed by somebody else run again; False if it was killed too often."""
+        with self.store.db.writing() as db:
+            if not self._mine(job):
+                return False
+            self.store.tell(db, job.id, "killed", {"attempt": job.attempts})
+            if self.store.told(job.id, "killed") >= MOST_KILLED:
+                return False
+            _requeue(self.store, db, self.store.job(job.id), lost=True)
         return True
 
     def _current(self) -> bool:

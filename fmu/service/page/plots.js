@@ -128,7 +128,8 @@ export class HistoryPlots {
     if (!channels.length) return false;
     this.channels = channels;
     this.unit = new Map(channels.map(({ name, unit }) => [name, unit]));
-    this.chosen = usual(channels);
+    const kept = this.chosen.filter((name) => this.unit.has(name));
+    this.chosen = kept.length ? kept : usual(channels);
     this.list();
     return true;
   }
@@ -171,6 +172,14 @@ export class HistoryPlots {
     if (!(await this.open())) return;
     const answer = await this.ask({});
     if (!answer || !answer.time.length) return;
+    if (answer.complete && this.growing) {
+      // The run has ended: there are all channels now, and every sample.
+      this.growing = false;
+      this.channels = null;
+      await this.load();
+      return;
+    }
+    this.growing = !answer.complete;
     const last = answer.time.at(-1);
     display.timeStep = (last - answer.time[0]) / Math.max(answer.time.length - 1, 1);
     this.filling = true;
@@ -216,7 +225,8 @@ export class HistoryPlots {
     }));
     this.samples.set(drawn.time, series);
     this.arrange(series.map(({ name }) => name));
-    this.note.hidden = true;
+    this.note.hidden = !this.growing;
+    if (this.growing) this.note.textContent = "Samples so far, thinned; all of them are here when the job has ended.";
     this.element.hidden = false;
   }
 

@@ -6,7 +6,10 @@ import pytest
 
 pytest.importorskip("fastapi")
 
+from tests.core.report.browsers import browser
 from tests.fmu.service.serving import browser_of, make_context, running
+
+__all__ = ["browser", "client", "context", "http", "server"]
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from kingpost.fmu.process.sandbox import sandbox_available
 from kingpost.fmu.service import histories
 from kingpost.fmu.service.client import Client
 from kingpost.fmu.service.errors import ServiceError
-from kingpost.fmu.service.watching import ProgressReader
+from kingpost.fmu.service.watching import ProgressReader, Said
 from tests.fmu.building import hostile, needs_compiler, oscillator
 from tests.fmu.hostile_archives import ARCHIVES, DESCRIPTIONS
 
@@ -126,7 +126,7 @@ def test_what_code_of_others_leaves_is_opened_with_care(tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "pipe")
     for name in ("link", "pipe", "nowhere"):
         assert ProgressReader(tmp_path / name).last() is None  # and nobody waits
-    assert ProgressReader(tmp_path / "secret").last() == (0.5, None)
+    assert ProgressReader(tmp_path / "secret").last() == Said(0.5)
     monkeypatch.setattr(histories, "LARGEST_HISTORY", 1e6)
     np.savez_compressed(tmp_path / "history.npz", x=np.zeros(200_000))
     assert (tmp_path / "history.npz").stat().st_size < 10_000
