@@ -25,6 +25,8 @@ LEASE = 30.0
 MOST_LOST = 20
 #: Nor does one whose own process was killed by somebody else so often; more than once, it is the job that has no room.
 MOST_KILLED = 3
+#: Nor one that found the disk full so often, though there was room when it began: it needs more itself.
+MOST_FULL = 3
 
 
 class Leases:
@@ -89,13 +91,20 @@ class Leases:
 
     def try_again(self, job: Job) -> bool:
         """Let a job whose process was killed by somebody else run again; False if it was killed too often."""
+        return self._once_more(job, "killed", MOST_KILLED)
+
+    def wait_for_room(self, job: Job) -> bool:
+        """Let a job that found the disk full run again when there is room; False if that happened too often."""
+        return self._once_more(job, "disk-full", MOST_FULL)
+
+    def _once_more(self, job: Job, why: str, most: int) -> bool:
         with self.store.db.writing() as db:
             if not self._mine(job):
                 return False
-            self.store.tell(db, job.id, "killed", {"attempt": job.attempts})
-            if self.store.told(job.id, "killed") >= MOST_KILLED:
+            self.store.tell(db, job.id, why, {"attempt": job.attempts})
+            if self.store.told(job.id, why) >= most:
                 return False
-            _requeue(self.store, db, self.store.job(job.id), lost=True)
+            _requeue(self.store, db, self.store.job(job.id), lost=False)
         return True
 
     def _current(self) -> bool:
@@ -137,6 +146,11 @@ def _requeue(store: Store, db: sqlite3.Connection, job: Job, *, lost: bool) -> N
         (int(lost), job.id),
     )
     store.tell(db, job.id, "state", {"state": "queued"})
+
+
+def expired(store: Store) -> bool:
+    """Say whether a lease has ended; cheap, without a lock."""
+    return store.db.row("SELECT 1 FROM jobs WHERE state = 'running' AND lease < ?", (time.time(),)) is not None
 
 
 def take_back(store: Store, *, owner: str | None = None, everything: bool = False) -> list[int]:

@@ -92,6 +92,10 @@ class Store:
         row = self.db.row("SELECT value FROM facts WHERE name = ?", (name,))
         return None if row is None else row["value"]
 
+    def note(self, name: str, value: str) -> None:
+        with self.db.writing() as db:
+            db.execute("INSERT OR REPLACE INTO facts VALUES(?, ?)", (name, value))
+
     def next_epoch(self) -> int:
         """Begin a new time, in which executors of an earlier server can neither take nor end jobs."""
         with self.db.writing() as db:

@@ -208,10 +208,23 @@ def test_an_honest_fmu_runs_is_checked_and_can_be_cancelled(server, sandbox, tmp
     while not server.client.job(job)["progress"]:
         assert time.monotonic() < end
         time.sleep(0.2)
+    # Its samples come out of the sandbox while it runs, and what it computed is kept when it is cancelled.
+    route = f"jobs/{job}/history?channels=position&points=20000"
+    while not (so_far := server.client.ask("GET", route))["time"]:
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    assert so_far["complete"] is False
     server.client.cancel(job)
     ended = server.client.wait(job, limit=PATIENCE)
     assert ended["state"] == "cancelled"
-    assert "interrupted-history.csv" in {file["name"] for file in ended["files"]}
+    assert re.search(r"interrupted at t = \S+ s.*\nThe \d+ samples", ended["error"]), ended["error"]
+    assert {"interrupted-history.csv", "interrupted-run.json"} <= {file["name"] for file in ended["files"]}
+    kept = server.client.ask("GET", route)
+    assert kept["complete"] is True
+    count = len(so_far["time"])
+    assert 1 <= count <= len(kept["time"])
+    assert kept["time"][:count] == so_far["time"]
+    assert kept["channels"]["position"]["min"][:count] == so_far["channels"]["position"]["min"]
     server.check()
 
 
