@@ -152,8 +152,9 @@ class Executor:
         if KINDS[job.kind].history and not place.has_history:
             place.keep_samples()
         place.clear()
-        if self._insist(lambda: self.leases.end(job, state, status, error)):
-            self._forget_earlier(job)
+        # Before the end is noted: nobody comes back to a job that has ended, if this one is killed in between.
+        self._forget_earlier(job)
+        self._insist(lambda: self.leases.end(job, state, status, error))
 
     def _full(self) -> bool:
         return shutil.disk_usage(self.folder.root).free < NO_ROOM

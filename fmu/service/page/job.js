@@ -118,7 +118,8 @@ class JobView {
   tick() {
     const { job } = this;
     this.bar.show(job.state === "done" ? 1 : job.progress);
-    this.bar.element.hidden = job.state === "cancelled" || job.state === "failed";
+    const unknown = job.state === "running" && !job.progress && Boolean(job.words);
+    this.bar.element.hidden = unknown || job.state === "cancelled" || job.state === "failed";
     const parts = [];
     if (job.state === "running") {
       if (job.progress || !job.words) parts.push(`${Math.round(100 * (job.progress || 0))} %`);
@@ -137,7 +138,8 @@ class JobView {
     const { state, words, numbers } = this.job;
     const readings = state === "running" ? Object.entries(numbers || {}) : [];
     this.readings.hidden = state !== "running" || !(readings.length || words);
-    const said = readings.length ? readings.map(([name, value]) => [name, significant(value, 6)]) : [["", words || ""]];
+    const text = (value) => (Number.isInteger(value) ? String(value) : significant(value, 6));
+    const said = readings.length ? readings.map(([name, value]) => [name, text(value)]) : [["", words || ""]];
     this.readings.replaceChildren(...said.map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", {}, text))));
   }
 

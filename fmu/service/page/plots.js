@@ -187,9 +187,18 @@ export class HistoryPlots {
       this.clock.begin([answer.time[0], Math.max(last, answer.time[0] + 1e-9)]);
     else if (last > this.clock.span[1]) this.clock.extend(last);
     this.show(answer);
+    this.keepUp(last);
     this.clock.tell("range");
     this.filling = false;
     if (this.clock.zoomed) this.finer();
+  }
+
+  // The numbers beside the curves are those of now, unless somebody has put the cursor elsewhere.
+  keepUp(last) {
+    if (this.growing && (this.cursor === undefined || this.clock.time === this.cursor)) {
+      this.clock.set(last);
+      this.cursor = this.clock.time;
+    }
   }
 
   async refine() {

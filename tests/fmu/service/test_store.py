@@ -12,12 +12,14 @@ from kingpost.base.errors import FileError
 from kingpost.fmu.service import leases as leases_module
 from kingpost.fmu.service.connection import Connections
 from kingpost.fmu.service.errors import ServiceError
-from kingpost.fmu.service.executor import killed
+from kingpost.fmu.service.executor import Executor, killed
 from kingpost.fmu.service.leases import MOST_KILLED, MOST_LOST, Leases, end_process, process_mark, take_back
 from kingpost.fmu.service.schema import VERSION
 from kingpost.fmu.service.settings import JobLimits, ServiceSettings
+from kingpost.fmu.service.starting import Place
 from kingpost.fmu.service.store import Blob, Store
 from kingpost.fmu.service.watching import Said
+from tests.fmu.service.serving import plan_of
 
 
 @pytest.fixture
@@ -264,3 +266,20 @@ def test_a_job_whose_process_is_killed_by_others_is_tried_thrice(store):
     assert store.told(number, "killed") == MOST_KILLED
     assert not killed(-9, ServiceSettings(limits=JobLimits(cpu_seconds=5)))
     assert killed(-9, ServiceSettings())
+
+
+def test_earlier_attempts_are_gone_before_the_end_is_noted(context, monkeypatch):
+    """Who is killed between the two leaves nothing behind that nobody would ever remove."""
+    number, _ = context.store.add("run", "x", plan_of("run", "x"))
+    leases = executor(context.store)
+    leases.give_back(leases.take())
+    job = leases.take()
+    places = [Place(context.folder.attempt(number, attempt)) for attempt in (1, 2)]
+    for place in places:
+        place.results.mkdir(parents=True)
+    found = []
+    monkeypatch.setattr(leases, "end", lambda *words: found.append([place.root.exists() for place in places]))
+    process = subprocess.Popen([sys.executable, "-c", ""], start_new_session=True)
+    process.wait()
+    Executor(context.folder, leases, ServiceSettings())._end(job, places[1], process, None)
+    assert found == [[False, True]]
