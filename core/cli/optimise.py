@@ -156,7 +156,10 @@ def _continuation(given: list[str] | None) -> dict[str, list[float]] | None:
 
 
 def _progress(bar: ProgressBar, step: Iteration) -> None:
-    bar.say(f"iteration {step.number}: cost {step.cost:.6g}, violation {step.violation:.1e}")
+    bar.say(
+        f"iteration {step.number}: cost {step.cost:.6g}, violation {step.violation:.1e}",
+        numbers={"iteration": step.number, "cost": step.cost, "violation": step.violation},
+    )
 
 
 def _summary(history: History, files: list[Path]) -> list[tuple[str, str]]:

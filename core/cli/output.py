@@ -9,11 +9,12 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kingpost.cli.progress_file import ProgressFile
+    from kingpost.cli.sample_file import SampleFile
 
 #: A last column narrower than this is not worth wrapping.
 LEAST_WIDTH = 20
@@ -61,8 +62,20 @@ def _progress_file() -> ProgressFile | None:
     return ProgressFile.wanted()
 
 
+def _sample_file() -> SampleFile | None:
+    """Return the file by which a program wants to see samples."""
+    if "KINGPOST_SAMPLES" not in os.environ:
+        return None
+    from kingpost.cli.sample_file import SampleFile
+
+    return SampleFile.wanted()
+
+
 class ProgressBar:
-    """A bar on the terminal; silent when standard error is not one. Programs can follow it by a :class:`ProgressFile`."""
+    """A bar on the terminal; silent when standard error is not one. Programs can follow it by a :class:`ProgressFile`.
+
+    Runs hand their samples to its ``watch``, if somebody wants them.
+    """
 
     WIDTH = 40
 
@@ -72,6 +85,7 @@ class ProgressBar:
         self.visible = sys.stderr.isatty()
         self._last = 0.0
         self._file = _progress_file()
+        self.watch = _sample_file()
 
     def __call__(self, fraction: float) -> None:
         """Show ``fraction`` (0 to 1), at most ten times a second."""
@@ -85,10 +99,19 @@ class ProgressBar:
         full = round(fraction * self.WIDTH)
         print(f"\r{self.label} [{'#' * full}{'.' * (self.WIDTH - full)}] {fraction:4.0%}", end="", file=sys.stderr, flush=True)
 
-    def say(self, words: str, fraction: float | None = None, left: float | None = None) -> None:
-        """Show some words in the place of the bar, at most ten times a second; say also which part is done, if known."""
+    def say(
+        self,
+        words: str,
+        fraction: float | None = None,
+        left: float | None = None,
+        numbers: Mapping[str, float] | None = None,
+    ) -> None:
+        """Show some words in the place of the bar, at most ten times a second; say also which part is done, if known.
+
+        Programs that follow get the ``numbers`` of which the words tell, too.
+        """
         if self._file is not None:
-            self._file.note(fraction, self.label, words=words, left=left)
+            self._file.note(fraction, self.label, words=words, left=left, numbers=numbers)
         now = time.monotonic()
         if not self.visible or now - self._last < 0.1:
             return

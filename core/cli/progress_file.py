@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-#: The variable of the environment that names the file.
+#: The variable of the environment that names the file, and that of the file of samples (:mod:`kingpost.cli.sample_file`).
 VARIABLE = "KINGPOST_PROGRESS"
+SAMPLES = "KINGPOST_SAMPLES"
 #: Seconds between lines.
 PAUSE = 0.25
 #: Bytes after which nothing more is written: whoever reads along has long known enough.
@@ -36,7 +39,15 @@ class ProgressFile:
         name = os.environ.get(VARIABLE)
         return cls(Path(name)) if name else None
 
-    def note(self, fraction: float | None, label: str, *, words: str | None = None, left: float | None = None) -> None:
+    def note(
+        self,
+        fraction: float | None,
+        label: str,
+        *,
+        words: str | None = None,
+        left: float | None = None,
+        numbers: Mapping[str, float] | None = None,
+    ) -> None:
         """Write a line, at most four a second, and one whenever another thing begins or all is done."""
         now = time.monotonic()
         if label != self._label:
@@ -55,6 +66,8 @@ class ProgressFile:
             line["left_s"] = round(left, 3)
         if words is not None:
             line["words"] = words
+        if numbers:
+            line["numbers"] = {name: value if math.isfinite(value) else None for name, value in numbers.items()}
         text = json.dumps(line) + "\n"
         with contextlib.suppress(OSError), self.path.open("a", encoding="utf-8") as stream:
             self._written += stream.write(text)

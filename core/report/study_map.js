@@ -52,6 +52,20 @@ function mapViews() {
       good: false,
     });
   }
+  // Of a study that is not finished: how far each sea state is.
+  const parts = new Map(
+    report.runs.cells.filter((cell) => cell.runs).map((cell) => [cellKey(cell), cell]),
+  );
+  if (parts.size) {
+    views.push({
+      title: "runs done",
+      words: "Runs of a sea state that have ended, of those that are planned.",
+      of: (key) => (parts.has(key) ? parts.get(key).ended / parts.get(key).runs : null),
+      text: (value, key) => (key ? `${parts.get(key).ended}/${parts.get(key).runs}` : percent(value, 3)),
+      range: [0, 1],
+      good: true,
+    });
+  }
   const weights = new Map();
   for (const row of report.runs.cells) weights.set(cellKey(row), row.weight);
   views.push({
@@ -145,13 +159,20 @@ export class SeaMap {
     this.onchoose(this.chosen);
   }
 
+  // Draw what the report says now; the same sea states, with other numbers.
+  update() {
+    this.views = mapViews();
+    this.show(this.number);
+  }
+
   show(number) {
     const view = this.views[number];
+    this.number = number;
     this.view = view;
     this.words.textContent = `${view.words} Press a sea state to see its runs; arrow keys go on.`;
     for (const [key, button] of this.buttons) {
       const value = view.of(key);
-      button.textContent = value === null ? "?" : view.text(value);
+      button.textContent = value === null ? "?" : view.text(value, key);
       const [height, period] = key.split(" ");
       button.setAttribute("aria-label", `Hs ${height} m, Tp ${period} s: ${view.title} ${button.textContent}`);
       button.style.background = value === null ? "var(--shade)" : mapColour(view, value);

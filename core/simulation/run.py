@@ -22,6 +22,7 @@ from kingpost.mechanism.mechanism import Mechanism
 from kingpost.registry.failures import plugin_failure
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
+from kingpost.results.telling import Telling
 from kingpost.results.turns import with_turns
 from kingpost.simulation.blocks import BLOCK, Block, kept_run, run_in_blocks
 from kingpost.simulation.failures import Failures
@@ -140,10 +141,14 @@ class Simulation:
             raise self.failures.explained(error) from None
         self.failures.check_outputs(self.grid.t_start, y[0])
         finished = 0
+        telling = Telling(progress, lambda: self.channels)
 
         def advanced(steps: int) -> None:
             nonlocal finished
             finished = steps // self.grid.substeps
+            if telling.due(finished + 1, last=finished == self.grid.samples):
+                rows = slice(telling.told, finished + 1)
+                telling.tell(self.grid.times[rows], self._shown(y, rows))
             progress(steps / (self.grid.samples * self.grid.substeps))
 
         def so_far(outcome: str) -> History:
@@ -159,8 +164,7 @@ class Simulation:
                 provenance |= tilts.record()
                 provenance["warnings"] = [*warnings, *tilts.warnings(), *self.rows.notes]
                 provenance["diverges"] = bool(warnings)
-            shown = [self.rows.column(channel.name)[rows] for channel in self.moving_inputs]
-            values = with_turns(self.channels, np.column_stack([y[rows], *shown]))
+            values = with_turns(self.channels, self._shown(y, rows))
             return History(self.grid.times[rows], self.channels, values, provenance)
 
         try:
@@ -180,6 +184,10 @@ class Simulation:
             message = " ".join([explanation, *(f"Note: {note}." for note in history.provenance["warnings"])])
             raise type(error)(message, history=history) from None
         return so_far("complete")
+
+    def _shown(self, y: FloatArray, rows: slice) -> FloatArray:
+        """Return the samples of all channels: outputs, and the inputs that move."""
+        return np.column_stack([y[rows], *(self.rows.column(channel.name)[rows] for channel in self.moving_inputs)])
 
     def _room(self) -> FloatArray:
         """Return room for all samples."""

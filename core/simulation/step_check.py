@@ -10,6 +10,7 @@ import numpy as np
 
 from kingpost.base.errors import Interrupted, KingpostError, SolverError
 from kingpost.base.load_frames import COMPONENTS
+from kingpost.base.watching import unwatched
 from kingpost.results.history import History
 from kingpost.simulation.run import Progress, Simulation
 
@@ -33,7 +34,7 @@ def with_step_check(
         )
     halved, against = finer(simulation)
     try:
-        checked = halved.run(progress)
+        checked = halved.run(unwatched(progress))
     except Interrupted as error:
         kept = replace(history, provenance={**history.provenance, "outcome": "interrupted"})
         raise Interrupted(f"{error}, in the check of the step", history=kept) from None

@@ -36,7 +36,14 @@ class Layout:
         self.columns = np.array([everything.index(channel.name) for channel in self.channels], dtype=np.intp)
         for bond in plan.system.bonds:
             self.channels += (Channel(f"bonds.{bond.name}.power", "W"), Channel(f"bonds.{bond.name}.residual", "J"))
+        #: The channels of a sample; energies through ports are found from all of them.
+        self.sampled = self.channels
         self._add_port_energies()
+
+    @property
+    def known(self) -> Iterator[str]:
+        """The names of all that the components show, recorded or not."""
+        return (f"{name}.{signal}" for name, described in self.plan.components.items() for signal in described.signals)
 
     def _add_port_energies(self) -> None:
         """Lay out a channel 'energy' beside every channel 'power' of a port that is kept."""

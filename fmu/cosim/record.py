@@ -69,8 +69,7 @@ def make_history(
         "plugins": plan.plugins.sources(),
         **software(),
     }
-    known = (f"{name}.{signal}" for name, described in plan.components.items() for signal in described.signals)
-    return History(times, layout.channels, with_turns(layout.channels, np.hstack([rows, energy]), known), record)
+    return History(times, layout.channels, with_turns(layout.channels, np.hstack([rows, energy]), layout.known), record)
 
 
 def _machines(plan: Plan) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from kingpost.fmu.cosim.record import make_history
 from kingpost.registry.failures import plugin_failure
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
+from kingpost.results.telling import Telling
 
 Progress = Callable[[float], None]
 
@@ -116,9 +117,13 @@ class _Run:
     def _march(self, times: list[float], rows: list[FloatArray], progress: Progress) -> None:
         system, motion = self.system, self.motion
 
-        def keep() -> None:
+        telling = Telling(progress, lambda: motion.layout.sampled, motion.layout.known)
+
+        def keep(last: bool = False) -> None:
             times.append(motion.t)
             rows.append(motion.sample())
+            if telling.due(len(times), last=last):
+                telling.tell(np.array(times[telling.told :]), np.array(rows[telling.told :]))
 
         keep()
         end, last, span = system.t_end, system.t_end - SAME * system.step, system.t_end - system.t_start
@@ -133,7 +138,7 @@ class _Run:
                 last = end - SAME * motion.following
             if motion.count % per_sample == 0 or motion.t >= last:
                 motion.record()
-                keep()
+                keep(last=motion.t >= last)
                 progress(min(1.0, (motion.t - system.t_start) / span))
             if motion.t < last:
                 motion.check_deadline(end)

@@ -32,9 +32,9 @@ LIBRARIES = ("/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/
 MORE_LIBRARIES = ("/usr/local/lib64", "/nix/store", "/gnu/store", "/etc/ld.so.cache", "/etc/alternatives")
 #: Variables that a command inside is given as they are outside; all others stay outside, and with them whatever is secret.
 HANDED_ON = (
-    "LANG", "LC_ALL", "LC_CTYPE", "TZ", "PYTHONPATH", "OPENBLAS_NUM_THREADS", "KINGPOST_PROGRESS", "KINGPOST_ARCHIVE_LIMITS",
-    "KINGPOST_NO_PLUGINS", "KINGPOST_LOAD_PLUGINS", "KINGPOST_TRACE_PLUGINS", "KINGPOST_OPTIMIZE", "KINGPOST_JOB_LIMITS",
-    "PYTHONUNBUFFERED",
+    "LANG", "LC_ALL", "LC_CTYPE", "TZ", "PYTHONPATH", "OPENBLAS_NUM_THREADS", "KINGPOST_PROGRESS", "KINGPOST_SAMPLES",
+    "KINGPOST_ARCHIVE_LIMITS", "KINGPOST_NO_PLUGINS", "KINGPOST_LOAD_PLUGINS", "KINGPOST_TRACE_PLUGINS", "KINGPOST_OPTIMIZE",
+    "KINGPOST_JOB_LIMITS", "PYTHONUNBUFFERED",
 )  # fmt: skip
 ENVIRONMENT = {
     "HOME": "/tmp", "TMPDIR": "/tmp", "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "XDG_CACHE_HOME": "/tmp/cache",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from importlib.metadata import version
@@ -61,8 +61,12 @@ def make_history(
     record["statistics"] = {"steps": max(0, len(rows) - 1), **facts.get("statistics", {})}
     record |= {key: value for key, value in facts.items() if key != "statistics"}
     record["finished"] = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    known = (channel_of(fmu, label, None).name for variable in variables.values() for label in variable.labels)
-    return History(times, channels, with_turns(channels, rows, known), record)
+    return History(times, channels, with_turns(channels, rows, known_names(fmu, variables)), record)
+
+
+def known_names(fmu: Fmu, variables: Mapping[str, Variable]) -> Iterator[str]:
+    """Yield the names of all that an FMU shows, recorded or not."""
+    return (channel_of(fmu, label, None).name for variable in variables.values() for label in variable.labels)
 
 
 def _record(

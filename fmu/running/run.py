@@ -28,8 +28,9 @@ from kingpost.fmu.process.trail import raw_trail, read_trail
 from kingpost.fmu.running.experiment import check_size, experiment
 from kingpost.fmu.running.inputs import InputSource, InputTable, input_table
 from kingpost.fmu.running.job import Job
-from kingpost.fmu.running.record import make_history
+from kingpost.fmu.running.record import channels_of, known_names, make_history
 from kingpost.results.history import History
+from kingpost.results.telling import Telling
 from kingpost.simulation.grid import fixed_step_grid
 
 #: Time between two looks at the process of the FMU, in s.
@@ -127,11 +128,13 @@ class FmuRun:
 
         rows = np.empty(self._shape)
         count = 0
+        telling = self._telling(progress)
 
         def keep(k: int, row: FloatArray) -> None:
             nonlocal count
             rows[k] = row
             count = k + 1
+            self._tell(telling, rows, count)
             progress(k / self.job.steps)
             if time.monotonic() > deadline and k < self.job.steps:
                 raise TimeoutError
@@ -145,6 +148,15 @@ class FmuRun:
         said = finish(instance) if instance is not None else ""
         warnings = (said,) if said else ()
         return Ended(rows[:count], ending.outcome, ending.message, ending.statistics, warnings, ending.time)
+
+    def _telling(self, progress: Callable[[float], None]) -> Telling:
+        recorded = [self.variables[name] for name in self.job.outputs]
+        return Telling(progress, lambda: channels_of(self.fmu, recorded), known_names(self.fmu, self.variables))
+
+    def _tell(self, telling: Telling, rows: FloatArray, count: int) -> None:
+        if telling.due(count, last=count == self.job.steps + 1):
+            numbers = np.arange(telling.told, count, dtype=float)
+            telling.tell(self.job.t_start + numbers * self.job.step, np.array(rows[telling.told : count]))
 
     def _run_was_over(self, rows: FloatArray) -> str:
         came = f"come to t = {self.job.time(len(rows) - 1):g} s of {self.job.t_end:g} s" if len(rows) else "no sample"
@@ -168,6 +180,7 @@ class FmuRun:
         hand_over(request, place / "job.json")
         messages = place / "messages"
         messages.touch()
+        telling = self._telling(progress)
         interrupted = False
         late = ""
         with (place / "printed").open("wb") as printed, messages.open(encoding="utf-8") as told:
@@ -179,6 +192,7 @@ class FmuRun:
                 while process.poll() is None and not late:
                     time.sleep(LOOK)
                     _hand_on(told, on_message)
+                    self._tell(telling, rows, int(count[0]))
                     progress(max(0, int(count[0]) - 1) / self.job.steps)
                     now, under_way = time.monotonic(), raw_trail(place / "trail")
                     if under_way != call:

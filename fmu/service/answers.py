@@ -73,6 +73,9 @@ class JobDetails(JobView):
     request: dict[str, Any]
     files: list[FileEntry]
     summary: Any = None
+    drawable: bool = Field(description="whether there is a history, or samples of one that grows")
+    words: str | None = Field(None, description="what a running command says of how far it is")
+    numbers: dict[str, float] = Field(default_factory=dict, description="the numbers of these words, such as cost")
 
 
 class JobList(BaseModel):
@@ -100,6 +103,29 @@ class FileView(BaseModel):
     created: float
 
 
+class StudyCell(BaseModel):
+    """A sea state of a study: how many runs it has, what came of them, and which part of them keeps all limits."""
+
+    labels: dict[str, float | str | None]
+    weight: float
+    runs: int
+    done: int
+    failed: int
+    outside: int
+    within: float | None = Field(None, description="of the runs so far, by weight; null if there are none or no limits")
+
+
+class StudyMap(BaseModel):
+    """A study as far as it is."""
+
+    planned: int
+    done: int
+    failed: int
+    outside: int
+    limits: list[str]
+    cells: list[StudyCell]
+
+
 class ChannelView(BaseModel):
     """A channel of a history."""
 
@@ -114,6 +140,7 @@ class HistoryView(BaseModel):
     time: list[float]
     channels: dict[str, Any]
     samples: int
+    complete: bool = Field(description="whether all samples are there; those of a running job are thinned and grow")
 
 
 class Health(BaseModel):

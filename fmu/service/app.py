@@ -19,7 +19,7 @@ from kingpost.base.errors import KingpostError
 from kingpost.base.version import __version__
 from kingpost.fmu.service import event_routes, file_routes, health_routes, job_routes, live_routes, model_routes, result_routes
 from kingpost.fmu.service.context import Context
-from kingpost.fmu.service.errors import ServiceError, not_found
+from kingpost.fmu.service.errors import ServiceError, not_found, says_full
 from kingpost.fmu.service.guard import Guard
 
 PREFIX = "/api/v1"
@@ -105,6 +105,12 @@ def _add_refusals(app: FastAPI) -> None:
     def http(request: Request, error: HTTPException) -> Response:
         code = {404: "not-found", 405: "method"}.get(error.status_code, "refused")
         return _problem(error.status_code, code, str(error.detail), dict(error.headers or {}))
+
+    @app.exception_handler(OSError)
+    def no_room(request: Request, error: OSError) -> Response:
+        if not says_full(str(error)):
+            return fault(request, error)
+        return _problem(507, "disk-full", "the disk of the project is full; make room, and ask again")
 
     @app.exception_handler(Exception)
     def fault(request: Request, error: Exception) -> Response:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kingpost.base.errors import FileError
+from kingpost.fmu.service.errors import DiskFullError, says_full
 from kingpost.fmu.service.schema import TABLES, VERSION
 
 #: Seconds that a writer waits for another one.
@@ -55,13 +56,18 @@ class Connections:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Change several things at once, or none of them."""
         db = self.connection
-        db.execute("BEGIN IMMEDIATE")
         try:
+            db.execute("BEGIN IMMEDIATE")
             yield db
-        except BaseException:
-            db.execute("ROLLBACK")
+            db.execute("COMMIT")
+        except BaseException as error:
+            if db.in_transaction:  # a disk that is full has ended it already
+                db.execute("ROLLBACK")
+            if isinstance(error, sqlite3.OperationalError) and says_full(str(error)):
+                raise DiskFullError(
+                    f"the disk of '{self.path.parent}' is full, so nothing can be noted; make room, and ask again"
+                ) from None
             raise
-        db.execute("COMMIT")
 
     def rows(self, sql: str, values: Any = ()) -> list[sqlite3.Row]:
         return self.connection.execute(sql, values).fetchall()

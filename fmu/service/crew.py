@@ -10,14 +10,17 @@ import time
 from dataclasses import dataclass
 
 from kingpost.fmu.process.lifeline import Lifeline
+from kingpost.fmu.service.errors import DiskFullError
 from kingpost.fmu.service.folder import ProjectFolder
-from kingpost.fmu.service.leases import take_back
+from kingpost.fmu.service.leases import expired, take_back
 from kingpost.fmu.service.settings import ServiceSettings
 from kingpost.fmu.service.store import Store
 
 #: Seconds between looks at the executors, and before one that died at once is replaced.
 LOOK = 0.2
 PAUSE = 1.0
+#: Seconds between looks at leases.
+LEASES = 5.0
 #: Seconds that executors have beyond the grace of their jobs.
 MARGIN = 10.0
 
@@ -73,7 +76,8 @@ class Crew:
             except subprocess.TimeoutExpired:
                 member.process.kill()
                 member.process.wait()
-            take_back(self.store, owner=member.owner)
+            with contextlib.suppress(DiskFullError):  # the next server takes them back
+                take_back(self.store, owner=member.owner)
 
     def _hire(self) -> Member:
         self._serial += 1
@@ -96,17 +100,28 @@ class Crew:
         return Member(owner, process, time.monotonic())
 
     def _watch(self) -> None:
-        looked = time.monotonic()
+        looked, full = time.monotonic(), False
         while not self._stopping.wait(LOOK):
-            for k, member in enumerate(self._members):
-                if member.process.poll() is not None:
-                    take_back(self.store, owner=member.owner)
-                    if time.monotonic() - member.since < PAUSE and self._stopping.wait(PAUSE):
-                        return
-                    self.replaced += 1
-                    self._members[k] = self._hire()
-            if time.monotonic() - looked > 5.0:
-                looked = time.monotonic()
+            try:
+                for k, member in enumerate(self._members):
+                    if member.process.poll() is not None:
+                        take_back(self.store, owner=member.owner)
+                        if time.monotonic() - member.since < PAUSE and self._stopping.wait(PAUSE):
+                            return
+                        self.replaced += 1
+                        self._members[k] = self._hire()
+                if time.monotonic() - looked > LEASES:
+                    looked = time.monotonic()
+                    self._look_at_leases(full)
+                    full = False
+            except DiskFullError:
+                looked, full = time.monotonic(), True
+
+    def _look_at_leases(self, was_full: bool) -> None:
+        """Take back jobs whose leases have ended; if that was for want of room, all can renew them until the next look."""
+        if expired(self.store):
+            self.store.note("looked", str(time.time()))  # fails if the disk is full
+            if not was_full:
                 take_back(self.store)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 from kingpost.base.errors import KingpostError
 
 
@@ -17,3 +20,15 @@ class ServiceError(KingpostError):
 def not_found(what: str) -> ServiceError:
     """Return the refusal of something that is not there."""
     return ServiceError(what, status=404, code="not-found")
+
+
+class DiskFullError(ServiceError):
+    """There is no room on the disk."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, status=507, code="disk-full")
+
+
+def says_full(text: str) -> bool:
+    """Say whether a message is about a disk that is full."""
+    return any(words in text for words in (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT), "database or disk is full"))

@@ -21,6 +21,8 @@ router = APIRouter(responses=PROBLEMS, tags=["events"])
 #: Seconds between looks, and between signs of life.
 LOOK = 0.25
 SIGN = 15.0
+#: Looks between two at the samples.
+SAMPLE_LOOKS = 4
 Since = Annotated[str | None, Header(alias="Last-Event-ID", max_length=60, description="the last event that was received")]
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": {}}},
@@ -37,7 +39,7 @@ async def events(here: Here, since: Since = None) -> Response:
 
 @router.get("/jobs/{number}/events", response_class=StreamingResponse, responses=_STREAM)
 async def job_events(number: JobNumber, here: Here, since: Since = None) -> Response:
-    """Follow one job: state, progress and log, from its beginning or from the last event received."""
+    """Follow one job: state, progress, log, and word of new samples; from its beginning or from the last event received."""
     after, log = _numbers(since or "")
     job = await run_in_threadpool(here.store.job, number)
     if since is not None and job.state in ENDED and not await run_in_threadpool(here.store.events, after, number, 1):
@@ -77,7 +79,7 @@ async def _all(here: Context, after: int) -> AsyncIterator[str]:
 
 async def _one(here: Context, number: int, after: int, log: int) -> AsyncIterator[str]:
     yield f": job {number}\n\n"
-    quiet = 0.0
+    quiet, sampled, look = 0.0, 0, 0
     while not here.stopping.is_set():
         found: list[Event] = await run_in_threadpool(here.store.events, after, number)
         # The log first: whoever hears of the end has heard everything before it.
@@ -89,11 +91,25 @@ async def _one(here: Context, number: int, after: int, log: int) -> AsyncIterato
             yield _said(event.what, f"{after}-{log}", {"job": number, "at": event.at, **event.data})
             if event.data.get("state") in (*ENDED, "deleted"):
                 return
+        look += 1
+        size = await run_in_threadpool(_samples, here, number) if look % SAMPLE_LOOKS == 0 else sampled
+        if size != sampled:
+            sampled = size
+            yield _said("sample", f"{after}-{log}", {"job": number, "bytes": size})
         quiet = 0.0 if found or text else quiet + LOOK
         if quiet >= SIGN:
             quiet = 0.0
             yield ": still here\n\n"
         await asyncio.sleep(LOOK)
+
+
+def _samples(here: Context, number: int) -> int:
+    """Return how many bytes a job has told of its samples."""
+    try:
+        place = place_of(here, here.store.job(number))
+        return 0 if place is None else place.samples.stat().st_size
+    except Exception:  # nothing was told yet, or the job was deleted
+        return 0
 
 
 def _log(here: Context, number: int, start: int) -> tuple[str, int]:

@@ -15,13 +15,16 @@ import subprocess
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from kingpost.base.errors import KingpostError
 from kingpost.fmu.process.lifeline import end_with_starter
 from kingpost.fmu.process.warden import tidy
+from kingpost.fmu.service.errors import DiskFullError, says_full
 from kingpost.fmu.service.folder import ProjectFolder
+from kingpost.fmu.service.kinds import KINDS
 from kingpost.fmu.service.leases import Leases
 from kingpost.fmu.service.settings import ServiceSettings
 from kingpost.fmu.service.starting import Place, command_of, fill_place, start
@@ -34,6 +37,8 @@ LOOK = 0.05
 HEARTBEAT = 1.0
 #: Seconds that a sandbox has to clear up.
 CLEARING = 10.0
+#: Free bytes below which a disk is full: not even a message fits on it.
+NO_ROOM = 1_000_000
 #: Bytes that a command may write into its log.
 LONGEST_LOG = 64_000_000
 
@@ -51,11 +56,30 @@ class Executor:
 
     def run(self) -> None:
         while not self.stopping:
-            job = self.leases.take() if self.leases.waiting() else None
+            job = self._next()
             if job is None:
                 time.sleep(IDLE)
             else:
                 self._carry_out(job)
+
+    def _next(self) -> Job | None:
+        """Take a job, if one waits and there is room on the disk for what will come of it."""
+        try:
+            if not self.leases.waiting():
+                return None
+            self.folder.check_room(self.settings.least_free)
+            return self.leases.take()
+        except DiskFullError:
+            return None
+
+    def _insist(self, write: Callable[[], bool]) -> bool:
+        """Write into the store; where the disk is full, wait for room, for nobody else can say how a job ended."""
+        while not self.stopping:
+            try:
+                return write()
+            except DiskFullError:
+                time.sleep(IDLE)
+        return False
 
     def _carry_out(self, job: Job) -> None:
         place = Place(self.folder.attempt(job.id, job.attempts))
@@ -66,11 +90,13 @@ class Executor:
         except Exception as error:
             if not isinstance(error, (KingpostError, OSError)):
                 traceback.print_exc()
-            self.leases.end(job, "failed", None, f"the job could not be started: {error}")
             place.clear()
+            words = f"the job could not be started: {error}"
+            if not says_full(words) or not self._insist(lambda: self.leases.wait_for_room(job)):
+                self._insist(lambda: self.leases.end(job, "failed", None, words))
             return
         try:
-            if self.leases.started(job, process.pid, ["kingpost", *words]):
+            if self._insist(lambda: self.leases.started(job, process.pid, ["kingpost", *words])):
                 self._follow(job, place, process)
         finally:
             _kill(process)
@@ -84,9 +110,10 @@ class Executor:
             now = time.monotonic()
             if now - heard >= HEARTBEAT / 2 and ((said := progress.last()) is not None or now - heard >= HEARTBEAT):
                 heard = now
-                mine, cancelled = self.leases.renew(job, *(said or ()))
-                if not mine:
-                    return
+                with contextlib.suppress(DiskFullError):  # it goes on, and what it says next is noted
+                    mine, cancelled = self.leases.renew(job, said)
+                    if not mine:
+                        return
                 if _size(place.log) > LONGEST_LOG:
                     self._end(job, place, process, f"the command wrote more than {LONGEST_LOG / 1e6:.0f} MB of messages")
                     return
@@ -96,7 +123,10 @@ class Executor:
             if asked and now - asked > self.settings.grace:
                 _kill(process)
         if self.stopping and not cancelled and process.returncode != 0:
-            self.leases.give_back(job)
+            with contextlib.suppress(DiskFullError):  # the next server takes it back
+                self.leases.give_back(job)
+            return
+        if not asked and killed(process.returncode, self.settings) and self._insist(lambda: self.leases.try_again(job)):
             return
         self._end(job, place, process, None)
 
@@ -106,16 +136,28 @@ class Executor:
             for folder in (place.results, place.telling):
                 leave_files_alone(folder)
         status = process.returncode
-        _, cancelled = self.leases.renew(job)
+        with contextlib.suppress(DiskFullError):
+            self.leases.renew(job)
+        cancelled = self.leases.store.job(job.id).cancel
         state, error = outcome(job.kind, status, place) if fault is None else ("failed", fault)
+        if state == "failed" and not cancelled and (says_full(error or "") or self._full()):
+            place.clear()
+            if self._insist(lambda: self.leases.wait_for_room(job)):
+                return
         if cancelled and state != "done":
             state, error = "cancelled", error or "cancelled"
         if job.kind == "fmu-check" and place.record.is_file():
             with contextlib.suppress(OSError):
                 shutil.copyfile(place.record, place.results / "check.json")
+        if KINDS[job.kind].history and not place.has_history:
+            place.keep_samples()
         place.clear()
-        if self.leases.end(job, state, status, error):
-            self._forget_earlier(job)
+        # Before the end is noted: nobody comes back to a job that has ended, if this one is killed in between.
+        self._forget_earlier(job)
+        self._insist(lambda: self.leases.end(job, state, status, error))
+
+    def _full(self) -> bool:
+        return shutil.disk_usage(self.folder.root).free < NO_ROOM
 
     def _forget_earlier(self, job: Job) -> None:
         for number in range(1, job.attempts):
@@ -125,6 +167,12 @@ class Executor:
 def leave_files_alone(folder: Path) -> None:
     """Remove links and the like from the results of somebody else's code, if its sandbox could not do so any more."""
     tidy(folder, {}, None if os.name != "posix" or os.getuid() else (0, os.getgid()))
+
+
+def killed(status: int, settings: ServiceSettings) -> bool:
+    """Say whether a process was killed by somebody else: an impatient hand, or a system that has no memory left."""
+    # A limit of CPU time ends a process in the same way, and would do so again.
+    return os.name == "posix" and status == -signal.SIGKILL and not settings.limits.cpu_seconds
 
 
 def _size(path: Path) -> int:

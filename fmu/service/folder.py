@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kingpost.base.errors import FileError
-from kingpost.fmu.service.errors import ServiceError
+from kingpost.fmu.service.errors import DiskFullError
 
 #: Characters of a token that is made here, and the fewest of one that is given.
 TOKEN_BYTES = 32
@@ -99,11 +99,9 @@ class ProjectFolder:
         """Refuse new work when the disk is nearly full; what runs keeps the rest."""
         free = shutil.disk_usage(self.root).free
         if free < least:
-            raise ServiceError(
+            raise DiskFullError(
                 f"the disk of '{self.root}' has {free / 1e6:.0f} MB left; new jobs and files are refused below "
-                f"{least / 1e6:.0f} MB. Delete jobs that nobody needs, or make room otherwise; jobs that run go on",
-                status=507,
-                code="disk-full",
+                f"{least / 1e6:.0f} MB. Delete jobs that nobody needs, or make room otherwise; jobs that run go on"
             )
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import threading
 import zipfile
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from kingpost.base.arrays import FloatArray
 from kingpost.base.channel_roles import roles_of
+from kingpost.base.channels import Channel
 from kingpost.base.errors import closest
 from kingpost.fmu.service.errors import ServiceError, not_found
+from kingpost.fmu.service.starting import HISTORIES
 from kingpost.results.history import History
 from kingpost.results.read_write import RECORD, read_history
 
@@ -24,10 +28,25 @@ MOST_BYTES = 300e6
 LARGEST_HISTORY, LARGEST_TEXT = 2e9, 5e8
 #: Channels in one answer.
 MOST_CHANNELS = 200
-#: Files of a history, the quickest to read first; of a run that was stopped, what it had computed.
-FILES = tuple(
-    f"{prefix}history.{suffix}" for prefix in ("", "interrupted-", "failed-") for suffix in ("npz", "csv", "mat", "h5")
-)
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What can be drawn of a history: times, channels, and the least and largest values of a channel behind each time."""
+
+    time: FloatArray
+    channels: tuple[Channel, ...]
+    extremes: Callable[[str], tuple[FloatArray, FloatArray]]
+    #: Whether these are all samples of a run that has ended, rather than those that it tells while it goes on.
+    complete: bool = True
+
+    @classmethod
+    def of(cls, history: History) -> Shown:
+        def both(name: str) -> tuple[FloatArray, FloatArray]:
+            values = np.asarray(history[name])
+            return values, values
+
+        return cls(np.asarray(history.time), history.channels, both)
 
 
 class _Kept:
@@ -59,7 +78,7 @@ _kept = _Kept()
 
 def history_in(folder: Path) -> History:
     """Return the history in a folder of results; a refusal if there is none."""
-    for name in FILES:
+    for name in HISTORIES:
         if (folder / name).is_file() and not (folder / name).is_symlink():
             check_room_for(folder / name)
             return _kept.read(folder / name)
@@ -85,37 +104,38 @@ def check_room_for(path: Path) -> None:
         )
 
 
-def channels_of(history: History) -> list[dict[str, str]]:
+def channels_of(shown: Shown) -> list[dict[str, str]]:
     """Return the channels with their units and what they are."""
-    known = roles_of(history.channels)
-    return [{"name": channel.name, "unit": channel.unit, "role": known[channel.name]} for channel in history.channels]
+    known = roles_of(shown.channels)
+    return [{"name": channel.name, "unit": channel.unit, "role": known[channel.name]} for channel in shown.channels]
 
 
-def thinned(history: History, names: Sequence[str], start: float | None, end: float | None, points: int) -> dict[str, Any]:
+def thinned(shown: Shown, names: Sequence[str], start: float | None, end: float | None, points: int) -> dict[str, Any]:
     """Return the least and the largest value of each channel in about ``points`` stretches between two times."""
     if len(names) > MOST_CHANNELS:
         raise ServiceError(f"{len(names)} channels at once; ask for {MOST_CHANNELS} at most")
+    units = {channel.name: channel.unit for channel in shown.channels}
     for name in names:
-        if name not in history:
-            raise ServiceError(f"there is no channel '{name[:80]}'{closest(name, history.names)}", status=404, code="not-found")
-    time = np.asarray(history.time)
+        if name not in units:
+            raise ServiceError(f"there is no channel '{name[:80]}'{closest(name, units)}", status=404, code="not-found")
+    time = shown.time
     first = int(np.searchsorted(time, start, "left")) if start is not None else 0
     last = int(np.searchsorted(time, end, "right")) if end is not None else len(time)
     count = max(0, last - first)
     edges = first + (np.arange(min(points, count)) * count) // max(1, min(points, count))
     chosen: dict[str, Any] = {}
     for name in names:
-        values = np.asarray(history[name][first:last])
-        low, high = _extremes(values, edges - first)
-        chosen[name] = {"unit": history.channel(name).unit, "min": _plain(low), "max": _plain(high)}
-    return {"time": time[edges].tolist() if count else [], "channels": chosen, "samples": count}
+        low, high = _extremes(*(values[first:last] for values in shown.extremes(name)), edges - first)
+        chosen[name] = {"unit": units[name], "min": _plain(low), "max": _plain(high)}
+    times = time[edges].tolist() if count else []
+    return {"time": times, "channels": chosen, "samples": count, "complete": shown.complete}
 
 
-def _extremes(values: Any, edges: Any) -> tuple[Any, Any]:
+def _extremes(low: FloatArray, high: FloatArray, edges: Any) -> tuple[FloatArray, FloatArray]:
     if not len(edges):
-        return values[:0], values[:0]
+        return low[:0], high[:0]
     with np.errstate(invalid="ignore"):
-        return np.fmin.reduceat(values, edges), np.fmax.reduceat(values, edges)
+        return np.fmin.reduceat(low, edges), np.fmax.reduceat(high, edges)
 
 
 def _plain(values: Any) -> list[float | None]:

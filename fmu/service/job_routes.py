@@ -92,7 +92,10 @@ def job(number: JobNumber, here: Here) -> Any:
     """Show one job."""
     found = here.store.job(number)
     place = place_of(here, found)
-    return {**view(found), "request": found.spec["request"], "files": files_in(place), "summary": record_in(place, found)}
+    said = here.store.last_progress(number) if found.state == "running" else {}
+    more = {"request": found.spec["request"], "files": files_in(place), "summary": record_in(place, found)}
+    drawable = place is not None and (place.has_history or place.samples.is_file())
+    return {**view(found), **more, "drawable": drawable, "words": said.get("words"), "numbers": said.get("numbers", {})}
 
 
 @router.post("/jobs/{number}/cancel", response_model=JobState)

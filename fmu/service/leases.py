@@ -17,11 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from kingpost.fmu.service.store import Job, Store
+from kingpost.fmu.service.watching import Said
 
 #: Seconds after which an executor that is not heard of is given up.
 LEASE = 30.0
 #: A job whose executors are lost so often does not run again.
 MOST_LOST = 20
+#: Nor does one whose own process was killed by somebody else so often; more than once, it is the job that has no room.
+MOST_KILLED = 3
+#: Nor one that found the disk full so often, though there was room when it began: it needs more itself.
+MOST_FULL = 3
 
 
 class Leases:
@@ -56,15 +61,16 @@ class Leases:
         mark = process_mark(process)
         return self._change(job, "process = ?, process_mark = ?, command = ?", (process, mark, json.dumps(list(command))))
 
-    def renew(self, job: Job, progress: float | None = None, time_left: float | None = None) -> tuple[bool, bool]:
+    def renew(self, job: Job, said: Said | None = None) -> tuple[bool, bool]:
         """Keep a job; return whether it still is ours, and whether it shall be cancelled."""
         with self.store.db.writing() as db:
             if not self._mine(job):
                 return False, False
             db.execute("UPDATE jobs SET lease = ? WHERE id = ?", (time.time() + LEASE, job.id))
-            if progress is not None:
-                db.execute("UPDATE jobs SET progress = ?, time_left = ? WHERE id = ?", (progress, time_left, job.id))
-                self.store.tell(db, job.id, "progress", {"progress": progress, "time_left_s": time_left})
+            if said is not None:
+                if said.fraction is not None:
+                    db.execute("UPDATE jobs SET progress = ?, time_left = ? WHERE id = ?", (said.fraction, said.left, job.id))
+                self.store.tell(db, job.id, "progress", said.data())
             return True, self.store.job(job.id).cancel
 
     def end(self, job: Job, state: str, exit_status: int | None, error: str | None) -> bool:
@@ -79,6 +85,24 @@ class Leases:
         """Let somebody else run a job, from the beginning."""
         with self.store.db.writing() as db:
             if not self._mine(job):
+                return False
+            _requeue(self.store, db, self.store.job(job.id), lost=False)
+        return True
+
+    def try_again(self, job: Job) -> bool:
+        """Let a job whose process was killed by somebody else run again; False if it was killed too often."""
+        return self._once_more(job, "killed", MOST_KILLED)
+
+    def wait_for_room(self, job: Job) -> bool:
+        """Let a job that found the disk full run again when there is room; False if that happened too often."""
+        return self._once_more(job, "disk-full", MOST_FULL)
+
+    def _once_more(self, job: Job, why: str, most: int) -> bool:
+        with self.store.db.writing() as db:
+            if not self._mine(job):
+                return False
+            self.store.tell(db, job.id, why, {"attempt": job.attempts})
+            if self.store.told(job.id, why) >= most:
                 return False
             _requeue(self.store, db, self.store.job(job.id), lost=False)
         return True
@@ -122,6 +146,11 @@ def _requeue(store: Store, db: sqlite3.Connection, job: Job, *, lost: bool) -> N
         (int(lost), job.id),
     )
     store.tell(db, job.id, "state", {"state": "queued"})
+
+
+def expired(store: Store) -> bool:
+    """Say whether a lease has ended; cheap, without a lock."""
+    return store.db.row("SELECT 1 FROM jobs WHERE state = 'running' AND lease < ?", (time.time(),)) is not None
 
 
 def take_back(store: Store, *, owner: str | None = None, everything: bool = False) -> list[int]:

@@ -10,11 +10,12 @@ from fastapi import APIRouter, Header, Query
 from fastapi.responses import FileResponse, Response
 
 from kingpost.base.errors import KingpostError
-from kingpost.fmu.service.answers import PROBLEMS, ChannelView, HistoryView
+from kingpost.fmu.service.answers import PROBLEMS, ChannelView, HistoryView, StudyMap
 from kingpost.fmu.service.context import Context
 from kingpost.fmu.service.errors import ServiceError, not_found
-from kingpost.fmu.service.histories import channels_of, history_in, thinned
+from kingpost.fmu.service.histories import Shown, channels_of, history_in, thinned
 from kingpost.fmu.service.job_routes import Here, JobNumber, place_of
+from kingpost.fmu.service.samples import samples_in
 from kingpost.fmu.service.starting import Place
 
 router = APIRouter(responses=PROBLEMS, tags=["results"])
@@ -92,8 +93,8 @@ def inside(root: FilePath, name: str) -> FilePath:
 
 @router.get("/jobs/{number}/channels", response_model=list[ChannelView])
 def channels(number: JobNumber, here: Here) -> Any:
-    """List the channels of a history."""
-    return channels_of(_history(here, number))
+    """List the channels of a history; while a job runs, those of the samples that it tells."""
+    return channels_of(_shown(here, number))
 
 
 @router.get("/jobs/{number}/history", response_model=HistoryView)
@@ -105,15 +106,17 @@ def history(
     end: Annotated[float | None, Query(alias="to", allow_inf_nan=False)] = None,
     points: Annotated[int, Query(ge=2, le=20_000)] = 2000,
 ) -> Any:
-    """Return channels over a stretch of time, thinned so that no peak is lost."""
+    """Return channels over a stretch of time, thinned so that no peak is lost; while a job runs, as far as it is."""
     names = [word.strip() for word in channels.split(",") if word.strip()]
-    return thinned(_history(here, number), names, start, end, points)
+    return thinned(_shown(here, number), names, start, end, points)
 
 
-def _history(here: Context, number: int) -> Any:
+def _shown(here: Context, number: int) -> Shown:
     place = _place(here, number)
+    if not place.has_history and (told := samples_in(place.samples)) is not None:
+        return told
     try:
-        return history_in(place.results)
+        return Shown.of(history_in(place.results))
     except KingpostError as error:
         state = here.store.job(number).state
         if isinstance(error, ServiceError):
@@ -132,6 +135,14 @@ def _study(place: Place) -> dict[str, Any]:
         return dict(json.loads((place.results / "study.json").read_bytes()))
     except (OSError, ValueError):
         raise not_found("there is no study.json in this result, or not yet") from None
+
+
+@router.get("/jobs/{number}/map", response_model=StudyMap)
+def study_map(number: JobNumber, here: Here) -> Any:
+    """Return the sea states of a study with what came of their runs, also while it runs."""
+    from kingpost.fmu.service.study_cases import map_of
+
+    return map_of(_place(here, number).results)
 
 
 @router.get("/jobs/{number}/cases")

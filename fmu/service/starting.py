@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kingpost.base.errors import FileError
+from kingpost.cli.progress_file import SAMPLES
 from kingpost.cli.progress_file import VARIABLE as PROGRESS
 from kingpost.fmu.process.lifeline import Lifeline
 from kingpost.fmu.service.folder import ProjectFolder
@@ -25,6 +28,13 @@ HANDED_ON = (
     *("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "CC", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "PYTHONPATH", "SYSTEMROOT"),
     *("XDG_CACHE_HOME", "USER", "LOGNAME", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"),
 )
+#: Files of a history, the quickest to read first; of a run that was stopped, what it had computed.
+HISTORIES = tuple(
+    f"{prefix}history.{suffix}" for prefix in ("", "interrupted-", "failed-") for suffix in ("npz", "csv", "mat", "h5")
+)
+HISTORY = re.compile(r"(interrupted-|failed-)?history\.\w+")
+#: What samples of a job are called.
+SAMPLES_FILE = "samples.bin"
 #: Seconds that code of somebody else may take from begin to end.
 LONGEST_FOREIGN = 4 * 3600.0
 
@@ -67,6 +77,21 @@ class Place:
     @property
     def progress(self) -> Path:
         return self.telling / "progress.jsonl"
+
+    @property
+    def samples(self) -> Path:
+        """Where the command tells its samples; they are kept if it leaves no history."""
+        kept = self.root / SAMPLES_FILE
+        return kept if kept.exists() else self.telling / SAMPLES_FILE
+
+    @property
+    def has_history(self) -> bool:
+        return any(HISTORY.fullmatch(entry.name) for entry in _entries(self.results))
+
+    def keep_samples(self) -> None:
+        """Keep what the command told of its samples behind its end."""
+        with contextlib.suppress(OSError):
+            (self.telling / SAMPLES_FILE).replace(self.root / SAMPLES_FILE)
 
     def clear(self) -> None:
         """Remove what is of no use behind the end of the job."""
@@ -189,6 +214,7 @@ def _environment(place: Place, settings: ServiceSettings) -> dict[str, Any]:
     return {
         **handed_on(os.environ),
         PROGRESS: str(place.progress),
+        SAMPLES: str(place.samples),
         LIMITS: settings.limits.words,
         "TMPDIR": str(place.scratch),
         "PYTHONUNBUFFERED": "1",

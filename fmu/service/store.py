@@ -92,6 +92,10 @@ class Store:
         row = self.db.row("SELECT value FROM facts WHERE name = ?", (name,))
         return None if row is None else row["value"]
 
+    def note(self, name: str, value: str) -> None:
+        with self.db.writing() as db:
+            db.execute("INSERT OR REPLACE INTO facts VALUES(?, ?)", (name, value))
+
     def next_epoch(self) -> int:
         """Begin a new time, in which executors of an earlier server can neither take nor end jobs."""
         with self.db.writing() as db:
@@ -184,6 +188,16 @@ class Store:
         else:
             rows = self.db.rows("SELECT * FROM events WHERE job = ? AND id > ? ORDER BY id LIMIT ?", (job, after, limit))
         return [Event(row["id"], row["job"], row["at"], row["what"], json.loads(row["data"])) for row in rows]
+
+    def last_progress(self, job: int) -> Mapping[str, Any]:
+        """Return what a running job said last of how far it is."""
+        row = self.db.row("SELECT data FROM events WHERE job = ? AND what = 'progress' ORDER BY id DESC LIMIT 1", (job,))
+        return {} if row is None else dict(json.loads(row["data"]))
+
+    def told(self, job: int, what: str) -> int:
+        """Return how often something has happened to a job."""
+        row = self.db.row("SELECT count(*) AS number FROM events WHERE job = ? AND what = ?", (job, what))
+        return int(row["number"]) if row is not None else 0
 
     def last_event(self) -> int:
         row = self.db.row("SELECT max(id) AS id FROM events")

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kingpost.fmu.service.errors import ServiceError, not_found
+from kingpost.studies.case_table import CELL, CaseTable
+from kingpost.studies.limits import Limit
+from kingpost.studies.running import SPEC, read_cases
 from kingpost.studies.store import Store
+from kingpost.studies.summary.operability import find_operability
 
 
 def cases_of(folder: Path, cell: str, limit: int) -> dict[str, Any]:
@@ -26,6 +33,49 @@ def cases_of(folder: Path, cell: str, limit: int) -> dict[str, Any]:
             if len(found) < limit:
                 found.append(_view(entry))
     return {"cases": found, "count": count}
+
+
+def map_of(folder: Path) -> dict[str, Any]:
+    """Return the sea states of a study and what came of their runs so far."""
+    if not Store.exists(folder):
+        raise not_found("there is no study in this result, or not yet")
+    with Store(folder) as store:
+        counts, spec, table = store.counts(), store.fact(SPEC) or {}, read_cases(store)
+    limits = [Limit(channel, **values) for channel, values in spec.get("limits", {}).items()]
+    held = find_operability(table, limits) if len(table) else None
+    if held is not None:
+        cells = [_cell(asdict(share)) for share in held.cells]
+    else:
+        cells = _cells_without_limits(table) if len(table) and table.has_cells else []
+    return {
+        "planned": counts.planned,
+        "done": counts.done,
+        "failed": counts.failed,
+        "outside": counts.outside,
+        "limits": [verdict.words for limit in limits for verdict in limit.judged(lambda name: np.zeros(0))],
+        "cells": cells,
+    }
+
+
+def _cell(share: dict[str, Any]) -> dict[str, Any]:
+    return {**share, "within": share["within"] if math.isfinite(share["within"]) else None}
+
+
+def _cells_without_limits(table: CaseTable) -> list[dict[str, Any]]:
+    groups = table.groups(CELL)
+    ones = np.ones(len(table))
+    weight, *counts = (
+        groups.sums(column) for column in (table.weight, ones, table.done * ones, table.failed * ones, table.left_theory * ones)
+    )
+    names = ("runs", "done", "failed", "outside")
+    return [
+        {
+            "labels": groups.labelled(i),
+            "weight": float(weight[i]),
+            **{name: int(count[i]) for name, count in zip(names, counts, strict=True)},
+        }
+        for i in range(len(groups))
+    ]
 
 
 def _view(entry: Any) -> dict[str, Any]:

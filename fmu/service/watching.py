@@ -2,23 +2,66 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import os
 import re
 import signal
 import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from kingpost.fmu.service.starting import Place
 
 #: Characters of a message that are kept.
 LONGEST = 4000
+#: Characters of words on progress, of a name among its numbers, and how many of these there may be.
+LONGEST_WORDS, LONGEST_WORD, MOST_NUMBERS = 200, 40, 20
 #: Bytes at the end of a log in which the message is looked for.
 TAIL = 64_000
 #: Exit statuses that end a job well although they are not 0, by kind: a check with findings is a check.
 GOOD = {"fmu-check": (0, 8)}
 _MESSAGE = re.compile(r"^kingpost(?: [a-z-]+)?: (?!warning: |note: )(?:error: )?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command said of how far it is: the part that is done and the seconds left, as far as it knows, and words."""
+
+    fraction: float | None = None
+    left: float | None = None
+    words: str = ""
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, line: bytes) -> Said:
+        """Return what a line says; raise if it is none of ours."""
+        said = json.loads(line)
+        fraction, left, numbers = said.get("fraction"), said.get("left_s"), said.get("numbers", {})
+        if fraction is None and not said.get("words"):
+            raise ValueError("it says nothing")
+        given = [(str(name)[:LONGEST_WORD], value) for name, value in numbers.items() if value is not None]
+        return cls(
+            None if fraction is None else min(1.0, max(0.0, _finite(fraction))),
+            None if left is None else _finite(left),
+            str(said.get("words", ""))[:LONGEST_WORDS],
+            {name: _finite(value) for name, value in given[:MOST_NUMBERS]},
+        )
+
+    def data(self) -> dict[str, Any]:
+        """Return it as an event carries it."""
+        told: dict[str, Any] = {"progress": self.fraction, "time_left_s": self.left}
+        return {**told, **({"words": self.words} if self.words else {}), **({"numbers": self.numbers} if self.numbers else {})}
+
+
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{number} is not finite")
+    return number
 
 
 class ProgressReader:
@@ -29,8 +72,8 @@ class ProgressReader:
         self._read = 0
         self._rest = b""
 
-    def last(self) -> tuple[float, float | None] | None:
-        """Return the fraction and the time left in s that were last said since the last call; None if nothing new was."""
+    def last(self) -> Said | None:
+        """Return what was last said since the last call; None if nothing new was."""
         try:
             with open_plain(self.path) as stream:
                 stream.seek(self._read)
@@ -41,12 +84,8 @@ class ProgressReader:
         *lines, self._rest = (self._rest + new).split(b"\n")
         found = None
         for line in lines:
-            try:
-                said = json.loads(line)
-                left = said.get("left_s")
-                found = min(1.0, max(0.0, float(said["fraction"]))), None if left is None else float(left)
-            except (ValueError, KeyError, TypeError, AttributeError):
-                continue
+            with contextlib.suppress(ValueError, TypeError, AttributeError, RecursionError):
+                found = Said.of(line)
         return found
 
 
@@ -66,7 +105,8 @@ def outcome(kind: str, status: int, place: Place) -> tuple[str, str | None]:
     said = message_in(_tail(place.log))
     if status < 0:
         name = signal.Signals(-status).name if -status in signal.Signals._value2member_map_ else str(-status)
-        return "failed", f"the process was ended by {name}{': ' + said if said else ''}"
+        why = ", by somebody or for want of memory" if name == "SIGKILL" else ""
+        return "failed", f"the process was ended by {name}{why}{': ' + said if said else ''}"
     return "failed", said or f"the command ended with status {status} and no message"
 
 

@@ -36,6 +36,7 @@ def test_every_example_is_tested_here():
         "B8_receding_horizon.py",
         "B9_what_tires_the_slew_ring.py",
         "B10_sea_states_to_life.py",
+        "B11_live_session.py",
         "C1_drop_in_integrator.py",
         "D1_servo_003.py",
         "D2_cranes_000.py",
@@ -352,3 +353,27 @@ def test_b10_sea_states_to_life(tmp_path):
     (kept,) = record["kept_runs"]
     assert (tmp_path / "sea-states" / "runs" / kept / "report.html").is_file()
     assert "life of the slew ring" in done.stdout
+
+
+def test_b11_live_session(tmp_path):
+    """A step of force F leaves an undamped load with a swing of 2 F / ((M + m) g) |sin(w tau / 2)| when it ends after tau."""
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "B11_live_session.py", "1000"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=os.environ,
+        check=True,
+    )
+    half, whole, place, same = done.stdout.splitlines()
+    swing, calm = (float(line.split()[-2]) for line in (half, whole))
+    largest = math.degrees(2 * 175.0 / (700.0 * 9.81))
+    # Of swings of a = 0.05 rad: the inertia along the load's way grows by m/M a^2, so that periods are longer by up to half of
+    # that, 0.3 %, which leaves pi times as much after each of the two; times are whole frames, 0.1 % of a period.
+    assert swing == pytest.approx(largest, rel=0.02)
+    assert calm < 0.025 * largest
+    # At rest again, for the impulses of pushing and braking are alike: a speed of F T / (M + m) over the time between them.
+    period = 2 * math.pi / math.sqrt(9.81 / 4.0 * (1 + 500.0 / 200.0))
+    assert float(place.split()[4]) == pytest.approx(0.25 * period * 3.5, rel=0.01)
+    assert same == "braking.toml repeats it in 1601 frames: the same bits"
+    assert "set = { drive = -175.0 }" in (tmp_path / "braking.toml").read_text()

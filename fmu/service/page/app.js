@@ -49,8 +49,12 @@ async function route() {
   Chart.forgetLost();
   for (const anchor of document.querySelectorAll("#places a")) {
     const here = anchor.dataset.place === (place === "studies" ? "jobs" : place);
-    if (here) anchor.setAttribute("aria-current", "page");
-    else anchor.removeAttribute("aria-current");
+    if (here) {
+      anchor.setAttribute("aria-current", "page");
+      // Where the places do not all fit, the one that is shown is among those that do.
+      const [own, all] = [anchor, anchor.parentElement].map((element) => element.getBoundingClientRect());
+      anchor.parentElement.scrollLeft += own.left + own.width / 2 - all.left - all.width / 2;
+    } else anchor.removeAttribute("aria-current");
   }
   const stop = new AbortController();
   const leave = (clean) => (mine === turn ? leaving.push(clean) : clean());

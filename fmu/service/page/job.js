@@ -1,5 +1,6 @@
 // One job: how far it is, plots while it runs and after, the report, the log, files, what was asked for.
 
+import { significant } from "./report/numbers.js";
 import { tree } from "./report/tables.js";
 import { address, follow, get, getText, send } from "./api.js";
 import {
@@ -51,6 +52,7 @@ class JobView {
     this.error = h("div", {});
     this.plots = HISTORIES.includes(job.kind) ? new HistoryPlots(job.id, signal) : null;
     this.samples = gathered(1000, () => this.plots?.load().catch(() => {}));
+    this.readings = h("dl", { class: "readings", "aria-live": "off" });
     this.report = h("div", { class: "report-place" });
     this.files = h("div", {});
     this.about = h("div", {});
@@ -69,6 +71,7 @@ class JobView {
       {},
       pageHead(job.name || job.kind, "", this.actions),
       h("div", { class: "job-line" }, this.state, this.bar.element, this.left),
+      this.readings,
       this.error,
       sections,
     );
@@ -92,6 +95,7 @@ class JobView {
     const share = event?.progress ?? event?.fraction;
     if (typeof share === "number") this.job.progress = share;
     this.job.time_left_s = event?.time_left_s ?? this.job.time_left_s;
+    Object.assign(this.job, { words: event?.words, numbers: event?.numbers });
     this.tick();
   }
 
@@ -105,26 +109,38 @@ class JobView {
     this.showFiles();
     this.showAbout();
     if (this.ended) this.stopFollowing?.();
-    // Before there is a history, nobody is asked for one.
-    const history = this.plots && job.files?.some(({ name }) => /^history\./.test(name));
     this.showReport();
-    await Promise.all([this.readLog(), history ? this.plots.load() : null]);
+    // Before there are samples, nobody is asked for any.
+    await Promise.all([this.readLog(), this.plots && job.drawable ? this.plots.load() : null]);
     if (this.plots && this.ended && !this.plots.channels) this.plots.note.textContent = "This job left no history.";
   }
 
   tick() {
     const { job } = this;
     this.bar.show(job.state === "done" ? 1 : job.progress);
-    this.bar.element.hidden = job.state === "cancelled" || job.state === "failed";
+    const unknown = job.state === "running" && !job.progress && Boolean(job.words);
+    this.bar.element.hidden = unknown || job.state === "cancelled" || job.state === "failed";
     const parts = [];
     if (job.state === "running") {
-      parts.push(`${Math.round(100 * (job.progress || 0))} %`, `for ${took(job)}`);
+      if (job.progress || !job.words) parts.push(`${Math.round(100 * (job.progress || 0))} %`);
+      parts.push(`for ${took(job)}`);
       if (Number.isFinite(job.time_left_s)) parts.push(`about ${durationText(job.time_left_s)} left`);
     } else if (job.started) parts.push(`took ${took(job)}`, `began ${momentText(job.started)}`);
     else parts.push(`created ${momentText(job.created)}`);
     if (job.attempts > 1) parts.push(`attempt ${job.attempts}`);
     if (job.exit_status) parts.push(`exit status ${job.exit_status}`);
     this.left.textContent = parts.join(" · ");
+    this.showReadings();
+  }
+
+  // What the command says of how far it is: a search has no share that is done, but a cost that falls.
+  showReadings() {
+    const { state, words, numbers } = this.job;
+    const readings = state === "running" ? Object.entries(numbers || {}) : [];
+    this.readings.hidden = state !== "running" || !(readings.length || words);
+    const text = (value) => (Number.isInteger(value) ? String(value) : significant(value, 6));
+    const said = readings.length ? readings.map(([name, value]) => [name, text(value)]) : [["", words || ""]];
+    this.readings.replaceChildren(...said.map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", {}, text))));
   }
 
   showActions() {
@@ -150,7 +166,7 @@ class JobView {
           { class: "button" },
         )
       : null;
-    const study = job.kind === "study" && job.files?.some(({ name }) => name.endsWith("study.json"));
+    const study = job.kind === "study" && job.files?.some(({ name }) => /^study\.(json|sqlite)$/.test(name));
     this.actions.replaceChildren(
       ...[
         study ? link("Map of sea states", `#/studies/${this.id}`, { class: "button primary" }) : null,

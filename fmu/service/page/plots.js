@@ -128,7 +128,8 @@ export class HistoryPlots {
     if (!channels.length) return false;
     this.channels = channels;
     this.unit = new Map(channels.map(({ name, unit }) => [name, unit]));
-    this.chosen = usual(channels);
+    const kept = this.chosen.filter((name) => this.unit.has(name));
+    this.chosen = kept.length ? kept : usual(channels);
     this.list();
     return true;
   }
@@ -171,6 +172,14 @@ export class HistoryPlots {
     if (!(await this.open())) return;
     const answer = await this.ask({});
     if (!answer || !answer.time.length) return;
+    if (answer.complete && this.growing) {
+      // The run has ended: there are all channels now, and every sample.
+      this.growing = false;
+      this.channels = null;
+      await this.load();
+      return;
+    }
+    this.growing = !answer.complete;
     const last = answer.time.at(-1);
     display.timeStep = (last - answer.time[0]) / Math.max(answer.time.length - 1, 1);
     this.filling = true;
@@ -178,9 +187,18 @@ export class HistoryPlots {
       this.clock.begin([answer.time[0], Math.max(last, answer.time[0] + 1e-9)]);
     else if (last > this.clock.span[1]) this.clock.extend(last);
     this.show(answer);
+    this.keepUp(last);
     this.clock.tell("range");
     this.filling = false;
     if (this.clock.zoomed) this.finer();
+  }
+
+  // The numbers beside the curves are those of now, unless somebody has put the cursor elsewhere.
+  keepUp(last) {
+    if (this.growing && (this.cursor === undefined || this.clock.time === this.cursor)) {
+      this.clock.set(last);
+      this.cursor = this.clock.time;
+    }
   }
 
   async refine() {
@@ -216,7 +234,8 @@ export class HistoryPlots {
     }));
     this.samples.set(drawn.time, series);
     this.arrange(series.map(({ name }) => name));
-    this.note.hidden = true;
+    this.note.hidden = !this.growing;
+    if (this.growing) this.note.textContent = "Samples so far, thinned; all of them are here when the job has ended.";
     this.element.hidden = false;
   }
 

@@ -3,7 +3,8 @@
 import { useContent } from "./report/data.js";
 import { buildStudy } from "./report/study_sections.js";
 import { address, get, getText } from "./api.js";
-import { h, link, pageHead } from "./parts.js";
+import { h, link } from "./parts.js";
+import { showUnfinished } from "./unfinished_study.js";
 
 // The page that a study leaves carries what it shows as data, in which no character can end its element.
 async function contentOf(id, signal) {
@@ -13,16 +14,10 @@ async function contentOf(id, signal) {
   return JSON.parse(data);
 }
 
-export async function showStudy(root, { name, signal }) {
+export async function showStudy(root, { name, leave, signal }) {
   const job = await get(`jobs/${name}`, {}, signal);
   if (!job.files.some((file) => file.name === "study.html")) {
-    root.append(
-      pageHead(
-        job.name,
-        `This study is ${job.state}; its map is drawn when it is done.`,
-        link("The job", `#/jobs/${name}`, { class: "button" }),
-      ),
-    );
+    await showUnfinished(root, job, { leave, signal });
     return;
   }
   const content = await contentOf(name, signal);

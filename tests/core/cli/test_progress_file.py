@@ -63,3 +63,13 @@ def test_a_run_tells_its_progress(file, tmp_path, capsys):
     words = ["run", "double-pendulum", "--t-end", "1", "--backend", "vm", "--write", "csv", "--out", str(tmp_path / "out")]
     assert main(words) == 0
     assert lines(file)[-1]["fraction"] == 1.0
+
+
+def test_a_search_tells_iterations_cost_and_violation(file, tmp_path, capsys):
+    words = ["--horizon", "2", "--intervals", "10", "--backend", "vm", "--write", "csv", "--out", str(tmp_path / "out")]
+    assert main(["optimise", "mathematical-pendulum", *words]) == 0
+    told = [line["numbers"] for line in lines(file) if "numbers" in line]
+    assert [entry["iteration"] for entry in told] == list(range(len(told)))
+    assert len(told) > 2
+    assert told[-1]["violation"] < 1e-6 <= told[0]["violation"]
+    assert told[-1]["cost"] > 0

@@ -1,7 +1,5 @@
 """The report in a real browser: it is silent, asks for nothing, moves, and answers to the mouse and to keys."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 
@@ -12,28 +10,15 @@ from tests.core.report.synthetic import crane_history, foreign_history, monitore
 from tests.core.report.test_hotspots import ring
 from tests.core.report.test_sea import SEA
 
-if importlib.util.find_spec("websockets") is None:
-    pytest.skip("driving a browser needs the package websockets: pip install websockets", allow_module_level=True)
+pytest.importorskip("websockets", reason="driving a browser needs the package websockets: pip install websockets")
 
-from tests.core.report.chromium import Chromium, Page, find_chromium
+from tests.core.report.browsers import fresh_tabs, in_a_browser
+from tests.core.report.chromium import Page
 
-CHROMIUM = find_chromium()
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None, reason="no Chromium found; install one (apt-get install chromium) or set KINGPOST_CHROMIUM"
-    ),
-    pytest.mark.xdist_group("browser"),  # one browser for all
-]
+pytestmark = in_a_browser
 MACHINE = ".machine-canvas"
 TIME = "document.querySelector('.time').textContent"
 EVIL = "</script><img src=x onerror=alert(1)>"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    browser = Chromium(CHROMIUM, tmp_path_factory.mktemp("chromium"))
-    yield browser
-    browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -62,25 +47,17 @@ def pages(tmp_path_factory):
 @pytest.fixture
 def show(browser, pages):
     """Open a report in a fresh tab; at the end, nothing may have been said or asked for."""
-    opened = []
 
-    def finish():
-        while opened:
-            page, name = opened.pop()
-            page.settle()
-            assert page.messages == []
-            assert page.requests == [pages[name].as_uri()]
-            page.close()
-
-    def show(name, **how):
-        finish()  # a tab in the background draws nothing
+    def shown(name, **how):
         page = Page(browser, **how)
         page.open(pages[name])
-        opened.append((page, name))
         return page
 
-    yield show
-    finish()
+    def asked_for(page, name):
+        assert page.requests == [pages[name].as_uri()]
+
+    with fresh_tabs(shown, asked_for) as show:
+        yield show
 
 
 def fires(selector, value):

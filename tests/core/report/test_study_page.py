@@ -1,6 +1,5 @@
 """The page of a study: one file, text as data, and in a browser silent, sorted, keyed."""
 
-import importlib.util
 import json
 import re
 
@@ -10,6 +9,7 @@ from kingpost.report.study_page import SCRIPTS, study_content, study_file
 from kingpost.studies.folder import write_results
 from kingpost.studies.running import UNITS, begin, carry_out, check_steps, summary_of
 from kingpost.studies.store import Store
+from tests.core.report.browsers import in_a_browser
 from tests.core.studies.synthetic import LOADS, TEXT, synthetic_plan, synthetic_runs
 
 EVIL = "</script><img src=x onerror=alert(1)>"
@@ -54,26 +54,9 @@ def test_its_facts_are_those_of_the_record(written):
     assert facts["Shortest life"].endswith("at ring")
 
 
-if importlib.util.find_spec("websockets") is not None:
-    from tests.core.report.chromium import Chromium, Page, find_chromium
-
-    CHROMIUM = find_chromium()
-else:
-    CHROMIUM = None
-in_a_browser = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found, or no websockets"),
-    pytest.mark.xdist_group("browser"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    browser = Chromium(CHROMIUM, tmp_path_factory.mktemp("chromium"))
-    yield browser
-    browser.close()
-
-
 def shown(browser, written, **how):
+    from tests.core.report.chromium import Page
+
     page = Page(browser, **how)
     page.open(next(path for path in written.files if path.name == "study.html"))
     return page

@@ -9,6 +9,8 @@ from kingpost.fmu.cosim import Component, Connection, System, cosimulate
 from kingpost.fmu.running import run_fmu
 from kingpost.report.channels import take_inventory
 from kingpost.report.scene import make_scene
+from tests.core.results.watches import WatchedProgress
+from tests.fmu.cosim.coupled import quarter_car
 from tests.fmu.machines import tumbling
 
 
@@ -56,3 +58,14 @@ def test_free_joints_move_the_same_in_runs_fmus_and_coupled_systems(native, plug
     assert alone.unit("flight.yaw") == "rad" and alone.unit("flight.heave") == "m"
     said = {variable.name: variable.description for variable in read_model_description(str(path)).modelVariables}
     assert said["flight.yaw"] == "yaw of free joint flight, R = Rz(yaw) Ry(pitch) Rx(roll), within half a turn"
+
+
+@pytest.mark.parametrize("often", [1, 4])
+def test_samples_are_handed_over_while_a_system_runs(plugins, often):
+    progress = WatchedProgress(often)
+    history = cosimulate(quarter_car(master="jacobi", t_end=0.2), plugins=plugins, progress=progress)
+    watch = progress.watch
+    assert len(watch.times) > 1
+    assert np.array_equal(watch.time, history.time)
+    for column, channel in enumerate(watch.channels):
+        assert np.array_equal(watch.values[:, column], history[channel.name])

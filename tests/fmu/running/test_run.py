@@ -20,6 +20,7 @@ from kingpost.base.scratch import LOCK
 from kingpost.fmu.running import FmuError, prepare_fmu, run_fmu
 from kingpost.results.history import History
 from kingpost.results.read_write import read_history, write_history
+from tests.core.results.watches import WatchedProgress
 from tests.fmu.building import MODEL_EXCHANGE, needs_compiler, oscillator, oscillator3, slave
 
 pytestmark = [pytest.mark.xdist_group("fmu-run"), needs_compiler]
@@ -450,3 +451,17 @@ def test_an_fmu_that_does_not_say_how_long_to_run_is_told_so(folder):
     with pytest.raises(FmuError, match="does not say how long to run: its description has no stop time. Give an end time"):
         run_fmu(path)
     assert len(run_fmu(path, 0.1, isolated=False)) == 11
+
+
+@pytest.mark.parametrize("isolated", [True, False])
+def test_samples_are_handed_over_while_an_fmu_runs(folder, isolated):
+    progress = WatchedProgress()
+    history = run_fmu(oscillator(folder), 0.5, isolated=isolated, progress=progress)
+    watch = progress.watch
+    count = len(watch.times) and len(watch.time)
+    # One in another process may be over before it is looked at once more.
+    assert count == len(history) or isolated
+    assert [channel.name for channel in watch.channels] == list(history.names)
+    if count:
+        assert np.array_equal(watch.time, history.time[:count])
+        assert np.array_equal(watch.values, history.values[:count])

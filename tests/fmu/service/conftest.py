@@ -6,7 +6,11 @@ import pytest
 
 pytest.importorskip("fastapi")
 
+from tests.core.report.browsers import browser
 from tests.fmu.service.serving import browser_of, make_context, running
+from tests.plugins.executors.clusters import clusters
+
+__all__ = ["browser", "client", "clusters", "context", "http", "server"]
 
 
 @pytest.fixture

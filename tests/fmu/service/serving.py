@@ -76,7 +76,13 @@ class RunningServer:
         return [pid for pid, words in processes() if "kingpost.fmu.service.executor" in words and str(self.folder) in words]
 
     def job_processes(self) -> list[int]:
-        return [pid for pid, words in processes() if any(str(self.folder) in word for word in words) and _is_job(words)]
+        return list(self.jobs_by_process())
+
+    def jobs_by_process(self) -> dict[int, int]:
+        """Return the numbers of the jobs that run, by their processes."""
+        place = re.compile(re.escape(str(self.folder / "jobs")) + r"/(\d+)/")
+        found = {pid: place.search(" ".join(words)) for pid, words in processes() if _is_job(words)}
+        return {pid: int(match[1]) for pid, match in found.items() if match}
 
 
 def _is_job(words: list[str]) -> bool:

@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 
 from kingpost.base.channels import Channel
+from kingpost.cli.sample_file import SampleFile
 from kingpost.fmu.service.guard import COOKIE, urlsplit_host
-from kingpost.fmu.service.histories import thinned
+from kingpost.fmu.service.histories import Shown, thinned
 from kingpost.fmu.service.leases import Leases
+from kingpost.fmu.service.starting import Place
+from kingpost.fmu.service.watching import Said
 from kingpost.results.history import History
 from kingpost.results.run_folder import write_run
+from kingpost.studies.case import Case, Outcome
+from kingpost.studies.reducer import number_name
+from kingpost.studies.running import SPEC
+from kingpost.studies.store import Store as StudyStore
 from tests.fmu.service.serving import TOKEN, browser_of, make_context, plan_of, said, write_result
 
 RUN = {"kind": "run", "model": "vessel-crane", "options": {"t_end": 5}}
@@ -229,7 +236,9 @@ def test_histories_are_thinned_without_losing_a_peak(http, finished):
     assert part["channels"]["b"]["min"] == part["channels"]["b"]["max"]
     assert part["channels"]["b"]["max"][5] == 99.0
     assert http.get(f"{base}/history", params={"channels": "c"}).status_code == 404
-    assert http.get(f"{base}/history", params={"from": 50.0}).json() == {"time": [], "channels": {}, "samples": 0}
+    assert http.get(f"{base}/history", params={"from": 50.0}).json() == {
+        **{"time": [], "channels": {}, "samples": 0, "complete": True}
+    }
 
 
 def test_numbers_that_are_not_finite_become_null():
@@ -237,14 +246,14 @@ def test_numbers_that_are_not_finite_become_null():
     values = source.values.copy()
     values[:, 0] = np.nan
     values[3, 1] = np.inf
-    found = thinned(History(source.time, source.channels, values), ["a.angle", "b"], None, None, 1001)
+    found = thinned(Shown.of(History(source.time, source.channels, values)), ["a.angle", "b"], None, None, 1001)
     assert set(found["channels"]["a.angle"]["min"]) == {None}
     assert found["channels"]["b"]["max"][3] is None
 
 
 def test_jobs_without_results_say_so(http):
     job = submitted(http)
-    for route in ("channels", "history", "study", "cases", "files/history.csv"):
+    for route in ("channels", "history", "study", "cases", "map", "files/history.csv"):
         answer = http.get(f"/api/v1/jobs/{job}/{route}")
         assert answer.status_code == 404, route
         assert f"job {job} has not run yet" in answer.json()["error"]
@@ -318,3 +327,102 @@ def test_cases_of_a_study_can_be_read_while_it_runs(http, context):
     ]
     assert [case["key"] for case in http.get(f"{base}/cases", params={"cell": "Hs=2"}).json()["cases"]] == ["b"]
     assert http.get(f"{base}/cases", params={"cell": "Hs"}).status_code == 422
+
+
+@pytest.fixture
+def watched(context, http):
+    """A job that runs, and the file in which it tells its samples."""
+    job = submitted(http)
+    context.store.next_epoch()
+    executor = Leases(context.store, int(context.store.fact("epoch")), "tests")
+    place = Place(context.folder.attempt(job, executor.take().attempts))
+    place.telling.mkdir(parents=True)
+    place.results.mkdir()
+    return job, place, executor
+
+
+def test_samples_of_a_running_job_are_a_history_that_grows(http, watched):
+    job, place, _ = watched
+    base = f"/api/v1/jobs/{job}"
+    assert http.get(f"{base}/history").status_code == 404
+    assert http.get(base).json()["drawable"] is False
+    source = history()
+    samples = SampleFile(place.samples)
+    samples.begin(source.channels)
+    assert http.get(base).json()["drawable"] is True
+    assert http.get(f"{base}/history").json()["time"] == []
+    for rows, count in ((slice(0, 300), 300), (slice(300, None), 1001)):
+        samples.add(source.time[rows], source.values[rows])
+        found = http.get(f"{base}/history", params={"channels": "b", "points": 20000}).json()
+        assert found["complete"] is False
+        assert found["time"][-1] == source.time[min(count, 1000) - 1]
+        values = source["b"][: len(found["time"])]
+        assert found["channels"]["b"]["min"] == found["channels"]["b"]["max"] == values.tolist()
+    window = http.get(f"{base}/history", params={"channels": "b", "from": 4.95, "to": 5.05, "points": 2}).json()
+    assert max(window["channels"]["b"]["max"]) == 99.0
+    channels = http.get(f"{base}/channels").json()
+    assert [entry["name"] for entry in channels] == ["a.angle", "b"]
+    # Half a row is not read, and what is no file of ours is none.
+    with place.samples.open("ab") as stream:
+        stream.write(b"12345")
+    assert http.get(f"{base}/history", params={"points": 20000}).json()["samples"] == 1000
+    for nonsense in (b"", b"[]\n", b'{"channels": 3}\n', b'{"channels": [{"name": "a"}]}\n', b"\xff\n", b"[" * 100_000):
+        place.samples.write_bytes(nonsense)
+        assert http.get(f"{base}/history").status_code == 404
+    # The history of the end takes its place.
+    write_run(source, place.results, writers=["csv"])
+    assert http.get(f"{base}/history").json()["complete"] is True
+
+
+def test_samples_are_kept_if_a_job_leaves_no_history(http, watched):
+    job, place, executor = watched
+    samples = SampleFile(place.samples)
+    samples.begin(history().channels)
+    samples.add(history().time, history().values)
+    place.keep_samples()
+    place.clear()
+    executor.end(executor.store.job(job), "failed", -11, "the process was ended by SIGSEGV")
+    assert http.get(f"/api/v1/jobs/{job}/history").json()["samples"] == 1000
+    assert http.get(f"/api/v1/jobs/{job}").json()["drawable"] is True
+
+
+def test_words_on_progress_reach_the_job_and_its_events(http, watched):
+    job, _, executor = watched
+    said = Said.of(b'{"words": "iteration 3: cost 7", "numbers": {"iteration": 3, "cost": 7.5, "violation": null}}')
+    executor.renew(executor.store.job(job), said)
+    found = http.get(f"/api/v1/jobs/{job}").json()
+    assert (found["words"], found["numbers"], found["progress"]) == (
+        "iteration 3: cost 7",
+        {"iteration": 3.0, "cost": 7.5},
+        0.0,
+    )
+    executor.end(executor.store.job(job), "done", 0, None)
+    found = http.get(f"/api/v1/jobs/{job}").json()
+    assert (found["words"], found["numbers"]) == (None, {})
+
+
+def test_the_map_of_a_study_fills_as_its_runs_end(http, watched):
+    job, place, _ = watched
+    assert http.get(f"/api/v1/jobs/{job}/map").status_code == 404
+    labels = [{"Hs": hs, "Tp": tp, "seed": seed} for hs in (0.5, 1.5) for tp in (5.0, 6.0) for seed in (0, 1)]
+    cases = [Case(f"{k:02x}", {}, "", own, 0.125) for k, own in enumerate(labels)]
+    with StudyStore(place.results) as store:
+        store.plan(cases)
+        store.note(SPEC, {"limits": {"hook.z": {"range": 1.0}}})
+        empty = http.get(f"/api/v1/jobs/{job}/map").json()
+        for case, size, error in ((cases[0], 0.5, ""), (cases[1], 1.5, ""), (cases[2], 0.5, ""), (cases[4], 0.0, "exploded")):
+            store.add(Outcome(case.key, {} if error else {number_name("hook.z", "range"): size}, error, 0.1))
+    assert (empty["planned"], empty["done"]) == (8, 0)
+    assert {cell["within"] for cell in empty["cells"]} == {None}
+    found = http.get(f"/api/v1/jobs/{job}/map").json()
+    assert (found["planned"], found["done"], found["failed"], found["outside"]) == (8, 3, 1, 0)
+    assert found["limits"] == ["hook.z: range up to 1"]
+    assert [(cell["runs"], cell["done"], cell["failed"], cell["within"]) for cell in found["cells"]] == [
+        *((2, 2, 0, 0.5), (2, 1, 0, 1.0), (2, 0, 1, None), (2, 0, 0, None))
+    ]
+    with StudyStore(place.results) as store:
+        store.note(SPEC, {})
+    without = http.get(f"/api/v1/jobs/{job}/map").json()
+    assert [(cell["runs"], cell["done"], cell["failed"], cell["within"]) for cell in without["cells"]] == [
+        *((2, 2, 0, None), (2, 1, 0, None), (2, 0, 1, None), (2, 0, 0, None))
+    ]

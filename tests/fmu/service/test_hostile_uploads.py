@@ -17,7 +17,7 @@ from kingpost.fmu.process.sandbox import sandbox_available
 from kingpost.fmu.service import histories
 from kingpost.fmu.service.client import Client
 from kingpost.fmu.service.errors import ServiceError
-from kingpost.fmu.service.watching import ProgressReader
+from kingpost.fmu.service.watching import ProgressReader, Said
 from tests.fmu.building import hostile, needs_compiler, oscillator
 from tests.fmu.hostile_archives import ARCHIVES, DESCRIPTIONS
 
@@ -126,7 +126,7 @@ def test_what_code_of_others_leaves_is_opened_with_care(tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "pipe")
     for name in ("link", "pipe", "nowhere"):
         assert ProgressReader(tmp_path / name).last() is None  # and nobody waits
-    assert ProgressReader(tmp_path / "secret").last() == (0.5, None)
+    assert ProgressReader(tmp_path / "secret").last() == Said(0.5)
     monkeypatch.setattr(histories, "LARGEST_HISTORY", 1e6)
     np.savez_compressed(tmp_path / "history.npz", x=np.zeros(200_000))
     assert (tmp_path / "history.npz").stat().st_size < 10_000
@@ -208,10 +208,23 @@ def test_an_honest_fmu_runs_is_checked_and_can_be_cancelled(server, sandbox, tmp
     while not server.client.job(job)["progress"]:
         assert time.monotonic() < end
         time.sleep(0.2)
+    # Its samples come out of the sandbox while it runs, and what it computed is kept when it is cancelled.
+    route = f"jobs/{job}/history?channels=position&points=20000"
+    while not (so_far := server.client.ask("GET", route))["time"]:
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    assert so_far["complete"] is False
     server.client.cancel(job)
     ended = server.client.wait(job, limit=PATIENCE)
     assert ended["state"] == "cancelled"
-    assert "interrupted-history.csv" in {file["name"] for file in ended["files"]}
+    assert re.search(r"interrupted at t = \S+ s.*\nThe \d+ samples", ended["error"]), ended["error"]
+    assert {"interrupted-history.csv", "interrupted-run.json"} <= {file["name"] for file in ended["files"]}
+    kept = server.client.ask("GET", route)
+    assert kept["complete"] is True
+    count = len(so_far["time"])
+    assert 1 <= count <= len(kept["time"])
+    assert kept["time"][:count] == so_far["time"]
+    assert kept["channels"]["position"]["min"][:count] == so_far["channels"]["position"]["min"]
     server.check()
 
 

@@ -7,17 +7,11 @@ import pytest
 for package in ("websockets", "fastapi", "uvicorn"):
     pytest.importorskip(package, reason=f"the page needs a server and a browser; pip install {package}")
 
-from tests.core.report.chromium import Chromium, find_chromium  # noqa: E402
+from tests.core.report.browsers import fresh_tabs, in_a_browser  # noqa: E402
 from tests.fmu.building import needs_compiler, oscillator  # noqa: E402
 from tests.fmu.service.browsing import PATIENCE, Served, ServicePage  # noqa: E402
 
-CHROMIUM = find_chromium()
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None, reason="no Chromium found; install one (apt-get install chromium) or set KINGPOST_CHROMIUM"
-    ),
-    pytest.mark.xdist_group("browser"),  # one browser for all
-]
+pytestmark = in_a_browser
 #: A machine that is small, so that it is soon compiled.
 SMALL = "mathematical-pendulum"
 STUDY = """\
@@ -44,13 +38,6 @@ SCATTER = "Hs [m], Tp [s], probability\n0.5, 5, 0.4\n0.5, 6, 0.3\n1.5, 6, 0.3\n"
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    browser = Chromium(CHROMIUM, tmp_path_factory.mktemp("chromium"))
-    yield browser
-    browser.close()
-
-
-@pytest.fixture(scope="module")
 def served(tmp_path_factory):
     served = Served(tmp_path_factory.mktemp("service") / "project", "--trust-fmus")
     yield served
@@ -60,25 +47,17 @@ def served(tmp_path_factory):
 @pytest.fixture
 def visit(browser, served):
     """Visit a place in a fresh tab; at the end, nothing may have been complained about, nor asked of anybody else."""
-    opened = []
 
-    def finish():
-        while opened:
-            page = opened.pop()
-            page.settle()
-            assert page.messages == []
-            assert page.strangers() == []
-            page.close()
-
-    def visit(place="", **how):
-        finish()  # a tab in the background draws nothing
+    def visited(place="", **how):
         page = ServicePage(browser, **how)
         page.visit(served, place)
-        opened.append(page)
         return page
 
-    yield visit
-    finish()
+    def asked_for(page, place=""):
+        assert page.strangers() == []
+
+    with fresh_tabs(visited, asked_for) as visit:
+        yield visit
 
 
 def chosen(selector, value):
@@ -92,6 +71,12 @@ def names_lacking(page):
         "[...document.querySelectorAll('canvas, button, select, input, [role=button]')].filter(e => "
         "!(e.getAttribute('aria-label') || e.textContent.trim() || e.closest('label')) && !e.closest('[aria-hidden]')).length"
     )
+
+
+def submitting(job):
+    headers = "{'Content-Type': 'application/json'}"
+    body = json.dumps(json.dumps(job))
+    return f"fetch('api/v1/jobs', {{method: 'POST', headers: {headers}, body: {body}}}).then(a => a.json()).then(a => a.id)"
 
 
 def job_of(page):
@@ -315,6 +300,11 @@ def test_the_map_of_a_study_shows_the_runs_of_a_cell(visit, tmp_path):
     page.press(".form-foot button.primary")
     number = job_of(page)
     page.ready()
+    # While it runs, the map fills; at the end it is the finished one, without a press.
+    page.go(f"#/studies/{number}")
+    page.wait("document.querySelectorAll('.map button').length === 3", 4 * PATIENCE)
+    page.wait("document.querySelector('#main h2') !== null", 4 * PATIENCE)
+    page.go(f"#/jobs/{number}")
     ended(page)
     page.press("a.button.primary")
     page.wait(f"location.hash === '#/studies/{number}'", PATIENCE)
@@ -328,6 +318,28 @@ def test_the_map_of_a_study_shows_the_runs_of_a_cell(visit, tmp_path):
     page.await_text("Runs in Hs 0.5 m, Tp 6 s: 1")
     page.run("document.querySelector('#contents a:last-child').click()")
     assert page.run("location.hash") == f"#/studies/{number}"  # sections are scrolled to; the page stays
+
+
+@pytest.mark.slow
+def test_curves_of_a_running_job_grow_and_become_the_history(visit, served):
+    page = visit("#/models")
+    # Forty million steps: it is still running when everything was looked at.
+    options = {"t_end": 40000, "step": 0.001, "output_step": 0.5, "loads": "none", "report": False, "write": "npz"}
+    job = page.run(submitting({"kind": "run", "model": "double-pendulum", "options": options}))
+    page.go(f"#/jobs/{job}")
+    page.wait("document.querySelectorAll('.plots canvas').length > 0", PATIENCE)
+    page.await_text("Samples so far")
+    times = []
+    for _ in range(3):
+        history = f"fetch('api/v1/jobs/{job}/history?points=2').then(a => a.json()).then(a => a.time.at(-1))"
+        times.append(page.run(history))
+        page.wait(f"{history}.then(time => time > {times[-1]})", PATIENCE)
+    assert times == sorted(set(times))
+    assert page.run("document.querySelector('[data-state]').dataset.state") == "running"
+    page.press(".page-head .actions button")  # cancel; what was computed is kept
+    ended(page, "cancelled")
+    page.wait("document.querySelector('.note').hidden", PATIENCE)
+    assert "interrupted-history.npz" in page.text()
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from kingpost.fmu.service.leases import Leases
 from kingpost.fmu.service.server import _names
 from kingpost.fmu.service.settings import JobLimits, ServiceSettings
 from kingpost.fmu.service.starting import Place, command_of, fill_place, results_of
-from kingpost.fmu.service.watching import ProgressReader, message_in, outcome
+from kingpost.fmu.service.watching import ProgressReader, Said, message_in, outcome
 from tests.fmu.service.serving import plan_of
 
 
@@ -107,11 +107,11 @@ def test_progress_is_read_line_by_line(tmp_path):
     reader = ProgressReader(tmp_path / "p")
     assert reader.last() is None
     (tmp_path / "p").write_text('{"fraction": 0.25, "left_s": 3}\nnonsense\n[1]\n{"fraction": 0.5}\n{"frac')
-    assert reader.last() == (0.5, None)
+    assert reader.last() == Said(0.5)
     assert reader.last() is None
     with (tmp_path / "p").open("a") as stream:
         stream.write('tion": 0.75, "left_s": 1.5}\n')
-    assert reader.last() == (0.75, 1.5)
+    assert reader.last() == Said(0.75, 1.5)
 
 
 @pytest.mark.parametrize(

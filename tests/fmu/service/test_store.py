@@ -12,9 +12,14 @@ from kingpost.base.errors import FileError
 from kingpost.fmu.service import leases as leases_module
 from kingpost.fmu.service.connection import Connections
 from kingpost.fmu.service.errors import ServiceError
-from kingpost.fmu.service.leases import MOST_LOST, Leases, end_process, process_mark, take_back
+from kingpost.fmu.service.executor import Executor, killed
+from kingpost.fmu.service.leases import MOST_KILLED, MOST_LOST, Leases, end_process, process_mark, take_back
 from kingpost.fmu.service.schema import VERSION
+from kingpost.fmu.service.settings import JobLimits, ServiceSettings
+from kingpost.fmu.service.starting import Place
 from kingpost.fmu.service.store import Blob, Store
+from kingpost.fmu.service.watching import Said
+from tests.fmu.service.serving import plan_of
 
 
 @pytest.fixture
@@ -55,7 +60,7 @@ def test_a_job_is_taken_kept_and_ended_once(store):
     assert taken.id == job
     assert two.take() is None
     assert one.started(taken, 12, ["kingpost"])
-    assert one.renew(taken, 0.5, 3.0) == (True, False)
+    assert one.renew(taken, Said(0.5, 3.0)) == (True, False)
     assert two.end(taken, "done", 0, None) is False
     assert one.end(taken, "done", 0, None) is True
     assert one.end(taken, "failed", 1, "late") is False
@@ -134,7 +139,7 @@ def test_events_tell_every_state_and_only_the_last_progress(store):
     job, _ = store.add("run", "a", {})
     taken = one.take()
     for part in (0.1, 0.2, 0.3):
-        one.renew(taken, part, 1.0)
+        one.renew(taken, Said(part, 1.0))
     seen = [(event.what, event.data) for event in store.events(0, job)]
     assert [data.get("state") or data["progress"] for _, data in seen] == ["queued", "running", 0.3]
     mark = store.last_event()
@@ -245,3 +250,36 @@ def test_counts_of_1e5_jobs_are_kept_by_triggers(large):
     taken = executor(large).take()
     assert (large.counts()["queued"], large.counts()["running"]) == (24_999, 1)
     executor(large).give_back(taken)
+
+
+def test_a_job_whose_process_is_killed_by_others_is_tried_thrice(store):
+    leases = executor(store)
+    number, _ = store.add("run", "x", {})
+    for attempt in range(1, MOST_KILLED):
+        job = leases.take()
+        assert job.attempts == attempt
+        assert leases.try_again(job)
+        assert store.job(number).state == "queued"
+        assert not leases.try_again(job)  # it is nobody's now
+    assert not leases.try_again(leases.take())
+    assert store.job(number).state == "running"  # to be ended by its executor
+    assert store.told(number, "killed") == MOST_KILLED
+    assert not killed(-9, ServiceSettings(limits=JobLimits(cpu_seconds=5)))
+    assert killed(-9, ServiceSettings())
+
+
+def test_earlier_attempts_are_gone_before_the_end_is_noted(context, monkeypatch):
+    """Who is killed between the two leaves nothing behind that nobody would ever remove."""
+    number, _ = context.store.add("run", "x", plan_of("run", "x"))
+    leases = executor(context.store)
+    leases.give_back(leases.take())
+    job = leases.take()
+    places = [Place(context.folder.attempt(number, attempt)) for attempt in (1, 2)]
+    for place in places:
+        place.results.mkdir(parents=True)
+    found = []
+    monkeypatch.setattr(leases, "end", lambda *words: found.append([place.root.exists() for place in places]))
+    process = subprocess.Popen([sys.executable, "-c", ""], start_new_session=True)
+    process.wait()
+    Executor(context.folder, leases, ServiceSettings())._end(job, places[1], process, None)
+    assert found == [[False, True]]
