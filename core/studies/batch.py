@@ -13,7 +13,8 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError, SolverError
 from kingpost.equations.integrator import Solver
-from kingpost.kernel.kernel import Status
+from kingpost.kernel.kernel import Status, Stop, input_rows_in_memory
+from kingpost.kernel.lanes import LaneRun, Lanes, LaneStop
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.values import Values, resolve_values
 from kingpost.multibody.assembly import Assembly
@@ -36,6 +37,11 @@ if TYPE_CHECKING:
     from kingpost.simulation.small_angles import Tilts
 
 
+#: Steps in all runs together from which on a second compilation pays: a compiler takes about as long for an operation of a
+#: step as a million steps do, and half of those is saved.
+WORTH_COMPILING = 1_000_000
+
+
 @dataclass(frozen=True, eq=False)
 class Batch:
     """Runs that are ready to go: everything derived, compiled and checked, one start state and parameter row for each."""
@@ -45,6 +51,10 @@ class Batch:
     x0: FloatArray
     p: FloatArray
     rows: tuple[InputRows, ...]
+    #: What carries several runs out at once; None: one after the other on each thread.
+    lanes: Lanes | None = None
+    #: How runs are carried out, and why not several at once, if they are not.
+    note: str = "one after the other"
 
     def run(self, threads: int = 1, progress: Callable[[float], None] = lambda fraction: None) -> BatchHistory:
         """Carry the runs out. One that fails leaves NaN from then on, and a sentence in ``failures``."""
@@ -58,23 +68,20 @@ class Batch:
             first, self.x0, np.array([rows.values[0] for rows in self.rows]).reshape(count, -1), self.p
         )
 
-        def one(k: int) -> None:
-            rows = self.rows[k]
-            stop = kernel.march(
-                *(values[k, 1:], grid.substeps, grid.t_start, grid.step, self.x0[k], rows.values, self.p[k]),
-                at_once=True,
-                every=grid.substeps // rows.per_sample,
-            )
-            if stop.status != Status.OK:
-                values[k, 1 + stop.steps // grid.substeps :] = np.nan
-                why = "the state or an output is not finite, a joint locks, or a step has no solution"
-                failures[k] = f"stopped at t = {stop.t:.6g} s: {why}"
-            values[k] = with_turns(channels, values[k])
+        def together(some: range) -> int:
+            for k, stop in zip(some, self._marched(some, values), strict=True):
+                if stop.status != Status.OK:
+                    values[k, 1 + stop.steps // grid.substeps :] = np.nan
+                    why = "the state or an output is not finite, a joint locks, or a step has no solution"
+                    failures[k] = f"stopped at t = {stop.t:.6g} s: {why}"
+                values[k] = with_turns(channels, values[k])
+            return len(some)
 
+        at_once = 1 if self.lanes is None else self.lanes.count
         done = 0
         with ThreadPoolExecutor(threads) as pool:
-            for _ in pool.map(one, range(count)):
-                done += 1
+            for finished in pool.map(together, (range(count)[first : first + at_once] for first in range(0, count, at_once))):
+                done += finished
                 progress(done / count)
         values.flags.writeable = False
         from kingpost.simulation.small_angles import Tilts
@@ -82,6 +89,17 @@ class Batch:
         tilts = Tilts(self.simulation)
         records = tuple({**self._record(k), **self._tilted(k, tilts, values[k])} for k in range(count))
         return BatchHistory(grid.times, channels, values, self.scenarios, failures, records)
+
+    def _marched(self, some: range, values: FloatArray) -> Sequence[Stop | LaneStop]:
+        """Carry some runs out, put their outputs into ``values``, and return how each ended."""
+        grid, every = self.simulation.grid, self.simulation.grid.substeps // self.rows[0].per_sample
+        if self.lanes is not None:
+            runs = [LaneRun(self.x0[k], input_rows_in_memory(self.rows[k].values), self.p[k], values[k, 1:]) for k in some]
+            return self.lanes.march(runs, grid.substeps, every, grid.t_start, grid.step)
+        march, steps = self.simulation.kernel.march, (grid.substeps, grid.t_start, grid.step)
+        return [
+            march(values[k, 1:], *steps, self.x0[k], self.rows[k].values, self.p[k], at_once=True, every=every) for k in some
+        ]
 
     def _tilted(self, k: int, tilts: Tilts, values: FloatArray) -> dict[str, Any]:
         """Return how far floating bodies left linear theory in a run, if they did."""
@@ -136,6 +154,7 @@ def prepare_batch(
     scenarios: Sequence[Mapping[str, float]],
     *,
     inputs: Signals | None = None,
+    side_by_side: bool | None = None,
     how: RunSettings | None = None,
     plugins: PluginSet | None = None,
     **choices: Unpack[RunChoices],
@@ -143,7 +162,9 @@ def prepare_batch(
     """Derive and compile once, and check every scenario.
 
     ``scenarios`` are settings as for :func:`kingpost.simulate`, whose other arguments are these, too. A fixed-step
-    integrator is needed.
+    integrator is needed. Where all runs together have so many steps that it is worth a second compilation, several of them
+    are carried out at once in the registers of the processor, each to the bits that it has on its own; ``side_by_side``
+    demands that, or forbids it. ``note`` of the batch says what was chosen, and why.
     """
     if not scenarios:
         raise KingpostError("a batch needs at least one scenario")
@@ -169,7 +190,21 @@ def prepare_batch(
         states.append(simulation.x0)
         parameters.append(simulation.p)
     table = np.array(parameters).reshape(len(scenarios), -1)
-    return Batch(first, tuple(scenarios), np.array(states), table, tuple(rows))
+    lanes, note = _lanes(first, len(scenarios), side_by_side)
+    return Batch(first, tuple(scenarios), np.array(states), table, tuple(rows), lanes, note)
+
+
+def _lanes(simulation: Simulation, runs: int, wanted: bool | None) -> tuple[Lanes | None, str]:
+    """Return what carries several runs out at once, if that is wanted or worth it and can be had, and a note on it."""
+    steps = runs * simulation.grid.samples * simulation.grid.substeps
+    if wanted is False or (wanted is None and (runs == 1 or steps < WORTH_COMPILING)):
+        return None, "one after the other" + ("" if wanted is False else f": {steps} steps in all are too few to compile for")
+    found = simulation.kernel.side_by_side
+    if isinstance(found, Lanes):
+        return found, f"{found.count} at once"
+    if wanted:
+        raise SolverError(f"'{simulation.mechanism.name}' cannot be run several times at once: {found}")
+    return None, f"one after the other: {found}"
 
 
 def _fed(rows: InputRows) -> Feed:
@@ -201,9 +236,13 @@ def simulate_batch(
     *,
     threads: int = 1,
     inputs: Signals | None = None,
+    side_by_side: bool | None = None,
     how: RunSettings | None = None,
     plugins: PluginSet | None = None,
     **choices: Unpack[RunChoices],
 ) -> BatchHistory:
     """Run a mechanism once for each of ``scenarios``; see :func:`prepare_batch`."""
-    return prepare_batch(mechanism, t_end, scenarios, inputs=inputs, how=how, plugins=plugins, **choices).run(threads)
+    batch = prepare_batch(
+        mechanism, t_end, scenarios, inputs=inputs, side_by_side=side_by_side, how=how, plugins=plugins, **choices
+    )
+    return batch.run(threads)
