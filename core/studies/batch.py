@@ -24,12 +24,14 @@ from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
 from kingpost.results.turns import with_turns
 from kingpost.simulation.grid import Grid
-from kingpost.simulation.input_rows import InputRows, input_courses, row_plan, rows_by_plan
+from kingpost.simulation.input_rows import HeldRows, InputRows, held_rows, input_courses, row_plan, rows_by_plan
 from kingpost.simulation.other_numbers import Feed
+from kingpost.simulation.problem import declared_start
 from kingpost.simulation.run import Simulation
 from kingpost.simulation.settings import RunChoices, RunSettings
 from kingpost.simulation.signals import Signals, signals_by_name
 from kingpost.simulation.simulate import ready, run_grid
+from kingpost.studies.starts import ScenarioTable, common_starts, tabulated
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -174,24 +176,25 @@ def prepare_batch(
     if isinstance(how.integrator, Solver):
         raise SolverError(f"a batch needs a fixed-step integrator such as rk4; '{how.integrator.name}' is a solver")
     rows: list[InputRows] = []
+    tables: list[ScenarioTable] = []
 
     def drive(assembly: Assembly, _: Values) -> tuple[InputLayout, FloatArray]:
-        rows[:] = _rows_of_all(assembly, scenarios, inputs, grid, plugins)
+        table = tabulated(assembly.mechanism, scenarios, list(declared_start(assembly)))
+        tables.append(table)
+        rows[:] = _rows_of_all(assembly, scenarios, table, inputs, grid, plugins)
         return rows[0].layout, rows[0].values[0]
 
     first = ready(mechanism, how, scenarios[0], plugins, grid, drive, rows)
-    states: list[FloatArray] = []
-    parameters: list[FloatArray] = []
-    for k, scenario in enumerate(scenarios):
+    x0, good = common_starts(first, tables[0])
+    p = tables[0].parameters.copy()
+    for k in np.flatnonzero(~good):
         try:
-            simulation = replace(first, feed=_fed(rows[k])).at(scenario)
+            simulation = replace(first, feed=_fed(rows[k])).at(scenarios[k])
         except KingpostError as error:
             raise type(error)(f"scenario {k}: {error}") from None
-        states.append(simulation.x0)
-        parameters.append(simulation.p)
-    table = np.array(parameters).reshape(len(scenarios), -1)
+        x0[k], p[k] = simulation.x0, simulation.p
     lanes, note = _lanes(first, len(scenarios), side_by_side)
-    return Batch(first, tuple(scenarios), np.array(states), table, tuple(rows), lanes, note)
+    return Batch(first, tuple(scenarios), x0, p, tuple(rows), lanes, note)
 
 
 def _lanes(simulation: Simulation, runs: int, wanted: bool | None) -> tuple[Lanes | None, str]:
@@ -213,15 +216,33 @@ def _fed(rows: InputRows) -> Feed:
 
 
 def _rows_of_all(
-    assembly: Assembly, scenarios: Sequence[Mapping[str, float]], inputs: Signals | None, grid: Grid, plugins: PluginSet
+    assembly: Assembly,
+    scenarios: Sequence[Mapping[str, float]],
+    table: ScenarioTable,
+    inputs: Signals | None,
+    grid: Grid,
+    plugins: PluginSet,
 ) -> list[InputRows]:
     """Return the inputs of all scenarios in rows of one and the same make."""
     mechanism, names = assembly.mechanism, [state.name for state in assembly.states]
     signals = signals_by_name(mechanism, inputs, plugins)
-    found = []
-    for k, scenario in enumerate(scenarios):
+
+    def resolved(k: int) -> Values:
         try:
-            values = resolve_values(mechanism, scenario, names)
+            return resolve_values(mechanism, scenarios[k], names)
+        except KingpostError as error:
+            raise type(error)(f"scenario {k}: {error}") from None
+
+    if not signals:
+        layout = InputLayout(tuple(signal.name for signal in mechanism.inputs))
+        return [
+            HeldRows(layout, table.inputs[k], grid) if plain else held_rows(mechanism, resolved(k), grid)
+            for k, plain in enumerate(table.plain)
+        ]
+    found = []
+    for k in range(len(scenarios)):
+        values = resolved(k)
+        try:
             found.append((values, input_courses(mechanism, values, signals, grid, plugins)))
         except KingpostError as error:
             raise type(error)(f"scenario {k}: {error}") from None
