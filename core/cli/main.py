@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import inspect
 import os
 import signal
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 VERSION = f"kingpost {__version__}"
 NO_PLUGINS = "--no-plugins"
+#: New objects after which Python looks for garbage in the programs that we start; it usually does so after 700.
+GARBAGE = 100_000
 EXIT_CODES = f"""\
 exit status:
   0 done    1 fault in kingpost itself    2 wrong command line    {MechanismError.exit_code} model refused
@@ -51,6 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words[:1] == ["--version"]:
         print(VERSION)  # at once: no verbs and no plugins are needed for that
         return 0
+    if argv is None:  # a program of its own: hundreds of modules are loaded that stay, among which there is no garbage to find
+        gc.set_threshold(GARBAGE)
     # Our matrices are small: threads of the linear algebra library wait for each other more than they compute.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from kingpost.cli.signals import asked_to_end

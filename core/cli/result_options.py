@@ -32,11 +32,10 @@ class ResultOptions:
 def add_result_options(
     parser: argparse.ArgumentParser, *, subject: str = "MODEL", report: str = "plots, loads, animation", json: str = "run.json"
 ) -> None:
-    """Add ``--out``, ``--write``, ``--report`` and ``--json``."""
+    """Add ``--out``, ``--write``, ``--plot``, ``--report`` and ``--json``."""
     parser.add_argument("--out", type=Path, metavar="DIR", help=f"folder for the results (default: results/{subject})")
-    parser.add_argument(
-        "--write", metavar="FORMAT,...", help="file formats of the history (default: csv, and png if matplotlib is installed)"
-    )
+    parser.add_argument("--write", metavar="FORMAT,...", help="file formats of the history (default: csv)")
+    parser.add_argument("--plot", action="store_true", help="also draw the history, into history.png (needs the 'viz' extra)")
     parser.add_argument("--report", action="store_true", help=f"also write report.html: {report} in one file")
     parser.add_argument("--json", action="store_true", help=f"print {json} instead of the table")
 
@@ -46,7 +45,7 @@ def result_options(arguments: argparse.Namespace, name: str, plugins: PluginSet,
     from kingpost.results.run_folder import choose_writers
 
     folder: Path = arguments.out or Path("results") / safe_name(name)
-    writers = choose_writers(write, plugins)
+    writers = choose_writers(write, plugins, plot=arguments.plot)
     nearest = folder
     while not nearest.exists():
         nearest = nearest.parent

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: What a report is called in the folder of a run.
 REPORT = "report.html"
+#: What its picture is called.
+PICTURE = "history.png"
 #: Channels that a summary shows.
 SHOWN = 12
 
@@ -48,9 +50,10 @@ def carried_out(
         bar.close()
     beside, obstacle = _report(history) if options.report else ({}, None)
     files = _written(history, options, {**more(history), **beside})
-    older = options.folder / REPORT
-    if older not in files and older.is_file():
-        print(f"kingpost: note: '{older}' is of an earlier run; --report makes it anew", file=sys.stderr)
+    for name, option in ((REPORT, "--report"), (PICTURE, "--plot")):
+        older = options.folder / name
+        if older not in files and older.is_file():
+            print(f"kingpost: note: '{older}' is of an earlier run; {option} makes it anew", file=sys.stderr)
     if obstacle is not None:
         raise obstacle
     return history, files

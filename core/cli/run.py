@@ -34,8 +34,8 @@ DIVERGES = 11
 class Run(Command):
     """Simulate a machine and write its history.
 
-    Writes history.csv (time, coordinates, rates, outputs, energies, joint loads, motion of the bodies), run.json (what was
-    computed, by which plugins and versions, with which numbers) and, with the 'viz' extra, history.png into the output folder.
+    Writes history.csv (time, coordinates, rates, outputs, energies, joint loads, motion of the bodies) and run.json (what was
+    computed, by which plugins and versions, with which numbers) into the output folder; --plot draws history.png beside them.
     """
 
     name = "run"

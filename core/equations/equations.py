@@ -221,6 +221,12 @@ class Equations:
         """Return the mass matrix at a state."""
         return np.asarray(self._mass(0.0, *self.split(x), np.zeros(self.u.numel()), p))
 
+    def masses_at(self, x: FloatArray, p: FloatArray) -> FloatArray:
+        """Return the mass matrices at states and parameters in the rows of ``x`` and ``p``."""
+        q, v = self.split(x.T)
+        side_by_side = np.asarray(self._mass(0.0, q, v, np.zeros(self.u.numel()), p.T))
+        return side_by_side.reshape(self.nv, len(x), self.nv).transpose(1, 0, 2)
+
     @cached_property
     def _mass(self) -> ca.Function:
         # Of M alone: forces need not make sense at the time 0 and without inputs.

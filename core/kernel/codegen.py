@@ -13,6 +13,8 @@ from kingpost.kernel.compiler import CompilerError
 WATCHED = "kp_newton"
 #: What CasADi writes above a function: its name, arguments and results.
 _HEADING = re.compile(r"^/\* (\w+):\(.*\)->\(.*\) \*/$", re.MULTILINE)
+#: What is no failure of its own: a call of one generated function by another, and how many arguments or results there are.
+_NO_FAILURE = re.compile(r"if \(casadi_f\d+\([^()]*\)\) return 1;|_n_(?:in|out)\(void\) \{ return 1;")
 #: The loop of CasADi's 'fast_newton'.
 _LOOP = re.compile(r"for \(iter=0; iter<(\d+); \+\+iter\) \{.*?if \(casadi_newton\(&m\)\) break;\n *\}\n", re.DOTALL)
 
@@ -42,3 +44,8 @@ def with_newton_failures(code: str) -> str:
             f"CasADi {ca.CasadiMeta.version()} writes Newton's method in a way in which its failures cannot be seen"
         )
     return mended_code
+
+
+def can_fail(code: str) -> bool:
+    """Say whether generated functions can fail: whether any of them does more than hand on the failures of others."""
+    return "return 1;" in _NO_FAILURE.sub("", code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +16,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
 from kingpost.kernel.backends import Backend as Backend
-from kingpost.kernel.codegen import generated
+from kingpost.kernel.codegen import can_fail, generated
 from kingpost.kernel.compiler import (
     CompilerError,
     anything_kept,
@@ -24,6 +25,7 @@ from kingpost.kernel.compiler import (
     find_compiler,
     source_hash,
 )
+from kingpost.kernel.lanes import LOOP, Lanes, in_lanes
 from kingpost.kernel.loops import InterpretedLoop as InterpretedLoop
 from kingpost.kernel.loops import Loop as Loop
 from kingpost.kernel.loops import Portion
@@ -39,24 +41,40 @@ WORTH_TELLING = 0.5
 
 
 class Evaluator:
-    """One function, called with arrays through CasADi's buffer interface (its ordinary call costs 100 times more)."""
+    """One function, called with arrays through CasADi's buffer interface (its ordinary call costs 100 times more).
 
-    def __init__(self, function: ca.Function) -> None:
+    ``fallible`` says whether it can fail: it has a solver inside, or is interpreted. What cannot is not asked whether it did,
+    which takes longer than many functions do.
+    """
+
+    def __init__(self, function: ca.Function, fallible: bool = True) -> None:
         self._function = function
         self._arguments = [np.zeros(function.numel_in(i)) for i in range(function.n_in())]
         self._results = [np.zeros(function.numel_out(i)) for i in range(function.n_out())]
-        self._filled = [(i, array) for i, array in enumerate(self._arguments) if array.size]
         self._shape = function.size_out(0)
-        self._buffer, self._trigger = _connected(function, self._arguments, self._results)
+        buffer, trigger = _connected(function, self._arguments, self._results)
+        scalars = [(i, array) for i, array in enumerate(self._arguments) if array.size == 1]
+        vectors = [(i, array) for i, array in enumerate(self._arguments) if array.size > 1]
+        go = partial(_asked, buffer, trigger) if fallible else trigger
+        self._prepared = len(self._arguments), scalars, vectors, go, self._results[0]
+        self._kept = buffer
 
     def __call__(self, *arguments: Any) -> FloatArray:
         """Return the first result as a new vector."""
-        self._run(arguments)
-        return self._results[0].copy()
+        count, scalars, vectors, go, result = self._prepared
+        if len(arguments) != count:
+            raise TypeError(f"'{self._function.name()}' takes {count} arguments, got {len(arguments)}")
+        for i, own in scalars:
+            given = arguments[i]
+            own[0 if type(given) is float else ...] = given  # the usual case is three times as fast as the general one
+        for i, own in vectors:
+            own[...] = arguments[i]
+        go()
+        return result.copy()
 
     def matrix(self, *arguments: Any) -> FloatArray:
         """Return the first result as a new matrix."""
-        self._run(arguments)
+        self(*arguments)
         return self._results[0].reshape(self._shape, order="F").copy()
 
     def bind(self, *arguments: FloatArray) -> tuple[Callable[[], None], FloatArray]:
@@ -80,18 +98,16 @@ class Evaluator:
 
         return evaluate, results[0]
 
-    def _run(self, arguments: Sequence[Any]) -> None:
-        if len(arguments) != len(self._arguments):
-            raise TypeError(f"'{self._function.name()}' takes {len(self._arguments)} arguments, got {len(arguments)}")
-        for i, own in self._filled:
-            own[:] = arguments[i]
-        try:
-            self._trigger()
-            failed = bool(self._buffer.ret())
-        except RuntimeError:  # CasADi's interpreter raises where its C code answers with a status
-            failed = True
-        if failed:
-            raise SolverError("a compiled function could not be evaluated; its internal solver did not converge")
+
+def _asked(buffer: Any, trigger: Callable[[], None]) -> None:
+    """Evaluate, and find out whether that went well."""
+    try:
+        trigger()
+        failed = bool(buffer.ret())
+    except RuntimeError:  # CasADi's interpreter raises where its C code answers with a status
+        failed = True
+    if failed:
+        raise SolverError("a compiled function could not be evaluated; its internal solver did not converge")
 
 
 def _connected(function: ca.Function, arguments: Sequence[FloatArray], results: Sequence[FloatArray]) -> tuple[Any, Any]:
@@ -125,6 +141,7 @@ class Kernel:
         self._functions = {function.name(): function for function in functions}
         self._library: ctypes.CDLL | None = None
         self._path: Path | None = None
+        self._fallible = True
         #: What happened, for the user: cache hit, compilation, or why the interpreter is used.
         self.note = "interpreter, as asked"
         self.compiler = ""
@@ -150,7 +167,9 @@ class Kernel:
     def evaluator(self, name: str) -> Evaluator:
         """Return a function of this kernel as something to call."""
         function = self._functions[name]
-        return Evaluator(function if self._path is None else ca.external(name, str(self._path)))
+        if self._path is None:
+            return Evaluator(function)
+        return Evaluator(ca.external(name, str(self._path)), self._fallible)
 
     def _compile(self, demanded: bool) -> None:
         compiler = find_compiler()
@@ -205,12 +224,34 @@ class Kernel:
 
     def _source(self) -> str:
         code = generated("kernel", self._functions.values())
+        self._fallible = can_fail(code)
+        return self._with_loop(code, "march.c")
+
+    def _with_loop(self, code: str, loop: str) -> str:
+        """Return generated code followed by a loop of ours, which is told what there is."""
         has = "".join(
             f"#define KP_HAS_{name.upper()} {self._functions[f'kp_{name}'].numel_out(0)}\n"
             for name in ("observe", "step", "guard")
             if f"kp_{name}" in self._functions
         )
-        return f"{code}\n{has}{files('kingpost.kernel').joinpath('march.c').read_text()}"
+        return f"{code}\n{has}{files('kingpost.kernel').joinpath(loop).read_text()}"
+
+    @cached_property
+    def side_by_side(self) -> Lanes | str:
+        """The time loop that advances several runs at once, compiled when it is first asked for; or why there is none."""
+        if self._library is None:
+            return self.note
+        if self._fallible:
+            return "a step has a solver inside, which takes more rounds in one run than in another"
+        compiler = find_compiler()
+        if compiler is None:
+            return "no C compiler was found"
+        source = self._with_loop(in_lanes(generated("kernel", self._functions.values())), LOOP)
+        try:
+            return Lanes(ctypes.CDLL(str(build_cached(source, compiler).library)))
+        except (CompilerError, OSError) as error:
+            said = next((line for line in str(error).splitlines() if "error:" in line), str(error))
+            return f"the C code has parts without a form for several runs at once ({said.strip()})"
 
     def sample(self, t: FloatArray, x: FloatArray, u: FloatArray, p: FloatArray) -> FloatArray:
         """Return the outputs at ``t`` (n), states ``x`` (n, nx), inputs ``u`` (n, nu), parameters ``p`` (np) or (n, np)."""
@@ -252,7 +293,7 @@ class Kernel:
         into ``trail``.
         """
         x = np.array(x0, dtype=float)
-        u, p = _rows(u), np.ascontiguousarray(p, dtype=float)
+        u, p = input_rows_in_memory(u), np.ascontiguousarray(p, dtype=float)
         total = len(y) * substeps
         loop = self.loop(x, u, p, y, every, trail)
         portion = Portion(total if at_once else 1 if self._library is None else 64)
@@ -277,7 +318,7 @@ class Kernel:
         ``len(y)`` new rows. The last is that of the end, or of a failure. A single row of ``u`` holds for good.
         """
         x = np.array(x0, dtype=float)
-        u, p = _rows(u), np.ascontiguousarray(p, dtype=float)
+        u, p = input_rows_in_memory(u), np.ascontiguousarray(p, dtype=float)
         loop = self.loop(x, u, p, y, every)
         portion = Portion(1 if self._library is None else 64)
         first, status = 0, Status.OK
@@ -312,7 +353,7 @@ class Kernel:
         return InterpretedLoop(self.evaluator("kp_step"), self.evaluator("kp_observe"), guard, x, u, p, y, every, trail)
 
 
-def _rows(u: FloatArray) -> FloatArray:
+def input_rows_in_memory(u: FloatArray) -> FloatArray:
     """Return rows of inputs as a time loop takes them: a single one, if all are the same one."""
     return np.ascontiguousarray(u[:1] if len(u) > 1 and u.strides[0] == 0 else u, dtype=float)
 

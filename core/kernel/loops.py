@@ -29,6 +29,10 @@ class Status(IntEnum):
     SINGULAR = 5
 
 
+#: By their numbers, which is quicker than to ask the enumeration.
+STATUSES = tuple(Status)
+
+
 class Stop(NamedTuple):
     """How a march ended: status, finished steps, the time of a failure if there was one, and the last good state."""
 
@@ -200,7 +204,7 @@ class Loop:
         """Take steps ``first`` to ``first + n - 1`` of a run that began at ``t0``; samples go into the rows of ``y``."""
         job = self._job
         job.first, job.n, job.substeps, job.t0, job.h = first, n, substeps, t0, h
-        return Status(self._march(self._at))
+        return STATUSES[self._march(self._at)]
 
     def steady(self, h: float, n: int) -> Callable[[float], int]:
         """Return the function t0 -> status of ``n`` steps and one sample, always the same; :meth:`go` must not be used then."""

@@ -15,10 +15,6 @@ from kingpost.mechanism.model import Model
 from kingpost.mechanism.optimal_tasks import OptimalTask
 from kingpost.mechanism.tasks import ServoTask
 from kingpost.mechanism.values import resolve_values
-from kingpost.modelfiles.optimal_task_file import read_optimal_task
-from kingpost.modelfiles.task_file import read_task
-from kingpost.modelfiles.toml_model import read_model_file
-from kingpost.modelfiles.urdf import read_urdf
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import select
 from kingpost.results.history import History
@@ -62,10 +58,14 @@ class OpenedModel:
 
     def task(self, source: Any = None) -> ServoTask:
         """Return a servo task for it: one of its own by name, one in a file, or its only one (:func:`read_task`)."""
+        from kingpost.modelfiles.task_file import read_task
+
         return read_task(source, self)
 
     def optimal_task(self, source: Any = None) -> OptimalTask:
         """Return an optimal task for it: one of its own by name, one in a file, or its only one (:func:`read_optimal_task`)."""
+        from kingpost.modelfiles.optimal_task_file import read_optimal_task
+
         return read_optimal_task(source, self)
 
     def how(self, *later: RunSettings) -> RunSettings:
@@ -164,6 +164,8 @@ def open_model(
 
 def _open(name: str, plugins: PluginSet, seen: tuple[Path, ...]) -> OpenedModel:
     if name.endswith(".urdf"):
+        from kingpost.modelfiles.urdf import read_urdf
+
         return OpenedModel(read_urdf(name), plugins)
     if not name.endswith(".toml"):
         if "/" in name or is_file(Path(name)):
@@ -178,6 +180,8 @@ def _open(name: str, plugins: PluginSet, seen: tuple[Path, ...]) -> OpenedModel:
     path = Path(name)
     if resolved(path) in seen:
         raise FileError(f"{path} takes its model from itself")
+    from kingpost.modelfiles.toml_model import read_model_file  # of no use to models by name, which are most
+
     file = read_model_file(path, plugins)
     plugins = plugins.with_files(file.plugins)
     own = {name: entry.task for name, entry in file.tasks.items()}

@@ -24,10 +24,11 @@ from kingpost.base.version import __version__
 from kingpost.registry.failures import FILE_MODULE, TRACE
 from kingpost.registry.hookspecs import KINDS_HOOK, NAME, PREFIX, hookspec
 from kingpost.registry.kinds import CORE_KINDS, DECLARING, HERE, PluginKind, named
+from kingpost.registry.registry import BUILT_IN as OURS
 from kingpost.registry.registry import Broken, Origin, Registry
 
 #: Everything of ours is one plugin in the provenance of results.
-BUILT_IN = Origin("built-in", HERE, NAME, __version__)
+BUILT_IN = Origin(OURS, HERE, NAME, __version__)
 
 
 #: The variable of the environment that switches all plugins off, in this process and those that it starts.

@@ -13,6 +13,8 @@ from kingpost.base.errors import PluginError, closest, listed
 from kingpost.registry.plugin import Plugin
 
 P = TypeVar("P", bound=Plugin)
+#: The origin of plugins of ours.
+BUILT_IN = "built-in"
 #: Classes that were looked at and found usable, with the interfaces for which they are: every set of plugins asks again.
 _FAULTLESS: WeakKeyDictionary[type, set[type]] = WeakKeyDictionary()
 
@@ -72,8 +74,8 @@ class Registry(Generic[P]):
         return cls
 
     def add(self, cls: Any, source: Origin) -> None:
-        """Add a class, or record why it cannot be used."""
-        fault = "" if _is_known(cls, self.base) else find_fault(cls, self.base)
+        """Add a class, or record why it cannot be used; our own ones are looked at by our tests, not at every start."""
+        fault = "" if source.origin == BUILT_IN or _is_known(cls, self.base) else find_fault(cls, self.base)
         if fault:
             self._broken.append(Broken(source, fault))
             return

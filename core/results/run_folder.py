@@ -66,15 +66,20 @@ def write_run(
     return [folder / name for name in files]
 
 
-def choose_writers(wanted: WritersWanted | None, plugins: PluginSet) -> list[Writer]:
-    """Return the writers of the formats that are wanted; by default CSV, and a picture if that can be made."""
+def choose_writers(wanted: WritersWanted | None, plugins: PluginSet, *, plot: bool = False) -> list[Writer]:
+    """Return the writers of the formats that are wanted, by default of CSV alone; ``plot`` adds a picture.
+
+    A picture takes longer to draw than most machines take to run, so that it must be asked for.
+    """
     if wanted is None:
-        wanted = ["csv"] + [name for name in ("png",) if name in plugins.writers and not plugins.writers.get(name).missing()]
+        wanted = ["csv"]
     elif isinstance(wanted, str):
         wanted = [name.strip() for name in wanted.split(",")]
+    chosen = [select(plugins.writers, selection) for selection in wanted]
+    if plot and all(writer.suffix != ".png" for writer in chosen):
+        chosen.append(select(plugins.writers, "png"))
     writers: dict[str, Writer] = {}
-    for selection in wanted:
-        writer = select(plugins.writers, selection)
+    for writer in chosen:
         writer.check_installed()
         if writer.suffix in writers:
             both = f"'{writers[writer.suffix].name}' and '{writer.name}'"

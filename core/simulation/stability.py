@@ -41,11 +41,13 @@ def step_warnings(
     advance, rate = step(), Evaluator(problem.equations.rhs)
     # Evenly over the run, and closely before its end: a step that is too long may have ended it.
     last = len(times) - 1
-    looks = np.unique(np.concatenate([np.linspace(0, last, STABILITY_LOOKS), last - np.array([1, 2, 5, 10, 20, 50])]))
+    looks = sorted(
+        {*np.linspace(0, last, STABILITY_LOOKS).astype(int).tolist(), *(last - back for back in (1, 2, 5, 10, 20, 50))}
+    )
     # What comes out of an explosion says nothing about the motion before it.
     usual = 10 * (1 + np.abs(states[: len(states) // 2 + 1]).max(axis=0))
     limits: dict[float, float] = {}
-    for k in looks[looks >= 0].astype(int):
+    for k in (look for look in looks if look >= 0):
         if (np.abs(states[k]) > usual).any():
             continue
         t, u = float(times[k]), inputs[k]

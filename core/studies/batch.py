@@ -13,7 +13,8 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError, SolverError
 from kingpost.equations.integrator import Solver
-from kingpost.kernel.kernel import Status
+from kingpost.kernel.kernel import Status, Stop, input_rows_in_memory
+from kingpost.kernel.lanes import LaneRun, Lanes, LaneStop
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.values import Values, resolve_values
 from kingpost.multibody.assembly import Assembly
@@ -23,17 +24,24 @@ from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
 from kingpost.results.turns import with_turns
 from kingpost.simulation.grid import Grid
-from kingpost.simulation.input_rows import InputRows, input_courses, row_plan, rows_by_plan
+from kingpost.simulation.input_rows import HeldRows, InputRows, held_rows, input_courses, row_plan, rows_by_plan
 from kingpost.simulation.other_numbers import Feed
+from kingpost.simulation.problem import declared_start
 from kingpost.simulation.run import Simulation
 from kingpost.simulation.settings import RunChoices, RunSettings
 from kingpost.simulation.signals import Signals, signals_by_name
 from kingpost.simulation.simulate import ready, run_grid
+from kingpost.studies.starts import ScenarioTable, common_starts, tabulated
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from kingpost.simulation.small_angles import Tilts
+
+
+#: Steps in all runs together from which on a second compilation pays: a compiler takes about as long for an operation of a
+#: step as a million steps do, and half of those is saved.
+WORTH_COMPILING = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +53,10 @@ class Batch:
     x0: FloatArray
     p: FloatArray
     rows: tuple[InputRows, ...]
+    #: What carries several runs out at once; None: one after the other on each thread.
+    lanes: Lanes | None = None
+    #: How runs are carried out, and why not several at once, if they are not.
+    note: str = "one after the other"
 
     def run(self, threads: int = 1, progress: Callable[[float], None] = lambda fraction: None) -> BatchHistory:
         """Carry the runs out. One that fails leaves NaN from then on, and a sentence in ``failures``."""
@@ -58,23 +70,20 @@ class Batch:
             first, self.x0, np.array([rows.values[0] for rows in self.rows]).reshape(count, -1), self.p
         )
 
-        def one(k: int) -> None:
-            rows = self.rows[k]
-            stop = kernel.march(
-                *(values[k, 1:], grid.substeps, grid.t_start, grid.step, self.x0[k], rows.values, self.p[k]),
-                at_once=True,
-                every=grid.substeps // rows.per_sample,
-            )
-            if stop.status != Status.OK:
-                values[k, 1 + stop.steps // grid.substeps :] = np.nan
-                why = "the state or an output is not finite, a joint locks, or a step has no solution"
-                failures[k] = f"stopped at t = {stop.t:.6g} s: {why}"
-            values[k] = with_turns(channels, values[k])
+        def together(some: range) -> int:
+            for k, stop in zip(some, self._marched(some, values), strict=True):
+                if stop.status != Status.OK:
+                    values[k, 1 + stop.steps // grid.substeps :] = np.nan
+                    why = "the state or an output is not finite, a joint locks, or a step has no solution"
+                    failures[k] = f"stopped at t = {stop.t:.6g} s: {why}"
+                values[k] = with_turns(channels, values[k])
+            return len(some)
 
+        at_once = 1 if self.lanes is None else self.lanes.count
         done = 0
         with ThreadPoolExecutor(threads) as pool:
-            for _ in pool.map(one, range(count)):
-                done += 1
+            for finished in pool.map(together, (range(count)[first : first + at_once] for first in range(0, count, at_once))):
+                done += finished
                 progress(done / count)
         values.flags.writeable = False
         from kingpost.simulation.small_angles import Tilts
@@ -82,6 +91,17 @@ class Batch:
         tilts = Tilts(self.simulation)
         records = tuple({**self._record(k), **self._tilted(k, tilts, values[k])} for k in range(count))
         return BatchHistory(grid.times, channels, values, self.scenarios, failures, records)
+
+    def _marched(self, some: range, values: FloatArray) -> Sequence[Stop | LaneStop]:
+        """Carry some runs out, put their outputs into ``values``, and return how each ended."""
+        grid, every = self.simulation.grid, self.simulation.grid.substeps // self.rows[0].per_sample
+        if self.lanes is not None:
+            runs = [LaneRun(self.x0[k], input_rows_in_memory(self.rows[k].values), self.p[k], values[k, 1:]) for k in some]
+            return self.lanes.march(runs, grid.substeps, every, grid.t_start, grid.step)
+        march, steps = self.simulation.kernel.march, (grid.substeps, grid.t_start, grid.step)
+        return [
+            march(values[k, 1:], *steps, self.x0[k], self.rows[k].values, self.p[k], at_once=True, every=every) for k in some
+        ]
 
     def _tilted(self, k: int, tilts: Tilts, values: FloatArray) -> dict[str, Any]:
         """Return how far floating bodies left linear theory in a run, if they did."""
@@ -136,6 +156,7 @@ def prepare_batch(
     scenarios: Sequence[Mapping[str, float]],
     *,
     inputs: Signals | None = None,
+    side_by_side: bool | None = None,
     how: RunSettings | None = None,
     plugins: PluginSet | None = None,
     **choices: Unpack[RunChoices],
@@ -143,7 +164,9 @@ def prepare_batch(
     """Derive and compile once, and check every scenario.
 
     ``scenarios`` are settings as for :func:`kingpost.simulate`, whose other arguments are these, too. A fixed-step
-    integrator is needed.
+    integrator is needed. Where all runs together have so many steps that it is worth a second compilation, several of them
+    are carried out at once in the registers of the processor, each to the bits that it has on its own; ``side_by_side``
+    demands that, or forbids it. ``note`` of the batch says what was chosen, and why.
     """
     if not scenarios:
         raise KingpostError("a batch needs at least one scenario")
@@ -153,23 +176,38 @@ def prepare_batch(
     if isinstance(how.integrator, Solver):
         raise SolverError(f"a batch needs a fixed-step integrator such as rk4; '{how.integrator.name}' is a solver")
     rows: list[InputRows] = []
+    tables: list[ScenarioTable] = []
 
     def drive(assembly: Assembly, _: Values) -> tuple[InputLayout, FloatArray]:
-        rows[:] = _rows_of_all(assembly, scenarios, inputs, grid, plugins)
+        table = tabulated(assembly.mechanism, scenarios, list(declared_start(assembly)))
+        tables.append(table)
+        rows[:] = _rows_of_all(assembly, scenarios, table, inputs, grid, plugins)
         return rows[0].layout, rows[0].values[0]
 
     first = ready(mechanism, how, scenarios[0], plugins, grid, drive, rows)
-    states: list[FloatArray] = []
-    parameters: list[FloatArray] = []
-    for k, scenario in enumerate(scenarios):
+    x0, good = common_starts(first, tables[0])
+    p = tables[0].parameters.copy()
+    for k in np.flatnonzero(~good):
         try:
-            simulation = replace(first, feed=_fed(rows[k])).at(scenario)
+            simulation = replace(first, feed=_fed(rows[k])).at(scenarios[k])
         except KingpostError as error:
             raise type(error)(f"scenario {k}: {error}") from None
-        states.append(simulation.x0)
-        parameters.append(simulation.p)
-    table = np.array(parameters).reshape(len(scenarios), -1)
-    return Batch(first, tuple(scenarios), np.array(states), table, tuple(rows))
+        x0[k], p[k] = simulation.x0, simulation.p
+    lanes, note = _lanes(first, len(scenarios), side_by_side)
+    return Batch(first, tuple(scenarios), x0, p, tuple(rows), lanes, note)
+
+
+def _lanes(simulation: Simulation, runs: int, wanted: bool | None) -> tuple[Lanes | None, str]:
+    """Return what carries several runs out at once, if that is wanted or worth it and can be had, and a note on it."""
+    steps = runs * simulation.grid.samples * simulation.grid.substeps
+    if wanted is False or (wanted is None and (runs == 1 or steps < WORTH_COMPILING)):
+        return None, "one after the other" + ("" if wanted is False else f": {steps} steps in all are too few to compile for")
+    found = simulation.kernel.side_by_side
+    if isinstance(found, Lanes):
+        return found, f"{found.count} at once"
+    if wanted:
+        raise SolverError(f"'{simulation.mechanism.name}' cannot be run several times at once: {found}")
+    return None, f"one after the other: {found}"
 
 
 def _fed(rows: InputRows) -> Feed:
@@ -178,15 +216,33 @@ def _fed(rows: InputRows) -> Feed:
 
 
 def _rows_of_all(
-    assembly: Assembly, scenarios: Sequence[Mapping[str, float]], inputs: Signals | None, grid: Grid, plugins: PluginSet
+    assembly: Assembly,
+    scenarios: Sequence[Mapping[str, float]],
+    table: ScenarioTable,
+    inputs: Signals | None,
+    grid: Grid,
+    plugins: PluginSet,
 ) -> list[InputRows]:
     """Return the inputs of all scenarios in rows of one and the same make."""
     mechanism, names = assembly.mechanism, [state.name for state in assembly.states]
     signals = signals_by_name(mechanism, inputs, plugins)
-    found = []
-    for k, scenario in enumerate(scenarios):
+
+    def resolved(k: int) -> Values:
         try:
-            values = resolve_values(mechanism, scenario, names)
+            return resolve_values(mechanism, scenarios[k], names)
+        except KingpostError as error:
+            raise type(error)(f"scenario {k}: {error}") from None
+
+    if not signals:
+        layout = InputLayout(tuple(signal.name for signal in mechanism.inputs))
+        return [
+            HeldRows(layout, table.inputs[k], grid) if plain else held_rows(mechanism, resolved(k), grid)
+            for k, plain in enumerate(table.plain)
+        ]
+    found = []
+    for k in range(len(scenarios)):
+        values = resolved(k)
+        try:
             found.append((values, input_courses(mechanism, values, signals, grid, plugins)))
         except KingpostError as error:
             raise type(error)(f"scenario {k}: {error}") from None
@@ -201,9 +257,13 @@ def simulate_batch(
     *,
     threads: int = 1,
     inputs: Signals | None = None,
+    side_by_side: bool | None = None,
     how: RunSettings | None = None,
     plugins: PluginSet | None = None,
     **choices: Unpack[RunChoices],
 ) -> BatchHistory:
     """Run a mechanism once for each of ``scenarios``; see :func:`prepare_batch`."""
-    return prepare_batch(mechanism, t_end, scenarios, inputs=inputs, how=how, plugins=plugins, **choices).run(threads)
+    batch = prepare_batch(
+        mechanism, t_end, scenarios, inputs=inputs, side_by_side=side_by_side, how=how, plugins=plugins, **choices
+    )
+    return batch.run(threads)

@@ -145,8 +145,9 @@ class ChainJoint(JointKind):
 
     def motion_subspace(self, q: ca.SX, geometry: Geometry) -> ca.SX:
         S = ca.SX(6, len(self.coordinates))
-        beyond = Pose.identity()
-        for row, pose, unit in reversed(self._steps(q, geometry)):
+        (row, beyond, unit), *outer = reversed(self._steps(q, geometry))
+        S[:, row] = unit  # the innermost motion is seen as it is
+        for row, pose, unit in outer:
             S[:, row] = twist_to(beyond.inverse()) @ unit
             beyond = pose @ beyond
         return ca.sparsify(S)

@@ -18,7 +18,8 @@ def test_the_wheel_holds_every_file_of_the_tree(wheel):
                 expected.add(f"{package}/{path.relative_to(ROOT / folder).as_posix()}")
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert packed == expected
-    assert {"kingpost/py.typed", "kingpost/kernel/march.c", "kingpost/modelfiles/model.schema.json"} <= packed
+    code = {f"kingpost/kernel/{name}.c" for name in ("march", "lanes", "march_lanes")}
+    assert {*code, "kingpost/py.typed", "kingpost/modelfiles/model.schema.json"} <= packed
 
 
 def test_the_wheel_runs_from_any_directory(fresh, tmp_path):

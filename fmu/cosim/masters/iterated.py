@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError, SolverError, listed
 from kingpost.fmu.cosim.masters.interface import Advance, Coupling, Master, Resumable
+from kingpost.fmu.cosim.masters.jacobi import part_places
 
 
 @dataclass(frozen=True)
@@ -59,23 +60,27 @@ class Iterated(Master):
 
     def begin(self, coupling: Coupling) -> Advance:
         options: IteratedOptions = self.options
-        partners = coupling.partners
-        start = coupling.inputs.copy()
+        partners, inputs = coupling.partners, coupling.inputs
+        start = inputs.copy()
+        #: First and second derivatives of all inputs, of which each partner gets its columns.
+        slopes = np.zeros((2, len(inputs)))
+        senders = [(partner.send, slopes[:, place]) for partner, place in zip(partners, part_places(coupling), strict=True)]
+        receivers = [partner.receive for partner in partners]
 
         def attempt(t: float, h: float, wanted: FloatArray) -> FloatArray:
             """Step all with inputs that end at ``wanted``; return what the outputs then give."""
-            slope = (wanted - start) / h
-            first = 0
-            for partner in partners:
-                place = slice(first, first := first + len(partner.inputs))
-                if options.ramp:
-                    partner.inputs[:] = start[place]
-                    partner.send(t, h, np.vstack([slope[place], np.zeros_like(slope[place])]))
-                else:
-                    partner.inputs[:] = wanted[place]
-                    partner.send(t, h)
-            for partner in partners:
-                partner.receive()
+            if options.ramp:
+                np.subtract(wanted, start, out=slopes[0])
+                slopes[0] /= h
+                inputs[:] = start
+                for send, own in senders:
+                    send(t, h, own)
+            else:
+                inputs[:] = wanted
+                for send, _ in senders:
+                    send(t, h)
+            for receive in receivers:
+                receive()
             return coupling.transferred()
 
         def advance(t: float, h: float) -> float:
@@ -87,9 +92,11 @@ class Iterated(Master):
                     partner.forget(state)
             return h
 
+        mixing = Mixing(options.memory, options.relaxation, len(inputs))
+
         def _agree(t: float, h: float, saved: list[Any]) -> None:
             wanted = coupling.transferred() if options.ramp else start.copy()
-            mixing = Mixing(options.memory, options.relaxation)
+            mixing.begin()
             errors: FloatArray = np.zeros(0)
             for k in range(options.iterations):
                 if k:
@@ -97,10 +104,11 @@ class Iterated(Master):
                         partner.restore(state)
                 given = attempt(t, h, wanted)
                 errors = np.abs(given - wanted) / np.maximum(np.abs(given), options.scale)
-                if not len(errors) or errors.max() <= options.tolerance:
+                largest = errors.max(initial=0.0)
+                if largest <= options.tolerance:
                     start[:] = given
                     return
-                if not np.isfinite(errors).all():
+                if not math.isfinite(largest):
                     break
                 wanted = mixing.next(wanted, given)
             worst = int(np.argmax(np.where(np.isnan(errors), np.inf, errors)))
@@ -117,7 +125,7 @@ class Iterated(Master):
     def _settle(self, coupling: Coupling) -> None:
         """Bring inputs and outputs into agreement at the start, as far as outputs follow inputs without a step."""
         options: IteratedOptions = self.options
-        mixing = Mixing(options.memory, options.relaxation)
+        mixing = Mixing(options.memory, options.relaxation, len(coupling.inputs))
         wanted = coupling.inputs.copy()
         for _ in range(options.iterations):
             coupling.inputs[:] = wanted
@@ -133,22 +141,43 @@ class Iterated(Master):
 class Mixing:
     """Anderson's method: the next guess from the last ones, such that their combined residual is smallest."""
 
-    def __init__(self, memory: int, relaxation: float) -> None:
-        self._relaxation = relaxation
-        self._kept: deque[tuple[FloatArray, FloatArray]] = deque(maxlen=memory + 1)
+    def __init__(self, memory: int, relaxation: float, size: int) -> None:
+        self._relaxation, self._memory = relaxation, memory
+        #: Differences of successive guesses and of their residuals, of which the last ``_count`` rows are used, in their order.
+        self._steps, self._changes = np.zeros((memory, size)), np.zeros((memory, size))
+        self._count = 0
+        self._last: tuple[FloatArray, FloatArray] | None = None
+
+    def begin(self) -> None:
+        """Forget all guesses."""
+        self._count, self._last = 0, None
 
     def next(self, guess: FloatArray, given: FloatArray) -> FloatArray:
         """Return a better guess of the fixed point of a function that maps ``guess`` to ``given``."""
         residual = given - guess
-        self._kept.append((guess.copy(), residual.copy()))
         result: FloatArray = guess + self._relaxation * residual
-        if len(self._kept) > 1:
-            guesses = np.array([entry[0] for entry in self._kept])
-            residuals = np.array([entry[1] for entry in self._kept])
-            steps, changes = np.diff(guesses, axis=0), np.diff(residuals, axis=0)
+        if self._last is not None and self._memory:
+            self._keep(guess - self._last[0], residual - self._last[1])
+            steps, changes = self._steps[-self._count :], self._changes[-self._count :]
             # Inputs differ by orders of magnitude; each counts relative to its own size.
             size = np.maximum(np.abs(given), np.abs(changes).max(axis=0))
-            weight = 1 / np.where(size > 0, size, 1.0)
-            share = np.linalg.lstsq((changes * weight).T, residual * weight, rcond=1e-12)[0]
-            result = result - share @ (steps + self._relaxation * changes)
+            size[size == 0.0] = 1.0
+            share = _least_squares(changes / size, residual / size)
+            result -= share @ (steps + self._relaxation * changes)
+        self._last = guess, residual
         return result
+
+    def _keep(self, step: FloatArray, change: FloatArray) -> None:
+        for rows, newest in ((self._steps, step), (self._changes, change)):
+            rows[:-1] = rows[1:]
+            rows[-1] = newest
+        self._count = min(self._count + 1, self._memory)
+
+
+def _least_squares(rows: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Return the shares of ``rows`` whose sum is nearest to ``wanted``; of a single row without the general way's expense."""
+    if len(rows) == 1:
+        square = rows[0] @ rows[0]
+        return rows @ wanted / square if square > 0.0 else np.zeros(1)
+    shares: FloatArray = np.linalg.lstsq(rows.T, wanted, rcond=1e-12)[0]
+    return shares

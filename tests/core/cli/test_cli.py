@@ -21,7 +21,7 @@ FAST = ("--write", "csv")
 
 
 def test_run_writes_history_record_and_picture(kingpost_cli, tmp_path):
-    outcome = kingpost_cli("run", "double-pendulum", "--t-end", "1")
+    outcome = kingpost_cli("run", "double-pendulum", "--t-end", "1", "--plot")
     assert outcome.status == 0
     folder = tmp_path / "results" / "double-pendulum"
     assert sorted(path.name for path in folder.iterdir()) == ["history.csv", "history.png", "run.json"]
@@ -47,6 +47,15 @@ def test_run_writes_history_record_and_picture(kingpost_cli, tmp_path):
     assert "double-pendulum (2 degrees of freedom)" in outcome.out
     assert "history.csv" in outcome.out
     assert outcome.err == ""
+
+
+def test_a_picture_is_drawn_on_request_and_one_of_an_earlier_run_is_named(kingpost_cli, tmp_path):
+    folder = tmp_path / "results" / "double-pendulum"
+    assert kingpost_cli("run", "double-pendulum", "--t-end", "0.1").err == ""
+    assert sorted(path.name for path in folder.iterdir()) == ["history.csv", "run.json"]
+    assert kingpost_cli("run", "double-pendulum", "--t-end", "0.1", "--plot").err == ""
+    note = "'results/double-pendulum/history.png' is of an earlier run; --plot makes it anew"
+    assert note in kingpost_cli("run", "double-pendulum", "--t-end", "0.1").err
 
 
 def test_numbers_read_back_exactly(kingpost_cli, tmp_path):

@@ -19,7 +19,8 @@ def parse(*words):
 def test_the_verbs_that_run_something_take_the_same_options(kingpost_cli, verb, subject):
     shown = " ".join(kingpost_cli(verb, "-h").out.split())
     assert f"--out DIR folder for the results (default: results/{subject})" in shown
-    assert "--write FORMAT,... file formats of the history (default: csv, and png if matplotlib is installed)" in shown
+    assert "--write FORMAT,... file formats of the history (default: csv)" in shown
+    assert "--plot also draw the history, into history.png (needs the 'viz' extra)" in shown
     assert "--report also write report.html:" in shown
     assert "--json print run.json" in shown
 
@@ -27,7 +28,15 @@ def test_the_verbs_that_run_something_take_the_same_options(kingpost_cli, verb, 
 def test_by_default_results_go_below_the_folder_results(plugins):
     options = result_options(parse(), "crane", plugins, None)
     assert (options.folder, options.report, options.json) == (Path("results/crane"), False, False)
-    assert [writer.name for writer in options.writers] == ["csv", "png"]
+    assert [writer.name for writer in options.writers] == ["csv"]
+
+
+@pytest.mark.parametrize(
+    ("write", "formats"),
+    [(None, ["csv", "png"]), ("npz,csv", ["npz", "csv", "png"]), ("png", ["png"]), ("png,csv", ["png", "csv"])],
+)
+def test_a_picture_is_one_format_more(plugins, write, formats):
+    assert [writer.name for writer in result_options(parse("--plot"), "crane", plugins, write).writers] == formats
 
 
 def test_what_is_asked_for_is_taken(plugins, tmp_path):

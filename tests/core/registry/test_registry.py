@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from kingpost import StepMap
+import pytest
+
+from kingpost import PluginSet, StepMap
 from kingpost.equations.integrator import Integrator
 from kingpost.registry.registry import find_fault
 
@@ -31,3 +33,10 @@ def test_an_integrator_of_no_kind_is_refused():
         order = 1
 
     assert "must derive from kingpost.StepMap or kingpost.Solver" in find_fault(Neither, Integrator)
+
+
+@pytest.mark.parametrize("kind", PluginSet(entry_points=False).kinds)
+def test_nothing_is_wrong_with_our_own_plugins_which_are_not_looked_at_when_they_are_loaded(kind):
+    registry = PluginSet(entry_points=False).of(kind)
+    assert registry.entries()
+    assert [find_fault(cls, registry.base) for cls, _ in registry.entries()] == [""] * len(registry)

@@ -78,7 +78,7 @@ def test_formats_are_names_with_options_or_writers(history, plugins, tmp_path):
     assert [path.name for path in files] == ["history.mat", "history.npz", "history.csv", "run.json"]
     assert read_history(tmp_path / "history.mat").provenance["rounded"] == "float32"
     assert read_history(tmp_path / "history.npz") == history
-    assert [writer.name for writer in choose_writers(None, plugins)] == ["csv", "png"]
+    assert [writer.name for writer in choose_writers(None, plugins)] == ["csv"]
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,35 @@ def test_every_scenario_is_what_a_single_run_gives(crane, plugins, threads, back
         assert np.array_equal(batch.channel("hull.pitch")[k], single["hull.pitch"])
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_several_runs_at_once_have_the_bits_of_single_runs(crane, plugins, threads):
+    scenarios = [{"m4": 20.0 + 5 * k, "hull.pitch": 0.001 * k, "slew_torque": 10.0 * k} for k in range(11)]
+    scenarios[3] = {"m1": 1e-3, "m2": 1e6, "luff.angle.rate": 1e200}  # stops in the first step
+    options = {"output_step": 0.05, "loads": "all", "plugins": plugins}
+    alone = prepare_batch(crane, 0.2, scenarios, side_by_side=False, **options)
+    together = prepare_batch(crane, 0.2, scenarios, side_by_side=True, **options)
+    assert (alone.lanes, alone.note) == (None, "one after the other")
+    assert together.note == f"{together.lanes.count} at once"
+    shares = []
+    found = together.run(threads, shares.append)
+    wanted = alone.run(threads)
+    assert shares[-1] == 1.0
+    assert found.failures == wanted.failures
+    assert list(found.failures) == [3]
+    assert np.array_equal(found.values, wanted.values, equal_nan=True)
+
+
+def test_several_runs_at_once_are_compiled_where_that_is_worth_it(crane, plugins):
+    few = prepare_batch(crane, 0.2, [{}, {"m4": 3.0}], plugins=plugins)
+    assert few.note == "one after the other: 400 steps in all are too few to compile for"
+    many = prepare_batch(crane, 500.0, [{}, {"m4": 3.0}], plugins=plugins)
+    assert many.lanes is not None
+    implicit = prepare_batch(crane, 500.0, [{}, {"m4": 3.0}], integrator="midpoint", plugins=plugins)
+    assert implicit.note.startswith("one after the other: a step has a solver inside")
+    with pytest.raises(SolverError, match="'vessel-crane' cannot be run several times at once: interpreter, as asked"):
+        prepare_batch(crane, 0.2, [{}, {}], side_by_side=True, backend="vm", plugins=plugins)
+
+
 def test_a_run_that_fails_does_not_take_the_others_along(plugins):
     double_pendulum = plugins.models.get("double-pendulum")().build()
     batch = simulate_batch(
