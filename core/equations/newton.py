@@ -83,6 +83,19 @@ class Unscaled:
     taken: ca.Function | None = None
     #: The rows of the state after a step that are not among the unknowns, but follow from them; where :attr:`taken` is given.
     followed: tuple[int, ...] = ()
+    #: The equations in the state after the step itself, for steps whose unknowns are others; made only when somebody asks.
+    stated: Callable[[], StatedStep] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class StatedStep:
+    """The equations of a step in the state after it and multipliers, whatever its own unknowns are."""
+
+    #: (state after the step and what is remembered, multipliers, t, x, u, p, h, factors) -> residual as the step has it, and
+    #: rows that say what else such a state is.
+    rows: ca.Function
+    #: What the rows behind the residual say.
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)

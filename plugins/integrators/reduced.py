@@ -8,7 +8,7 @@ import casadi as ca
 
 from kingpost.equations.discrete_null_space import DiscreteNullSpace
 from kingpost.equations.equations import ENERGIES, Equations
-from kingpost.equations.newton import StepProblem, Unscaled, straightened
+from kingpost.equations.newton import StatedStep, StepProblem, Unscaled, straightened
 from kingpost.plugins.integrators.implicit import DescriptorStep, Interval, Parts
 
 
@@ -52,29 +52,79 @@ class ReducedStep:
         lam = held * share * size / h**2
         q1 = space.moved(joints, along * size, p)
         v1 = 2 * (q1 - q)[: parts.nv, :] / h - v
-        P = space.motions((q + q1) / 2, p)
-        rolling = h * self.method.rolling(parts, s, q1, v1) if parts.m > parts.holonomic else ca.MX(0, 1)
-        rows = [
-            h * (P.T @ self.method.balance(parts, s, q1, v1, lam)) / inertia,
-            # What moves the joints keeps the last of these.
-            parts.phi(s, s.end, q1)[: parts.holonomic - space.kept, :],
-            rolling,
-        ]
         nu1 = space.speeds(q1, v1, p)
-        scaled = [ca.vertcat(*rows) / size]
-        if e.nz:
-            change = h * e.state_rates(s.middle.t, (q + q1) / 2, (nu + nu1) / 2, s.middle.u, p)
-            scaled.append((s.z1 - z - change) / load)
-        residual = ca.Function("kp_equations", [unknowns, *known, factors], [ca.densify(ca.vertcat(*scaled))])
+        scaled = self._scaled(parts, s, (q1, v1), (nu, nu1), lam, (size, inertia, load))
+        residual = ca.Function("kp_equations", [unknowns, *known, factors], [ca.densify(scaled)])
         after = ca.vertcat(q1, nu1, s.z1, v1)
         following = ca.Function("kp_following", [unknowns, *known, factors], [ca.densify(after)])
         names = [f"the balance along motion {i} of the joints" for i in range(count)]
         names += [f"closure '{owner}'" for owner in e.constraints.owners]
         names += [f"the rate of '{item.name}'" for item in e.states.quantities]
         guess, residual, following = (straightened(function, space.natural) for function in (guess, residual, following))
-        return StepProblem(guess, residual, following, tuple(names), self._unscaled(parts, factors.numel()))
+        return StepProblem(guess, residual, following, tuple(names), self._unscaled(parts, known, factors.numel()))
 
-    def _unscaled(self, parts: Parts, total: int) -> Unscaled:
+    def _scaled(
+        self,
+        parts: Parts,
+        s: Interval,
+        after: tuple[ca.MX, ca.MX],
+        speeds: tuple[ca.MX, ca.MX],
+        lam: ca.MX,
+        scales: tuple[ca.MX, ca.MX, ca.MX],
+    ) -> ca.MX:
+        """Return the residual, from coordinates and rates after the step, and generalized speeds at both ends."""
+        q1, v1 = after
+        size, inertia, load = scales
+        P = self.space.motions((s.q + q1) / 2, s.p)
+        rolling = s.h * self.method.rolling(parts, s, q1, v1) if parts.m > parts.holonomic else ca.MX(0, 1)
+        rows = [
+            s.h * (P.T @ self.method.balance(parts, s, q1, v1, lam)) / inertia,
+            # What moves the joints keeps the last of these.
+            parts.phi(s, s.end, q1)[: parts.holonomic - self.space.kept, :],
+            rolling,
+        ]
+        scaled = [ca.vertcat(*rows) / size]
+        if self.equations.nz:
+            middle, mean = (s.q + q1) / 2, (speeds[0] + speeds[1]) / 2
+            change = s.h * self.equations.state_rates(s.middle.t, middle, mean, s.middle.u, s.p)
+            scaled.append((s.z1 - s.z - change) / load)
+        return ca.vertcat(*scaled)
+
+    def _stated(self, parts: Parts, known: list[ca.MX], factors: ca.MX) -> StatedStep:
+        """Return the equations in the state after the step.
+
+        Joints enter by their own rows on q1, of second degree in natural coordinates, in place of joint coordinates that are
+        read off the place before and moved: that is for Newton's method in one step, which begins near its end. Where all
+        steps are found at once, angles and quaternions make it diverge, or lead to other motions.
+        """
+        e, space = self.equations, self.space
+        t, x, u, p, h = known
+        count, m = e.nv + space.kept, parts.m
+        edges = [0, 1, 1 + count, 1 + count + m, 1 + count + m + e.nz, factors.numel()]
+        size, inertia, _, load, _ = ca.vertsplit(factors, edges)
+        after, lam = ca.MX.sym("after", x.numel()), ca.MX.sym("lam", m)
+        states = [0, e.nq, e.nq + e.nv, e.nx, x.numel()]
+        (q, nu, z, v), (q1, nu1, z1, v1) = (ca.vertsplit(item, states) for item in (x, after))
+        s = Interval(t, h, q, v, z, z1, u, p, ca.MX(0, 1))
+        residual = self._scaled(parts, s, (q1, v1), (nu, nu1), lam, (size, inertia, load))
+        moved = self.method.displacement(parts, s, q1, v1)
+        kept, natural = e.coordinates.kept, space.natural
+        assert kept is not None
+        turned = ca.vertcat(q1[: parts.nv, :], (q + moved)[parts.nv :, :])
+        rows = [
+            (q1 - q - moved)[: parts.nv, :],
+            kept(q1, p),
+            # A turn in a step is not h times a mean rate.
+            (q1 - natural.coordinates.followed(turned, p))[parts.nv :, :],
+            nu1 - space.speeds(q1, v1, p),
+        ]
+        names = [f"the step of '{item.name}'" for item in e.position_quantities[: parts.nv]]
+        names += ["what joints and directors keep"] * kept.numel_out(0)
+        names += [f"the step of '{item.name}'" for item in (*e.position_quantities[parts.nv :], *e.speed_quantities)]
+        function = ca.Function("kp_stated", [after, lam, *known, factors], [ca.densify(ca.vertcat(residual, *rows))])
+        return StatedStep(straightened(function, natural), tuple(names))
+
+    def _unscaled(self, parts: Parts, known: list[ca.MX], total: int) -> Unscaled:
         """Return the scales in :meth:`problem`; behind them are the joint coordinates, which are none."""
         count, m, nz = self.equations.nv + self.space.kept, parts.m, self.equations.nz
         h, factors = ca.MX.sym("h"), ca.MX.sym("factors", total)
@@ -84,7 +134,8 @@ class ReducedStep:
         rows = ca.vertcat(h / inertia, ca.MX.ones(held), h * ca.MX.ones(rolling))
         weights = ca.densify(ca.vertcat(rows / size, 1 / load))
         weighing = ca.Function("kp_weights", [h, factors], [weights])
-        return Unscaled(scales, weighing, ca.Function("kp_inertia", [h, factors], [inertia]), (0, count))
+        sizes = ca.Function("kp_inertia", [h, factors], [inertia])
+        return Unscaled(scales, weighing, sizes, (0, count), stated=lambda: self._stated(parts, known, factors))
 
     def _guess(self, parts: Parts, s: Interval, nu: ca.MX, known: list[ca.MX]) -> ca.Function:
         """Return the first guess, constant generalized speeds, and the factors, joint coordinates among them."""

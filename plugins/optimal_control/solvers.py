@@ -63,6 +63,7 @@ class Fatrop(NlpSolver):
         return {
             "print_time": False,
             "error_on_fail": False,
+            "show_eval_warnings": False,
             "calc_lam_p": False,
             "structure_detection": "manual",
             "fatrop.print_level": 0,

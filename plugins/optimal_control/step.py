@@ -9,7 +9,7 @@ from kingpost.control.optimal.problem import OptimalProblem
 from kingpost.control.optimal.transcription import Grid, IntervalRule, Transcription
 from kingpost.equations.equations import Equations
 from kingpost.equations.integrator import StepMap
-from kingpost.equations.newton import ImplicitStepMap, StepProblem, Unscaled
+from kingpost.equations.newton import ImplicitStepMap, StatedStep, StepProblem, Unscaled
 
 #: Intervals for which scales are found: they are near enough for any other number, and one rule does for all of them.
 USUAL = 20
@@ -35,6 +35,8 @@ class Step(Transcription):
         step = integrator.problem(equations)
         if step.unscaled is not None and step.unscaled.taken is not None:
             return _direct_rule(problem, integrator, step, step.unscaled)
+        if step.unscaled is not None and step.unscaled.stated is not None:
+            return _stated_rule(problem, integrator, step, step.unscaled, step.unscaled.stated())
         return _general_rule(problem, integrator, step)
 
 
@@ -144,6 +146,37 @@ def _direct_rule(problem: OptimalProblem, integrator: ImplicitStepMap, step: Ste
         guess=ca.Function("kp_inner", [t, h, x0, u, x1, p], [ca.densify(lam)]),
         begin=beginning(equations, integrator),
         momentum=(begin, last),
+        momentum_scales=inertia,
+    )
+
+
+def _stated_rule(
+    problem: OptimalProblem, integrator: ImplicitStepMap, step: StepProblem, unscaled: Unscaled, stated: StatedStep
+) -> IntervalRule:
+    """Return the rule of a step that says in the next state itself what it is, whatever its own unknowns are."""
+    equations, numbers = problem.equations, _sizes(problem, integrator, step)
+    m, extra = stated.rows.numel_in(1), integrator.memory(equations)
+    t, h, x0, y, u, x1, p = symbols = interval_symbols(equations, extra, m)
+    known = [t, x0, u, p, h]
+    factors = _factors(step, unscaled, numbers, known)
+    weights, inertia = _rows(unscaled, numbers, h, factors)
+    first, last = unscaled.balances
+    # Multipliers as accelerations: of a size near one for every machine.
+    sizes = numbers[0] * numbers[1 + last - first : 1 + last - first + m]
+    rows = stated.rows(x1, y * ca.DM(sizes), *known, factors)
+    count = weights.numel()
+    lam = ca.MX.zeros(m)
+    if m and m == equations.constraints.count:
+        q, v = equations.split(x0[: equations.nx, :])
+        lam = equations.multipliers(t, q, v, equations.acting(u, x0[: equations.nx, :]), p) / ca.DM(sizes)
+    return IntervalRule(
+        rows=ca.Function("kp_interval", symbols, [ca.densify(ca.vertcat(rows[count:, :], rows[:count, :] * weights))]),
+        names=(*stated.names, *step.rows),
+        inner=tuple(f"multiplier {i + 1}" for i in range(m)),
+        inner_sizes=np.full(m, 10.0),
+        guess=ca.Function("kp_inner", [t, h, x0, u, x1, p], [ca.densify(lam)]),
+        begin=beginning(equations, integrator),
+        momentum=(len(stated.names) + first, len(stated.names) + last),
         momentum_scales=inertia,
     )
 

@@ -16,7 +16,7 @@ from kingpost.plugins.integrators.energy_momentum import EnergyMomentum
 from kingpost.plugins.integrators.implicit import Interval, Parts
 from kingpost.plugins.integrators.reduced import ReducedStep
 from kingpost.symbols.joints import JOINT_KINDS
-from tests.validation.natural import CASE_A, CASE_B, PLUGINS, SATELLITE, derive, model, numbers, plane_loop
+from tests.validation.natural import CASE_A, CASE_B, PLUGINS, SATELLITE, derive, joint_start, model, numbers, plane_loop
 
 #: Newton's method leaves some 1e-15 of the size of the unknowns in each of up to 50 steps, and machines may magnify it.
 SAME = 1e-10
@@ -61,6 +61,16 @@ def pair(kind):
                 **{name: values[name] for name in JOINT_KINDS[kind].needs},
             ),
         ),
+        forces=(ForceElement("gravity"),),
+    )
+
+
+def rolling_ball():
+    return Mechanism(
+        "ball",
+        bodies=(Body("ball", mass=2.0, com=(0.1, 0, 0.05), inertia=(0.2, 0.3, 0.25)),),
+        joints=(Joint("motion", "free", "world", "ball", start=(0, 0, 0.5, 1, 0, 0, 0), start_rate=(1, 2, 0.5, 1.0, -0.5, 0)),),
+        closures=(Closure("contact", "rolling", "world", "ball", radius=0.5),),
         forces=(ForceElement("gravity"),),
     )
 
@@ -123,6 +133,40 @@ def test_every_joint_moves_as_with_multipliers(kind):
     one, other = (advance(pair(kind), 0.5, 10, formulation) for formulation in ("directors", "nullspace"))
     assert_same_motion(one, other)
     assert np.ptp(other["energy.total"]) < 1e-12 * np.abs(other["energy.potential"]).max()
+
+
+@pytest.mark.quick("screw", "spherical", "plane-loop", "ball")
+@pytest.mark.parametrize(
+    "mechanism",
+    [*(pair(kind) for kind in KINDS), plane_loop("revolute"), rolling_ball()],
+    ids=lambda mechanism: mechanism.name.removeprefix("pair-"),
+)
+def test_the_equations_in_the_next_state_are_those_in_increments_of_the_joints(mechanism):
+    """Any increments, solution or not, lead to a state of which all other rows hold; the residual is the same."""
+    reduced, method = derive(mechanism, "nullspace"), EnergyMomentum()
+    step, natural = method.problem(reduced), reduced.structure.discrete.natural
+    stated = step.unscaled.stated()
+    rng, h, m = np.random.default_rng(8), 0.1, natural.constraints.count
+    p = [item.default for item in mechanism.parameters]
+    joints = joint_start(mechanism)
+    count = len(mechanism.coordinates)
+    x = numbers(reduced.coordinates.initial(joints[:count], joints[count:], p))
+    x = np.concatenate([x, numbers(method.start_memory(reduced, 0.0, *map(ca.DM, (x, [], p)), h))])
+    known = (0.0, x, [], p, h)
+    factors = numbers(step.guess(*known)[1])
+    y = rng.uniform(-0.3, 0.3, step.residual.numel_in(0))
+    share = factors[1 + reduced.nv + reduced.structure.discrete.kept :][:m]
+    lam = y[reduced.nv : reduced.nv + m] * share * factors[0] / h**2
+    residual, after = (numbers(function(y, *known, factors)) for function in (step.residual, step.following))
+    rows = numbers(stated.rows(after, lam, *known, factors))
+    assert len(rows) == len(after) + m == len(step.rows) + len(stated.names)
+    # Rates of some 10 /s, of arms of 1 m, in units of round-off.
+    assert np.abs(rows[len(residual) :]).max() < 1e-12
+    assert rows[: len(residual)] == pytest.approx(residual, abs=1e-12 * np.abs(residual).max())
+    # Each of them says something: no state but this one keeps them all.
+    slope = stated.rows.factory("slope", stated.rows.name_in(), ["jac:o0:i0"])
+    J = np.asarray(slope(after, lam, *known, factors))[len(residual) :]
+    assert np.linalg.matrix_rank(J) == len(J) == len(after) - reduced.nv - reduced.nz
 
 
 def rates_at_nodes(reduced, history, p):
@@ -188,16 +232,6 @@ def test_the_heavy_top_keeps_energy_and_has_the_multipliers_of_the_full_method()
 def four_bar():
     """Return a plane loop closed by a hinge: three of the closure's rows are redundant."""
     return plane_loop("revolute")
-
-
-def rolling_ball():
-    return Mechanism(
-        "ball",
-        bodies=(Body("ball", mass=2.0, com=(0.1, 0, 0.05), inertia=(0.2, 0.3, 0.25)),),
-        joints=(Joint("motion", "free", "world", "ball", start=(0, 0, 0.5, 1, 0, 0, 0), start_rate=(1, 2, 0.5, 1.0, -0.5, 0)),),
-        closures=(Closure("contact", "rolling", "world", "ball", radius=0.5),),
-        forces=(ForceElement("gravity"),),
-    )
 
 
 @pytest.mark.parametrize("mechanism", [four_bar(), rolling_ball()], ids=lambda mechanism: mechanism.name)

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from tests.validation.optimal_cases import NATURAL, extrapolated, orders, prepared, solved
+from tests.validation.optimal_cases import GC, NATURAL, extrapolated, orders, prepared, solved
 
 pytestmark = pytest.mark.xdist_group("optimal-crane")
 CRANE, DEPENDENT = "overhead-crane", "overhead-crane:form=dependent"
@@ -156,3 +156,10 @@ def test_a_crane_at_rest_is_held_by_the_torque_of_the_notes():
     """-m g r on the drum, which is what the task starts from."""
     posed = prepared(CRANE).problem.posed
     assert posed.u0[1] == pytest.approx(-98.1, rel=1e-12)
+
+
+def test_trials_where_the_motion_is_no_number_are_cut_back_in_silence(capfd):
+    """Newton's method inside of a shot finds no motion for some trial inputs; the search goes on with smaller steps."""
+    found = solved(CRANE, 10, GC, "001", "multiple-shooting")
+    assert found.status == "optimal"
+    assert capfd.readouterr() == ("", "")

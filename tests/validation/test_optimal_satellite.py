@@ -3,15 +3,18 @@
 Costs are compared to the digits that were given, as in test_optimal_targets.py.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from tests.validation.optimal_cases import REM, energies, extrapolated, imbalance, limit_of, natural, orders, rates, solved
+from tests.validation.optimal_cases import BEM, REM, energies, extrapolated, imbalance, limit_of, natural, orders, rates, solved
 from tests.validation.test_director_momentum import momentum
 
 pytestmark = pytest.mark.xdist_group("optimal-satellite")
 SATELLITE = "satellite"
+IN_SPACE = replace(BEM, formulation="directors")
 #: N: cost of the satellite with friction by the reduced scheme.
 OF_THE_SATELLITE = {20: 2496446.95, 40: 2409909.60, 80: 2389351.17}
 
@@ -54,11 +57,26 @@ def test_satellite_by_the_reduced_scheme_on_finer_grids():
 
 @pytest.mark.slow
 def test_satellite_without_friction_by_the_reduced_scheme():
-    """The largest energy and the one that is left at the end, as the notes have them."""
+    """The largest energy and the one that is left at the end, as the notes have them; the basic scheme is the same problem."""
     found = solved(SATELLITE, 20, REM)
     T, _ = energies(found)
     assert T.max() == pytest.approx(7035.1, abs=0.06)
     assert T[-1] == pytest.approx(0.061, abs=6e-4)
+    basic = solved(SATELLITE, 20, IN_SPACE)
+    assert found.cost == pytest.approx(basic.cost, rel=1e-8)
+    assert found.inputs == pytest.approx(basic.inputs, abs=1e-8 * np.abs(basic.inputs).max())
+    assert found.hamiltonian == pytest.approx(basic.hamiltonian, rel=1e-8)
+    # Far from the motion in joint coordinates, a twentieth in cost, and still near enough for Newton's method.
+    assert found.solution.iterations < 30
+
+
+@pytest.mark.slow
+def test_satellite_without_friction_on_finer_grids():
+    """Fast rotors turn by 2 rad in an interval of the coarsest grid, and still the costs tend to those of the reduced model."""
+    costs = [solved(SATELLITE, N, REM).cost for N in (20, 40, 80)]
+    assert all(cost > solved(SATELLITE, N).cost for N, cost in zip((20, 40, 80), costs, strict=True))
+    limit, error = limit_of(costs)
+    assert limit == pytest.approx(1434207.3, abs=error)
 
 
 def test_satellite_tends_to_the_reduced_model():

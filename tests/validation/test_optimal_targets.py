@@ -237,9 +237,9 @@ def test_three_links_with_directors_first_in_joint_coordinates():
 def test_reduced_and_basic_schemes_agree():
     basic, reduced = (solved(LINKS, 10, how) for how in (BEM, REM))
     assert reduced.cost == pytest.approx(basic.cost, rel=1e-8)
-    assert reduced.hamiltonian == pytest.approx(basic.hamiltonian, rel=1e-6)
-    assert reduced.inputs == pytest.approx(basic.inputs, abs=1e-6 * np.abs(basic.inputs).max())
-    assert reduced.costates == pytest.approx(reduced.inputs, abs=1e-6 * np.abs(basic.inputs).max())
+    assert reduced.hamiltonian == pytest.approx(basic.hamiltonian, rel=1e-8)
+    assert reduced.inputs == pytest.approx(basic.inputs, abs=1e-8 * np.abs(basic.inputs).max())
+    assert reduced.costates == pytest.approx(reduced.inputs, abs=1e-8 * np.abs(basic.inputs).max())
 
 
 def test_the_energy_of_three_links_is_balanced_by_both_energy_momentum_schemes():
@@ -316,13 +316,14 @@ def test_friction_is_balanced_too():
 
 @pytest.mark.slow
 def test_three_links_with_a_torque_of_one_sign_by_energy_momentum_schemes():
-    """Both are one problem; the bound holds of each, and where it bites it bites in both. On the finest grid the basic one."""
+    """Both are one problem; the bound holds of each, and where it bites it bites in both."""
     for N, cost in ((10, 9884550.27), (20, 9832299.44), (80, 9813040.83)):
-        both = [solved(LINKS, N, how, "001-one-sided") for how in ((BEM, REM) if N < 80 else (BEM,))]
+        both = [solved(LINKS, N, how, "001-one-sided") for how in (BEM, REM)]
         for found in both:
             assert found.cost == pytest.approx(cost, rel=2e-8)
             assert found.inputs[:, 2].max() <= 0.0
-        assert both[0].cost == pytest.approx(both[-1].cost, rel=1e-8)
+        # The last barrier, 1e-10 of the cost's scale, acts on each of up to 80 torques at their bound.
+        assert both[0].cost == pytest.approx(both[-1].cost, rel=1e-8 if N < 80 else 2e-8)
         held = [np.abs(found.inputs[:, 2]) < 1e-4 * np.abs(found.inputs).max() for found in both]
         assert (held[0] == held[-1]).all()
 
@@ -337,7 +338,7 @@ def test_costates_of_directors_are_those_of_the_null_space_method():
     q = reduced.states[:, : reduced.problem.equations.nq]
     for k, (ours, theirs) in enumerate(zip(basic.costates, reduced.costates, strict=True)):
         P = np.asarray(space.motions((q[k] + q[k + 1]) / 2, reduced.p))
-        assert ours == pytest.approx(P @ theirs, abs=1e-6 * np.abs(theirs).max())
+        assert ours == pytest.approx(P @ theirs, abs=1e-8 * np.abs(theirs).max())
 
 
 def test_the_lever_of_a_torque_between_two_places():

@@ -30,6 +30,8 @@ DEFAULT_TRANSCRIPTION = "step"
 Start: TypeAlias = str | StartPath | PhasedPath | History
 #: A motion to begin with, one for each phase.
 Paths: TypeAlias = tuple[StartPath, ...]
+#: Settings of IPOPT for a start near an optimum: inputs stay near their bounds, instead of being pushed off them first.
+NEAR = {"mu_init": 1e-4, "bound_push": 1e-4, "bound_frac": 1e-4}
 #: Ends of a search after which no other is begun.
 ENDED = ("interrupted", "time limit")
 
@@ -66,7 +68,7 @@ class Search:
         if easy is None or easy.solution.violation > FEASIBLE or easy.status in ENDED:
             return easy
         path = _called(_paths_of(easy), f"{path[0].name}, lifted from joint coordinates")
-        return self._solved(problem, self.transcription, way[-1], path)
+        return self._solved(problem, self.transcription, way[-1], path, near=easy.solution.optimal)
 
     def _paths(self, start: Start, intervals: int, problem: OptimalProblem) -> Paths:
         if isinstance(start, StartPath):
@@ -117,7 +119,13 @@ class Search:
         return replace(found, solution=replace(found.solution, status=ended)) if ended else found
 
     def _solved(
-        self, problem: OptimalProblem, transcription: Transcription, stage: Stage, path: Paths, ended: str = ""
+        self,
+        problem: OptimalProblem,
+        transcription: Transcription,
+        stage: Stage,
+        path: Paths,
+        ended: str = "",
+        near: bool = False,
     ) -> Optimum:
         grid = self.grid.with_intervals(stage.intervals)
         scale = sum(_cost_scale(part, input_sizes(part)) for part in problem.parts)
@@ -139,7 +147,8 @@ class Search:
             options = replace(options, time_limit=max(0.0, options.time_limit - (time.perf_counter() - self.began)))
         if ended:
             options = replace(options, time_limit=0.0)
-        solution = solve(whole, w, options, self.watch, self.solver)
+        begun = replace(options, ipopt={**NEAR, **options.ipopt}) if near else options
+        solution = solve(whole, w, begun, self.watch, self.solver)
         self._noted(problem, stage, path[0].name, solution)
         if problem.phases:
             found = phased_optimum(problem, transcription, pieces, whole, solution)

@@ -169,6 +169,8 @@ def ipopt_settings(options: SolverOptions) -> dict[str, Any]:
         "calc_g": False,
         "no_nlp_grad": True,
         "error_on_fail": False,
+        # A trial where the motion is no number is cut back, and nothing to tell.
+        "show_eval_warnings": False,
         **{f"ipopt.{name}": value for name, value in options.ipopt.items()},
     }
 
