@@ -122,15 +122,33 @@ class Parts:
         """Return by how much the accelerations at the start of a step change with inputs that were ``before`` until then."""
         if not self.equations.nu:
             return ca.MX.zeros(self.nv)
-        now, then = (self.equations.accelerations(s.t, s.q, s.v, u, s.p) for u in (s.start.u, ca.vertcat(before, s.z)))
-        return now - then
+        return self._where_changed("kp_jump", s, before, self.equations.accelerations)
 
     def state_jump(self, s: Interval, before: ca.MX) -> ca.MX:
         """Return the same of the rates of states."""
         if not (self.equations.nu and self.equations.nz):
             return ca.MX.zeros(self.equations.nz)
-        now, then = (self.equations.state_rates(s.t, s.q, s.v, u, s.p) for u in (s.start.u, ca.vertcat(before, s.z)))
-        return now - then
+        return self._where_changed("kp_state_jump", s, before, self.equations.state_rates)
+
+    def _where_changed(self, name: str, s: Interval, before: ca.MX, function: ca.Function) -> ca.MX:
+        """Return by how much a function of (t, q, v, u, p) changes with the inputs; it is evaluated only where they do."""
+        given = [s.t, s.q, s.v, s.z, s.inputs, before, s.p]
+        edges = np.cumsum([0, *(item.numel() for item in given)])
+        # One argument: CasADi loses the slopes of custom_jacobian where one of several is empty.
+        whole = ca.MX.sym("whole", int(edges[-1]))
+        t, q, v, z, now, then, p = ca.vertsplit(whole, [int(edge) for edge in edges])
+        with_now, with_then = (function(t, q, v, ca.vertcat(u, z), p) for u in (now, then))
+        jump = ca.Function(name, [whole], [ca.densify(with_now - with_then)])
+        jump = jump if self.equations.solves_sparsely else straightened(jump, self.equations)
+        # Inputs that have not changed make no jump, but each of them would make one if it alone changed.
+        no_jump = ca.Function(
+            name,
+            [whole],
+            [ca.MX.zeros(jump.numel_out(0))],
+            {"custom_jacobian": jump.jacobian(), "enable_forward": False, "enable_reverse": False, "never_inline": True},
+        )
+        same = ca.sum1(ca.fabs(s.inputs - before)) == 0
+        return ca.Function.if_else(f"{name}_if_any", no_jump, jump)(same, ca.vertcat(*given))
 
     def unconservative(self, s: Interval, at: Moment, q: ca.MX, v: ca.MX) -> ca.MX:
         """Return the forces without potential, where N = I: f + dM/dt v - dT/dq + dV/dq."""
@@ -295,12 +313,10 @@ class DescriptorStep(ImplicitStepMap):
         names += [f"the balance of '{item.name}'" for item in equations.speed_quantities]
         names += [f"closure '{owner}'" for owner in equations.constraints.owners]
         names += [f"the rate of '{item.name}'" for item in equations.states.quantities]
-        # A factorisation that is no straight-line code itself may be in the first and the last.
-        whole = equations.structure.augmentation is not None and not equations.structure.augmentation.straight
         return StepProblem(
-            guess if whole else straightened(guess, equations),
+            guess,
             straightened(residual, equations),
-            following if whole else straightened(following, equations),
+            following if equations.solves_sparsely else straightened(following, equations),
             tuple(names),
             self._unscaled(parts, factors.numel()),
         )
@@ -342,6 +358,12 @@ class DescriptorStep(ImplicitStepMap):
             guess = ca.vertcat(s.h * parts.N(s, s.q) @ s.v / size, guess)
         change = s.h * parts.state_rates(s, s.start, s.q, s.v)
         load = 1 + ca.fabs(s.z) + ca.fabs(change)
-        factors = ca.vertcat(size, inertia, share, load, self.refreshed(parts, s))
         guess = ca.vertcat(guess, ca.MX.zeros(parts.m), change / load)
-        return ca.Function("kp_guess", known, [ca.densify(guess), ca.densify(factors)])
+        scales = ca.vertcat(size, inertia, share, load)
+        first = ca.Function("kp_first", known, [ca.densify(guess), ca.densify(scales)])
+        if not (parts.equations.solves_sparsely and parts.equations.states.need_accelerations):
+            first = straightened(first, parts.equations)
+        guess, scales = first.call(known)
+        # What is found only where an input has changed is no straight-line code.
+        factors = ca.vertcat(scales, self.refreshed(parts, s))
+        return ca.Function("kp_guess", known, [guess, ca.densify(factors)])
