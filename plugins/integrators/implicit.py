@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -18,6 +18,9 @@ from kingpost.symbols.straightline import solve_symmetric
 
 class Parts:
     """The parts of some equations as functions of t, q, v, u and p that keep their sparsity."""
+
+    #: Whether jumps and projections are solved for as sparse systems in their own order.
+    ordered = False
 
     def __init__(self, equations: Equations) -> None:
         self.equations = equations
@@ -133,22 +136,38 @@ class Parts:
     def _where_changed(self, name: str, s: Interval, before: ca.MX, function: ca.Function) -> ca.MX:
         """Return by how much a function of (t, q, v, u, p) changes with the inputs; it is evaluated only where they do."""
         given = [s.t, s.q, s.v, s.z, s.inputs, before, s.p]
-        edges = np.cumsum([0, *(item.numel() for item in given)])
+        edges = [int(edge) for edge in np.cumsum([0, *(item.numel() for item in given)])]
         # One argument: CasADi loses the slopes of custom_jacobian where one of several is empty.
-        whole = ca.MX.sym("whole", int(edges[-1]))
-        t, q, v, z, now, then, p = ca.vertsplit(whole, [int(edge) for edge in edges])
+        whole = ca.MX.sym("whole", edges[-1])
+        t, q, v, z, now, then, p = ca.vertsplit(whole, edges)
         with_now, with_then = (function(t, q, v, ca.vertcat(u, z), p) for u in (now, then))
-        jump = ca.Function(name, [whole], [ca.densify(with_now - with_then)])
-        jump = jump if self.equations.solves_sparsely else straightened(jump, self.equations)
-        # Inputs that have not changed make no jump, but each of them would make one if it alone changed.
-        no_jump = ca.Function(
-            name,
-            [whole],
-            [ca.MX.zeros(jump.numel_out(0))],
-            {"custom_jacobian": jump.jacobian(), "enable_forward": False, "enable_reverse": False, "never_inline": True},
-        )
-        same = ca.sum1(ca.fabs(s.inputs - before)) == 0
-        return ca.Function.if_else(f"{name}_if_any", no_jump, jump)(same, ca.vertcat(*given))
+        return self._if_any(ca.Function(name, [whole], [ca.densify(with_now - with_then)]), function, given, edges)
+
+    def _if_any(self, jump: ca.Function, function: ca.Function, given: list[ca.MX], edges: list[int]) -> ca.MX:
+        """Return a jump as it is where inputs have changed, and zero where they have not."""
+        jump = jump if self.equations.solves_sparsely or self.ordered else straightened(jump, self.equations)
+        size, nu = jump.numel_out(0), self.equations.nu
+        # Inputs that have not changed make no jump, but each of them would make one if it alone changed: these are its slopes.
+        whole, result = ca.MX.sym("i0", edges[-1]), ca.MX.sym("out_o0", ca.Sparsity(size, 1))
+        t, q, v, z, now, _, p = ca.vertsplit(whole, edges)
+        symbols = [ca.MX.sym(f"s{k}", item.numel()) for k, item in enumerate([t, q, v, ca.vertcat(now, z), p])]
+        slope = ca.Function("kp_slopes", symbols, [ca.jacobian(function(*symbols), symbols[3])[:, :nu]])
+        slopes = slope(t, q, v, ca.vertcat(now, z), p)
+        blocks = ca.horzcat(ca.MX(size, edges[4]), slopes, -slopes, ca.MX(size, edges[-1] - edges[4] - 2 * nu))
+        names = [f"jac_{jump.name()}", [whole, result], [blocks], ["i0", "out_o0"], ["jac_o0_i0"]]
+        options = {
+            "custom_jacobian": ca.Function(*names),
+            "enable_forward": False,
+            "enable_reverse": False,
+            "never_inline": True,
+        }
+        no_jump = ca.Function(jump.name(), [ca.MX.sym("i0", edges[-1])], [ca.MX.zeros(size)], options)
+        same = ca.sum1(ca.fabs(given[4] - given[5])) == 0
+        return ca.Function.if_else(f"{jump.name()}_if_any", no_jump, jump)(same, ca.vertcat(*given))
+
+    def fitted(self, at: Moment, q: ca.MX, v: ca.MX, p: ca.MX) -> ca.MX:
+        """Return speeds projected onto the constraints in the mass metric."""
+        return v + self.equations.corrections(at.t, q, v, p)[1] if self.m else v
 
     def unconservative(self, s: Interval, at: Moment, q: ca.MX, v: ca.MX) -> ca.MX:
         """Return the forces without potential, where N = I: f + dM/dt v - dT/dq + dV/dq."""
@@ -238,6 +257,8 @@ class DescriptorStep(ImplicitStepMap):
     """
 
     problems = ("ode", "index-3 dae")
+    #: Whether the speeds are projected onto the constraints after a step.
+    fits: ClassVar[bool] = False
 
     @abstractmethod
     def displacement(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
@@ -255,6 +276,17 @@ class DescriptorStep(ImplicitStepMap):
         """Return the change of the states of forces less what their rates make it: what must vanish; here at the middle."""
         return s.z1 - s.z - s.h * parts.state_rates(s, s.middle, (s.q + q1) / 2, (s.v + v1) / 2)
 
+    def speeds_after(self, parts: Parts, s: Interval, change: ca.MX) -> ca.MX | None:
+        """Return the speeds after a step in which the coordinates change by this, where N = I: :meth:`displacement`, inverted.
+
+        None, as here, if nobody says: then the step is not solved for the motions of bodies.
+        """
+        return None
+
+    def held_at(self, s: Interval, q1: ca.MX) -> ca.MX:
+        """Return the coordinates at which :meth:`balance` takes the directions of forces of constraints."""
+        return q1
+
     def after(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> tuple[ca.MX, ca.MX, ca.MX]:
         """Return coordinates and speeds after the step, and what is remembered."""
         return q1, v1, ca.MX(0, 1)
@@ -265,6 +297,11 @@ class DescriptorStep(ImplicitStepMap):
 
     def check(self, parts: Parts) -> None:
         """Refuse equations that the method is not made for."""
+
+    def solving(self, equations: Equations) -> StepProblem:
+        from kingpost.plugins.integrators.rigid import rigid_step  # it is built on this
+
+        return rigid_step(self, equations) or self.problem(equations)
 
     def problem(self, equations: Equations) -> StepProblem:
         parts = Parts(equations)
@@ -307,6 +344,7 @@ class DescriptorStep(ImplicitStepMap):
         # A turn in a step is not h times a mean rate.
         q1 = equations.coordinates.followed(q1, p)
         q1, v1, remembered = self.after(parts, s, q1, v1, lam)
+        v1 = parts.fitted(s.end, q1, v1, p) if self.fits else v1
         result = ca.densify(ca.vertcat(q1, v1, s.z1, remembered))
         following = ca.Function("kp_following", [unknowns, *known, factors], [result])
         names = [f"the rate of '{item.name}'" for item in equations.position_quantities] if extra else []
@@ -332,7 +370,7 @@ class DescriptorStep(ImplicitStepMap):
         weights = ca.vertcat(ca.vertcat(ones[0], h / inertia, ones[1], h * ones[2]) / size, 1 / load)
         taken: ca.Function | None = None
         followed: tuple[int, ...] = ()
-        if type(self).after is DescriptorStep.after:
+        if type(self).after is DescriptorStep.after and not self.fits:
             after, lam, x = ca.MX.sym("after", nx), ca.MX.sym("lam", m), ca.MX.sym("x", nx + self.memory(e))
             parts_of = [(after - x[:nx, :])[:extra, :] / size, after[nq : nq + nv, :] * h / size]
             parts_of += [lam * h**2 / (share * size), (after[nq + nv :, :] - x[nq + nv : nx, :]) / load]
