@@ -212,6 +212,11 @@ class Equations:
         return drift
 
     @property
+    def solves_sparsely(self) -> bool:
+        """Whether accelerations and corrections contain a factorisation that is no straight-line code."""
+        return self.structure.augmentation is not None and not self.structure.augmentation.straight
+
+    @property
     def regular_mass(self) -> Any:
         """The mass matrix, with A' W A added where it is singular: a metric in which motions that A forbids are heavy, too."""
         augmentation = self.structure.augmentation

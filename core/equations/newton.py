@@ -26,6 +26,7 @@ from kingpost.base.errors import MechanismError
 from kingpost.equations.equations import Equations
 from kingpost.equations.integrator import StepMap
 from kingpost.kernel.codegen import WATCHED
+from kingpost.kernel.elimination import MATRIX, ORDERED, RESIDUAL
 from kingpost.symbols.straightline import expanded, fused
 
 #: Iterations end when the scaled unknowns move by less: convergence is quadratic, so about the square of this is left.
@@ -112,6 +113,10 @@ class StepProblem:
     rows: tuple[str, ...]
     #: What scales there are in it; None where nobody says.
     unscaled: Unscaled | None = None
+    #: (y, t, x, u, p, h, factors) -> Jacobian by y, residual; None where it is found by differentiating :attr:`residual`.
+    matrix: ca.Function | None = None
+    #: Whether unknowns and rows are in an order in which they can be eliminated without a search for pivots.
+    ordered: bool = False
 
 
 class ImplicitStepMap(StepMap):
@@ -122,6 +127,10 @@ class ImplicitStepMap(StepMap):
     @abstractmethod
     def problem(self, equations: Equations) -> StepProblem:
         """Return the equations of a step."""
+
+    def solving(self, equations: Equations) -> StepProblem:
+        """Return the equations by which a step is solved: others with the same solution, where they are faster."""
+        return self.problem(equations)
 
     def step(self, equations: Equations, t: ca.MX, x: ca.MX, u: ca.MX, p: ca.MX, h: ca.MX) -> ca.MX:
         """Return the solution of :meth:`problem`, or NaN where Newton's method finds none."""
@@ -143,7 +152,7 @@ class NewtonLoop:
         self.problem, self.iterations = problem, iterations
         names, result = problem.residual.name_in(), problem.residual.name_out(0)
         #: (y, t, x, u, p, h, factors) -> matrix of the iteration, residual.
-        self.matrix = problem.residual.factory("kp_matrix", names, [f"jac:{result}:{names[0]}", result])
+        self.matrix = problem.matrix or problem.residual.factory(MATRIX, names, [f"jac:{result}:{names[0]}", result])
         if flush:
             self.matrix = _flushed(self.matrix)
 
@@ -151,12 +160,32 @@ class NewtonLoop:
         """Return the state after a step, or NaN."""
         problem = self.problem
         guess, factors = problem.guess.call(known)
-        (y,) = self._solver(self.iterations).call([guess, *known, factors])
+        if not self._ordered:
+            return problem.following(self._accepted(guess, known, factors), *known, factors)
+        (y,) = self._solver(self.iterations, f"{ORDERED}_newton").call([guess, *known, factors])
         left = _mean(problem.residual(y, *known, factors))
-        (y,) = self._acceptance().call([left <= ACCEPTED, y, *known, factors])
+        # With pivots, where the order was not good enough, or what it takes to see that there is no solution.
+        given = [ca.MX.sym(f"i{k}", item.numel()) for k, item in enumerate([y, guess, *known, factors])]
+        keep = ca.Function("kp_kept", given, [given[0]])
+        repeat = ca.Function("kp_repeated", given, [self._accepted(given[1], given[2:-1], given[-1])])
+        (y,) = ca.Function.if_else("kp_pivoted", keep, repeat).call([left <= ACCEPTED, y, guess, *known, factors])
         return problem.following(y, *known, factors)
 
-    def _solver(self, iterations: int) -> ca.Function:
+    @property
+    def _ordered(self) -> bool:
+        """Whether the equations can be eliminated in their order; the residual alone needs room where the matrix has it."""
+        residual, matrix = self.problem.residual, self.matrix
+        rooms = zip(*((f.sz_arg(), f.sz_res(), f.sz_iw(), f.sz_w()) for f in (residual, matrix)), strict=True)
+        return self.problem.ordered and residual.name() == RESIDUAL and all(own <= other for own, other in rooms)
+
+    def _accepted(self, guess: ca.MX, known: list[ca.MX], factors: ca.MX) -> ca.MX:
+        """Return the solution of a step, or NaN, by iterations that look for pivots."""
+        (y,) = self._solver(self.iterations).call([guess, *known, factors])
+        left = _mean(self.problem.residual(y, *known, factors))
+        (y,) = self._acceptance().call([left <= ACCEPTED, y, *known, factors])
+        return y
+
+    def _solver(self, iterations: int, name: str = WATCHED) -> ca.Function:
         options: dict[str, Any] = {
             "abstol": ROUND_OFF,
             "abstolStep": SMALL_STEP,
@@ -164,7 +193,7 @@ class NewtonLoop:
             "error_on_fail": False,
             "jacobian_function": self.matrix,
         }
-        return ca.rootfinder(WATCHED, "fast_newton", self.problem.residual, options)
+        return ca.rootfinder(name, "fast_newton", self.problem.residual, options)
 
     def _acceptance(self) -> ca.Function:
         """Return the function (accepted, y, t, x, u, p, h, factors) -> y, or after a further iteration y or NaN."""
@@ -228,7 +257,7 @@ class _Newton(NewtonLoop):
     """The iteration for the steps of one integrator and some equations."""
 
     def __init__(self, integrator: ImplicitStepMap, equations: Equations) -> None:
-        super().__init__(integrator.problem(equations), integrator.options.iterations)
+        super().__init__(integrator.solving(equations), integrator.options.iterations)
         self.restart = _restart(integrator, equations)
 
 

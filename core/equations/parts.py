@@ -12,6 +12,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel, Quantity
 from kingpost.equations.augmentation import Augmentation
 from kingpost.equations.discrete_null_space import DiscreteNullSpace
+from kingpost.equations.rigid_motions import RigidMotions
 from kingpost.symbols.externals import External
 from kingpost.symbols.types import Symbolic
 
@@ -124,6 +125,8 @@ class Structure:
     midpoint_forces: ca.Function | None = None
     #: The same equations for schemes that hold constraints between places, where q is redundant and v is not.
     discrete: DiscreteNullSpace | None = None
+    #: The bodies that redundant coordinates belong to, in the order in which a step is solved for their motions.
+    rigid: RigidMotions | None = None
     #: How to solve with a mass matrix that is singular, where constraints make up for it.
     augmentation: Augmentation | None = None
     #: Groups of speeds of bodies whose own inertia is taken to resist each of them, where it is only parameters that say so.

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import casadi as ca
 
 from kingpost.kernel.compiler import CompilerError
+from kingpost.kernel.elimination import ORDERED, with_eliminations
 
 #: The name of Newton iterations whose caller looks at the result itself; they may end without convergence.
 WATCHED = "kp_newton"
@@ -24,7 +25,7 @@ def generated(name: str, functions: Iterable[ca.Function]) -> str:
     generator = ca.CodeGenerator(name, {"casadi_int": "long long int"})
     for function in functions:
         generator.add(function)
-    return with_newton_failures(generator.dump())
+    return with_eliminations(with_newton_failures(generator.dump()))
 
 
 def with_newton_failures(code: str) -> str:
@@ -36,7 +37,7 @@ def with_newton_failures(code: str) -> str:
 
     def mended(loop: re.Match[str]) -> str:
         owner = next((name for place, name in reversed(headings) if place < loop.start()), "")
-        return loop[0] if owner == WATCHED else f"{loop[0]}  if (iter == {loop[1]}) return 1;\n"
+        return loop[0] if owner == WATCHED or owner.startswith(ORDERED) else f"{loop[0]}  if (iter == {loop[1]}) return 1;\n"
 
     mended_code, found = _LOOP.subn(mended, code)
     if found != code.count("casadi_newton(&m)"):

@@ -19,6 +19,9 @@ class BackwardEuler(DescriptorStep):
     def displacement(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
         return s.h * parts.N(s, q1) @ v1
 
+    def speeds_after(self, parts: Parts, s: Interval, change: ca.MX) -> ca.MX:
+        return change / s.h
+
     def balance(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
         force = parts.f(s, s.end, q1, v1) - parts.A(s, s.end, q1).T @ lam
         return parts.M(s, q1) @ (v1 - s.v) - s.h * force

@@ -42,6 +42,10 @@ class BDF2(DescriptorStep):
         q, _, _, c, _ = self._memory(parts, s)
         return (c / 2 * (s.q - q) + s.h * parts.N(s, q1) @ v1) / (1 + c / 2)
 
+    def speeds_after(self, parts: Parts, s: Interval, change: ca.MX) -> ca.MX:
+        q, _, _, c, _ = self._memory(parts, s)
+        return ((1 + c / 2) * change - c / 2 * (s.q - q)[: parts.nv, :]) / s.h
+
     def balance(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
         _, v, _, c, _ = self._memory(parts, s)
         change = (1 + c / 2) * (v1 - s.v) - c / 2 * (s.v - v)

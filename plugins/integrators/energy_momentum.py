@@ -56,6 +56,12 @@ class EnergyMomentum(DescriptorStep):
     def displacement(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
         return s.h * parts.N(s, (s.q + q1) / 2) @ ((s.v + v1) / 2)
 
+    def speeds_after(self, parts: Parts, s: Interval, change: ca.MX) -> ca.MX:
+        return 2 * change / s.h - s.v
+
+    def held_at(self, s: Interval, q1: ca.MX) -> ca.MX:
+        return (s.q + q1) / 2
+
     def balance(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
         q, v = (s.q + q1) / 2, (s.v + v1) / 2
         inertia = parts.inertia(s)

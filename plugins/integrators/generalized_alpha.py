@@ -40,6 +40,7 @@ class GeneralizedAlpha(DescriptorStep):
     name = "generalized-alpha"
     order = 2
     Options = AlphaOptions
+    fits = True
 
     @property
     def coefficients(self) -> tuple[float, float, float, float]:
@@ -79,6 +80,12 @@ class GeneralizedAlpha(DescriptorStep):
         a0, a1, _ = self._accelerations(parts, s, v1)
         return s.h * parts.N(s, (s.q + q1) / 2) @ (s.v + s.h * ((0.5 - beta) * a0 + beta * a1))
 
+    def speeds_after(self, parts: Parts, s: Interval, change: ca.MX) -> ca.MX:
+        _, _, beta, gamma = self.coefficients
+        a0 = s.memory[: parts.nv, :]
+        a1 = (change / s.h - s.v - s.h * (0.5 - beta) * a0) / (s.h * beta)
+        return s.v + s.h * ((1 - gamma) * a0 + gamma * a1)
+
     def balance(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
         w1 = self._accelerations(parts, s, v1)[2]
         return s.h * (parts.M(s, q1) @ w1 - parts.f(s, s.end, q1, v1) + parts.A(s, s.end, q1).T @ lam)
@@ -98,6 +105,4 @@ class GeneralizedAlpha(DescriptorStep):
 
     def after(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> tuple[ca.MX, ca.MX, ca.MX]:
         _, a1, w1 = self._accelerations(parts, s, v1)
-        if parts.m:
-            v1 = v1 + parts.equations.corrections(s.end.t, q1, v1, s.p)[1]
         return q1, v1, ca.vertcat(a1, w1, s.inputs, self._state_rates(s)[1])

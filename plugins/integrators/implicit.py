@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -18,6 +18,9 @@ from kingpost.symbols.straightline import solve_symmetric
 
 class Parts:
     """The parts of some equations as functions of t, q, v, u and p that keep their sparsity."""
+
+    #: Whether jumps and projections are solved for as sparse systems in their own order.
+    ordered = False
 
     def __init__(self, equations: Equations) -> None:
         self.equations = equations
@@ -122,15 +125,49 @@ class Parts:
         """Return by how much the accelerations at the start of a step change with inputs that were ``before`` until then."""
         if not self.equations.nu:
             return ca.MX.zeros(self.nv)
-        now, then = (self.equations.accelerations(s.t, s.q, s.v, u, s.p) for u in (s.start.u, ca.vertcat(before, s.z)))
-        return now - then
+        return self._where_changed("kp_jump", s, before, self.equations.accelerations)
 
     def state_jump(self, s: Interval, before: ca.MX) -> ca.MX:
         """Return the same of the rates of states."""
         if not (self.equations.nu and self.equations.nz):
             return ca.MX.zeros(self.equations.nz)
-        now, then = (self.equations.state_rates(s.t, s.q, s.v, u, s.p) for u in (s.start.u, ca.vertcat(before, s.z)))
-        return now - then
+        return self._where_changed("kp_state_jump", s, before, self.equations.state_rates)
+
+    def _where_changed(self, name: str, s: Interval, before: ca.MX, function: ca.Function) -> ca.MX:
+        """Return by how much a function of (t, q, v, u, p) changes with the inputs; it is evaluated only where they do."""
+        given = [s.t, s.q, s.v, s.z, s.inputs, before, s.p]
+        edges = [int(edge) for edge in np.cumsum([0, *(item.numel() for item in given)])]
+        # One argument: CasADi loses the slopes of custom_jacobian where one of several is empty.
+        whole = ca.MX.sym("whole", edges[-1])
+        t, q, v, z, now, then, p = ca.vertsplit(whole, edges)
+        with_now, with_then = (function(t, q, v, ca.vertcat(u, z), p) for u in (now, then))
+        return self._if_any(ca.Function(name, [whole], [ca.densify(with_now - with_then)]), function, given, edges)
+
+    def _if_any(self, jump: ca.Function, function: ca.Function, given: list[ca.MX], edges: list[int]) -> ca.MX:
+        """Return a jump as it is where inputs have changed, and zero where they have not."""
+        jump = jump if self.equations.solves_sparsely or self.ordered else straightened(jump, self.equations)
+        size, nu = jump.numel_out(0), self.equations.nu
+        # Inputs that have not changed make no jump, but each of them would make one if it alone changed: these are its slopes.
+        whole, result = ca.MX.sym("i0", edges[-1]), ca.MX.sym("out_o0", ca.Sparsity(size, 1))
+        t, q, v, z, now, _, p = ca.vertsplit(whole, edges)
+        symbols = [ca.MX.sym(f"s{k}", item.numel()) for k, item in enumerate([t, q, v, ca.vertcat(now, z), p])]
+        slope = ca.Function("kp_slopes", symbols, [ca.jacobian(function(*symbols), symbols[3])[:, :nu]])
+        slopes = slope(t, q, v, ca.vertcat(now, z), p)
+        blocks = ca.horzcat(ca.MX(size, edges[4]), slopes, -slopes, ca.MX(size, edges[-1] - edges[4] - 2 * nu))
+        names = [f"jac_{jump.name()}", [whole, result], [blocks], ["i0", "out_o0"], ["jac_o0_i0"]]
+        options = {
+            "custom_jacobian": ca.Function(*names),
+            "enable_forward": False,
+            "enable_reverse": False,
+            "never_inline": True,
+        }
+        no_jump = ca.Function(jump.name(), [ca.MX.sym("i0", edges[-1])], [ca.MX.zeros(size)], options)
+        same = ca.sum1(ca.fabs(given[4] - given[5])) == 0
+        return ca.Function.if_else(f"{jump.name()}_if_any", no_jump, jump)(same, ca.vertcat(*given))
+
+    def fitted(self, at: Moment, q: ca.MX, v: ca.MX, p: ca.MX) -> ca.MX:
+        """Return speeds projected onto the constraints in the mass metric."""
+        return v + self.equations.corrections(at.t, q, v, p)[1] if self.m else v
 
     def unconservative(self, s: Interval, at: Moment, q: ca.MX, v: ca.MX) -> ca.MX:
         """Return the forces without potential, where N = I: f + dM/dt v - dT/dq + dV/dq."""
@@ -220,6 +257,8 @@ class DescriptorStep(ImplicitStepMap):
     """
 
     problems = ("ode", "index-3 dae")
+    #: Whether the speeds are projected onto the constraints after a step.
+    fits: ClassVar[bool] = False
 
     @abstractmethod
     def displacement(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
@@ -237,6 +276,17 @@ class DescriptorStep(ImplicitStepMap):
         """Return the change of the states of forces less what their rates make it: what must vanish; here at the middle."""
         return s.z1 - s.z - s.h * parts.state_rates(s, s.middle, (s.q + q1) / 2, (s.v + v1) / 2)
 
+    def speeds_after(self, parts: Parts, s: Interval, change: ca.MX) -> ca.MX | None:
+        """Return the speeds after a step in which the coordinates change by this, where N = I: :meth:`displacement`, inverted.
+
+        None, as here, if nobody says: then the step is not solved for the motions of bodies.
+        """
+        return None
+
+    def held_at(self, s: Interval, q1: ca.MX) -> ca.MX:
+        """Return the coordinates at which :meth:`balance` takes the directions of forces of constraints."""
+        return q1
+
     def after(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> tuple[ca.MX, ca.MX, ca.MX]:
         """Return coordinates and speeds after the step, and what is remembered."""
         return q1, v1, ca.MX(0, 1)
@@ -247,6 +297,11 @@ class DescriptorStep(ImplicitStepMap):
 
     def check(self, parts: Parts) -> None:
         """Refuse equations that the method is not made for."""
+
+    def solving(self, equations: Equations) -> StepProblem:
+        from kingpost.plugins.integrators.rigid import rigid_step  # it is built on this
+
+        return rigid_step(self, equations) or self.problem(equations)
 
     def problem(self, equations: Equations) -> StepProblem:
         parts = Parts(equations)
@@ -289,18 +344,17 @@ class DescriptorStep(ImplicitStepMap):
         # A turn in a step is not h times a mean rate.
         q1 = equations.coordinates.followed(q1, p)
         q1, v1, remembered = self.after(parts, s, q1, v1, lam)
+        v1 = parts.fitted(s.end, q1, v1, p) if self.fits else v1
         result = ca.densify(ca.vertcat(q1, v1, s.z1, remembered))
         following = ca.Function("kp_following", [unknowns, *known, factors], [result])
         names = [f"the rate of '{item.name}'" for item in equations.position_quantities] if extra else []
         names += [f"the balance of '{item.name}'" for item in equations.speed_quantities]
         names += [f"closure '{owner}'" for owner in equations.constraints.owners]
         names += [f"the rate of '{item.name}'" for item in equations.states.quantities]
-        # A factorisation that is no straight-line code itself may be in the first and the last.
-        whole = equations.structure.augmentation is not None and not equations.structure.augmentation.straight
         return StepProblem(
-            guess if whole else straightened(guess, equations),
+            guess,
             straightened(residual, equations),
-            following if whole else straightened(following, equations),
+            following if equations.solves_sparsely else straightened(following, equations),
             tuple(names),
             self._unscaled(parts, factors.numel()),
         )
@@ -316,7 +370,7 @@ class DescriptorStep(ImplicitStepMap):
         weights = ca.vertcat(ca.vertcat(ones[0], h / inertia, ones[1], h * ones[2]) / size, 1 / load)
         taken: ca.Function | None = None
         followed: tuple[int, ...] = ()
-        if type(self).after is DescriptorStep.after:
+        if type(self).after is DescriptorStep.after and not self.fits:
             after, lam, x = ca.MX.sym("after", nx), ca.MX.sym("lam", m), ca.MX.sym("x", nx + self.memory(e))
             parts_of = [(after - x[:nx, :])[:extra, :] / size, after[nq : nq + nv, :] * h / size]
             parts_of += [lam * h**2 / (share * size), (after[nq + nv :, :] - x[nq + nv : nx, :]) / load]
@@ -342,6 +396,12 @@ class DescriptorStep(ImplicitStepMap):
             guess = ca.vertcat(s.h * parts.N(s, s.q) @ s.v / size, guess)
         change = s.h * parts.state_rates(s, s.start, s.q, s.v)
         load = 1 + ca.fabs(s.z) + ca.fabs(change)
-        factors = ca.vertcat(size, inertia, share, load, self.refreshed(parts, s))
         guess = ca.vertcat(guess, ca.MX.zeros(parts.m), change / load)
-        return ca.Function("kp_guess", known, [ca.densify(guess), ca.densify(factors)])
+        scales = ca.vertcat(size, inertia, share, load)
+        first = ca.Function("kp_first", known, [ca.densify(guess), ca.densify(scales)])
+        if not (parts.equations.solves_sparsely and parts.equations.states.need_accelerations):
+            first = straightened(first, parts.equations)
+        guess, scales = first.call(known)
+        # What is found only where an input has changed is no straight-line code.
+        factors = ca.vertcat(scales, self.refreshed(parts, s))
+        return ca.Function("kp_guess", known, [guess, ca.densify(factors)])

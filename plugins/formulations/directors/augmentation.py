@@ -13,6 +13,7 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.equations.augmentation import FLAT, Augmentation
+from kingpost.equations.rigid_motions import SCALAR, RigidBody, RigidMotions
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Joint
 from kingpost.multibody.assembly import Assembly
@@ -72,6 +73,27 @@ def volumes(assembly: Assembly, sizes: Mapping[str, int]) -> dict[str, tuple[tup
             found[name] = groups if size == SIZE else groups[:1]
         first += size
     return found
+
+
+def rigid_motions(assembly: Assembly, sizes: Mapping[str, int], driven: Driven | None = None) -> RigidMotions:
+    """Return the bodies in the order in which a step is solved for their motions."""
+    mechanism, scalars = assembly.mechanism, () if driven is None else driven.names
+    first = dict(zip(sizes, np.cumsum([0, *sizes.values()])[:-1].tolist(), strict=True))
+    end = sum(sizes.values())
+    found = [RigidBody(end + i, SCALAR, follows=(f"{name}{ENDING}",), bare=True) for i, name in enumerate(scalars)]
+    for joint in reversed(mechanism.tree):
+        name, size = joint.child, sizes[joint.child]
+        bare = _without_inertia(assembly, name, size)
+        found.append(RigidBody(first[name], size, f"{name}.directors", (joint.name,), bare))
+    return RigidMotions(tuple(found))
+
+
+def _without_inertia(assembly: Assembly, body: str, size: int) -> bool:
+    """Say whether a body has no mass, or no moment of inertia about some axis if it turns."""
+    space = JointSpace(assembly)
+    samples = _samples(assembly, ca.diagcat(space.value(assembly.mechanism.body(body).mass), space.inertia(body)))
+    extremes = [(value[0, 0], *np.linalg.eigvalsh(value[1:, 1:])[[0, -1]]) for value in samples]
+    return any(m <= 0.0 or (size == SIZE and smallest <= FLAT * abs(largest)) for m, smallest, largest in extremes)
 
 
 def _samples(assembly: Assembly, expression: ca.SX) -> list[FloatArray]:

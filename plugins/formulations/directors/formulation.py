@@ -25,7 +25,7 @@ from kingpost.equations.treatment import Treatment
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.constraints import Constraints
 from kingpost.plugins.formulations.body_coordinates import BodyModel, rates_of
-from kingpost.plugins.formulations.directors.augmentation import augmentation, volumes
+from kingpost.plugins.formulations.directors.augmentation import augmentation, rigid_motions, volumes
 from kingpost.plugins.formulations.directors.bodies import (
     SIZE,
     DirectorBody,
@@ -127,6 +127,7 @@ def natural_equations(model: DirectorModel, formulation: str, held: Constraints,
         structure=Structure(
             midpoint_forces=model.midpoint_forces(),
             augmentation=extra,
+            rigid=rigid_motions(assembly, model.sizes, model.driven),
             volumes=volumes(assembly, model.sizes),
             scalars=model.scalars,
         ),

@@ -22,6 +22,7 @@ from kingpost.base.errors import MechanismError
 from kingpost.equations.augmentation import Augmentation
 from kingpost.equations.equations import Equations
 from kingpost.equations.parts import Coordinates, Observed, Structure
+from kingpost.equations.rigid_motions import RigidMotions
 from kingpost.mechanism.elements import Joint
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.constraints import Constraints
@@ -175,6 +176,7 @@ def in_plane(assembly: Assembly, full: Equations) -> Equations:
         structure=Structure(
             midpoint_forces=_midpoint_forces(full, to_space, state.numel(), L),
             augmentation=None if solving is None else _augmentation(solving),
+            rigid=None if full.structure.rigid is None else _rigid(full.structure.rigid),
             volumes={name: _volume(groups[0][0] // SIZE) for name, groups in full.structure.volumes.items()},
         ),
     )
@@ -307,6 +309,11 @@ def _volume(body: int) -> tuple[tuple[int, ...], ...]:
     """Return the rows of a body's centre of mass and those of its directors."""
     first = PLANE_SIZE * body
     return (first, first + 1), tuple(range(first + 2, first + PLANE_SIZE))
+
+
+def _rigid(full: RigidMotions) -> RigidMotions:
+    """Return the same bodies with three motions each."""
+    return RigidMotions(tuple(replace(body, first=body.first // SIZE * PLANE_SIZE, size=PLANE_SIZE) for body in full.bodies))
 
 
 def _augmentation(full: Augmentation) -> Augmentation:

@@ -1,0 +1,96 @@
+"""Steps that are solved for the motions of bodies have the states of those that are solved for all coordinates."""
+
+import numpy as np
+import pytest
+
+from kingpost import prepare
+from kingpost.equations.newton import _newton
+from kingpost.plugins.integrators.backward_euler import BackwardEuler
+from kingpost.plugins.integrators.generalized_alpha import GeneralizedAlpha
+from kingpost.plugins.integrators.implicit import DescriptorStep
+from kingpost.plugins.integrators.rigid import rigid_step
+from kingpost.plugins.models.chain import Chain, ChainOptions
+from kingpost.plugins.models.heavy_top import HeavyTop
+from kingpost.plugins.models.luffing_crane import LuffingCrane
+from kingpost.plugins.models.rolling_sphere import RollingSphere
+from kingpost.plugins.models.satellite import Satellite
+from kingpost.plugins.models.squeezer import AndrewsSqueezer
+from kingpost.plugins.models.vessel_crane import VesselCrane
+
+METHODS = ("generalized-alpha", "energy-momentum", "bdf2", "backward-euler", "midpoint")
+TORQUES = {"torque1": 200.0, "torque2": -150.0, "torque3": 100.0}
+
+
+def end_state(build, method, h, steps, formulation="directors", backend="vm", settings=None):
+    """Return equations, solution and the last state."""
+    run = prepare(
+        build(), h * steps, settings=settings or {}, formulation=formulation, integrator=method, step=h, output_step=h * steps,
+        backend=backend,
+    )  # fmt: skip
+    y = np.empty((1, len(run.equations.channels)))
+    stop = run.kernel.march(y, steps, 0.0, h, run.x0, run.inputs, run.p)
+    assert not stop.status
+    return run, stop.x
+
+
+def assert_same(build, method, h, steps, monkeypatch, tolerance=3e-13, **choices):
+    """Compare the two ways; speeds are differences of coordinates over h."""
+    run, found = end_state(build, method, h, steps, **choices)
+    newton = _newton(run.integrator, run.equations)
+    assert newton.problem.ordered
+    assert newton.problem.guess.numel_out(0) < run.integrator.problem(run.equations).guess.numel_out(0)
+    monkeypatch.setattr(DescriptorStep, "solving", lambda self, equations: self.problem(equations))
+    other, expected = end_state(build, method, h, steps, **choices)
+    assert not _newton(other.integrator, other.equations).problem.ordered
+    nq, nv = run.equations.nq, run.equations.nv
+    assert np.abs(found - expected)[:nq].max() <= tolerance * (1 + np.abs(expected[:nq]).max())
+    assert np.abs(found - expected)[nq : nq + nv].max() <= 1e3 * tolerance * (1 + np.abs(expected[nq : nq + nv]).max())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_top_has_the_states_of_the_whole_solve(method, monkeypatch):
+    assert_same(lambda: HeavyTop().build(), method, 5e-4, 20, monkeypatch)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_wheel_rows_on_speeds_alone(method, monkeypatch):
+    assert_same(lambda: RollingSphere().build(), method, 1e-3, 10, monkeypatch)
+
+
+def test_plane_loops_with_redundant_rows(monkeypatch):
+    build, formulation = lambda: AndrewsSqueezer().build(), "directors:planar=true"
+    assert_same(build, "generalized-alpha", 1e-5, 5, monkeypatch, formulation=formulation)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("build", "h", "settings"),
+    [
+        (lambda: Satellite().build(), 5e-3, TORQUES),
+        (lambda: VesselCrane().build(), 1e-3, {}),
+        (lambda: LuffingCrane().build(), 1e-3, {}),
+        (lambda: AndrewsSqueezer().build(), 1e-5, {}),
+        (lambda: Chain(ChainOptions(12)).build(), 1e-3, {}),
+    ],
+    ids=["satellite", "vessel-crane", "luffing-crane", "squeezer", "chain of 12, in kinds"],
+)
+def test_machines_have_the_states_of_the_whole_solve(build, h, settings, method, monkeypatch):
+    assert_same(build, method, h, 20, monkeypatch, settings=settings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["generalized-alpha", "energy-momentum"])
+def test_compiled_steps_have_them_too(method, monkeypatch):
+    """In C the equations are eliminated in their order, with factors that are kept within a step."""
+    assert_same(lambda: Satellite().build(), method, 5e-3, 200, monkeypatch, backend="c", settings=TORQUES)
+
+
+def test_a_method_that_changes_its_displacement_is_solved_as_it_was():
+    class Other(BackwardEuler):
+        def displacement(self, parts, s, q1, v1):
+            return 0.5 * super().displacement(parts, s, q1, v1)
+
+    run, _ = end_state(lambda: HeavyTop().build(), "backward-euler", 1e-4, 1)
+    assert rigid_step(Other(), run.equations) is None
+    assert rigid_step(GeneralizedAlpha(), run.equations) is not None
