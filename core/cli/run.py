@@ -78,7 +78,10 @@ class Run(Command):
 
 def _summary(simulation: Simulation, history: History, files: list[Path]) -> list[tuple[str, str]]:
     grid, record = simulation.grid, history.provenance
-    method = f"{record['formulation']}, {record['integrator']['name']}"
+    choice = simulation.problem.chosen
+    # What most machines take needs no words.
+    why = f" ({choice.reason.partition(':')[0]})" if choice and choice.formulation != "kane" else ""
+    method = f"{record['formulation']}{why}, {record['integrator']['name']}"
     if record["time"]["step_s"]:
         method += f" with {grid.step:g} s"
     total = history["energy.total"]

@@ -248,6 +248,10 @@ class Equations:
     @cached_property
     def corrections(self) -> ca.Function:
         """The function (t, q, v, p) -> smallest changes, in the mass metric, of q along N and of v that mend constraints."""
+        if self._own_corrections is not None:
+            symbols = [symbol for symbol, name in zip(self._arguments(), "tqvup", strict=True) if name != "u"]
+            changes = [function(*symbols) for function in self._own_corrections]
+            return ca.Function("kp_corrections", symbols, changes)
         if self.structure.augmentation is not None:
             return corrections(self, self.structure.augmentation)
         q, v, N, held = self.q, self.v, self.N, self.constraints
@@ -257,6 +261,20 @@ class Equations:
         dv = -solved @ solve_symmetric(held.A @ solved, held.A @ v + held.b)
         dq = -N @ (solved[:, :rows] @ moved)
         return with_externals("kp_corrections", [self.t, self.q, self.v, self.p], [dq, dv], self.externals)
+
+    @cached_property
+    def _own_corrections(self) -> tuple[ca.Function, ca.Function] | None:
+        return None if self.structure.road is None else self.structure.road.corrections(self)
+
+    def corrected_positions(self, t: Any, q: Any, v: Any, p: Any) -> Any:
+        """Return q with the first of :attr:`corrections`."""
+        own = self._own_corrections
+        return q + (self.corrections(t, q, v, p)[0] if own is None else own[0](t, q, v, p))
+
+    def corrected_speeds(self, t: Any, q: Any, v: Any, p: Any) -> Any:
+        """Return v with the second of :attr:`corrections`."""
+        own = self._own_corrections
+        return v + (self.corrections(t, q, v, p)[1] if own is None else own[1](t, q, v, p))
 
     def projected(self, t: Any, x: Any, u: Any, p: Any, iterations: int = PROJECTIONS) -> Any:
         """Return the state with errors of constraints, and of its states z, treated as :attr:`treatment` says."""

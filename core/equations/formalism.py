@@ -56,6 +56,10 @@ class Road:
         """Return the function (t, q, v, u, p) -> lam, without stabilisation."""
         return first_of(self.solved(equations, "kp_multipliers", 0.0), 1)
 
+    def corrections(self, equations: Equations) -> tuple[ca.Function, ca.Function] | None:
+        """Return the functions (t, q, v, p) -> changes of q, and of v, that mend the constraints; None if as usual."""
+        return None
+
     def explain(self, equations: Equations, t: float, states: Sequence[FloatArray], p: FloatArray) -> str:
         """Return why there are no accelerations at one of ``states``, if the road knows."""
         return ""

@@ -112,6 +112,9 @@ class OwnRoad(Protocol):
     def multipliers(self, equations: Equations) -> ca.Function | None:
         """Return the function (t, q, v, u, p) -> lam, or None where the usual one is as good."""
 
+    def corrections(self, equations: Equations) -> tuple[ca.Function, ca.Function] | None:
+        """Return the functions (t, q, v, p) -> changes of q, and of v, that mend the constraints; None if as usual."""
+
     def explain(self, equations: Equations, t: float, states: Sequence[FloatArray], p: FloatArray) -> str:
         """Return why there are none at one of ``states``, if that is so."""
 

@@ -51,8 +51,8 @@ class Treatment:
             return x
         q, v = equations.split(x)
         for _ in range(iterations):
-            q = q + equations.corrections(t, q, v, p)[0]
-        v = v + equations.corrections(t, q, v, p)[1]
+            q = equations.corrected_positions(t, q, v, p)
+        v = equations.corrected_speeds(t, q, v, p)
         q = equations.coordinates.followed(q, p)
         return ca.vertcat(q, v, equations.states_of(x))
 

@@ -37,6 +37,10 @@ class LoadedRoad:
         inner = self.inner.multipliers(self._opened(equations))
         return None if inner is None else self._with_efforts(inner)
 
+    def corrections(self, equations: Equations) -> tuple[ca.Function, ca.Function] | None:
+        """Return the functions (t, q, v, p) -> changes of q, and of v, which efforts do not change; None if as usual."""
+        return self.inner.corrections(self._opened(equations))
+
     def explain(self, equations: Equations, t: float, states: Sequence[FloatArray], p: FloatArray) -> str:
         """Return why there are none at one of ``states``, if the road knows."""
         return self.inner.explain(equations, t, states, p)

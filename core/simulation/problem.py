@@ -39,7 +39,7 @@ from kingpost.multibody.input_layout import InputForm, InputLayout
 from kingpost.multibody.opened import OpenedAssembly, opened_assembly
 from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import Selection, select
-from kingpost.simulation.default_formulation import default_formulation
+from kingpost.simulation.default_formulation import Choice, chosen_formulation
 from kingpost.simulation.settings import DEFAULT_STEP, RunSettings
 from kingpost.simulation.stepper import Stepper
 from kingpost.statics.equilibrium import find_equilibrium
@@ -76,6 +76,11 @@ class Problem:
     fitted: Mapping[str, float] = field(default_factory=dict)
     #: What makes equations of motion of an assembly, before any start is known.
     deriving: Callable[[Assembly], Equations] | None = None
+
+    @property
+    def chosen(self) -> Choice | None:
+        """The formulation that was taken since nobody said which, and why; None where somebody did."""
+        return chosen_formulation(self.mechanism) if self.how.formulation is None else None
 
     @cached_property
     def stepper(self) -> Stepper:
@@ -242,7 +247,7 @@ def with_loads(
 def derive(assembly: Assembly, formulation: Selection[Formulation] | Any, plugins: PluginSet) -> Equations:
     """Return the equations of motion of an assembly, with the rates of its states; None chooses a formulation by estimate."""
     mechanism = assembly.mechanism
-    way = select(plugins.formulations, default_formulation(mechanism) if formulation is None else formulation)
+    way = select(plugins.formulations, chosen_formulation(mechanism).formulation if formulation is None else formulation)
     refusal = way.refusal(mechanism)
     if refusal:
         able = formulations_that_take(mechanism, (cls for cls, _ in plugins.formulations.entries()))

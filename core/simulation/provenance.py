@@ -80,6 +80,7 @@ def problem_record(problem: Problem) -> dict[str, Any]:
         **({"fitted_start": dict(problem.fitted)} if problem.fitted else {}),
         **({"redundant_closures": list(equations.constraints.redundant)} if equations.constraints.redundant else {}),
         "formulation": equations.formulation,
+        **({"formulation_choice": problem.chosen.record()} if problem.chosen else {}),
         **({"formulation_options": plain_options(formulation)} if isinstance(formulation, Plugin) else {}),
         **equations.treatment.record(equations),
         "integrator": {"name": problem.integrator.name, "options": plain_options(problem.integrator)},

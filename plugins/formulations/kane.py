@@ -74,15 +74,23 @@ def kane_equations(kinematics: TreeKinematics, applied: Iterable[Loads]) -> tupl
 
 
 def _symmetric_product(A: ca.SX, B: ca.SX) -> ca.SX:
-    """Return A' B where it is known to be symmetric: half of the products are enough."""
+    """Return A' B where it is known to be symmetric: half of the products are enough, of columns that are not empty."""
     result = ca.SX(A.shape[1], B.shape[1])
-    for i in range(A.shape[1]):
-        for j in range(i, B.shape[1]):
-            entry = A[:, i].T @ B[:, j]
+    left, right = _columns(A), _columns(B)
+    for i, row in left.items():
+        for j, column in right.items():
+            if j < i:
+                continue
+            entry = row.T @ column
             if entry.nnz():
                 result[i, j] = entry
                 result[j, i] = entry
     return result
+
+
+def _columns(matrix: ca.SX) -> dict[int, ca.SX]:
+    """Return the columns that have entries: those of the joints between the world and a body, few of all in a wide tree."""
+    return {j: matrix[:, j] for j in dict.fromkeys(matrix.sparsity().get_col())}
 
 
 @dataclass(frozen=True, eq=False)

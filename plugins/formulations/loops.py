@@ -84,15 +84,39 @@ def _augmentation(equations: Equations) -> Augmentation | None:
 
 
 def constraints_in(assembly: Assembly, symbols: Mapping[str, Any]) -> Constraints:
-    """Return the equations of closures in the given symbols."""
+    """Return the equations of closures in the given symbols; of each closure by a function of its own."""
     tree = TreeKinematics(assembly)
     closures = tree_constraints(tree, assembly.mechanism.closures)
-    lam = type(symbols["q"]).sym("lam", closures.lam.numel())
-    equations = ca.Function("closures", [tree.t, tree.q, assembly.p], [closures.phi, closures.A, closures.b])
+    kind, A = type(symbols["q"]), closures.A
+    lam = kind.sym("lam", closures.lam.numel())
+    outside = [tree.t, tree.q, assembly.p]
+    here = [symbols["t"], symbols["q"], symbols["p"]]
+    phi: list[Any] = [None] * closures.holonomic
+    entries: list[Any] = [None] * A.nnz()
+    b: list[Any] = [None] * closures.count
+    at: dict[int, list[int]] = {}
+    for k, row in enumerate(A.sparsity().row()):
+        at.setdefault(row, []).append(k)
+    for name in dict.fromkeys(closures.owners):
+        rows = [row for row, owner in enumerate(closures.owners) if owner == name]
+        positions = [row for row in rows if row < closures.holonomic]
+        places = [k for row in rows for k in at.get(row, [])]
+        parts = [closures.phi[positions], ca.vertcat(ca.SX(0, 1), *(A.nz[k] for k in places)), closures.b[rows]]
+        found = ca.Function("closure", outside, ca.cse([ca.densify(part) for part in parts])).call(here)
+        for whole, where, part in zip((phi, entries, b), (positions, places, rows), found, strict=True):
+            for k, value in zip(where, ca.vertsplit(part) if where else (), strict=True):
+                whole[k] = value
     reactions = ca.Function("reactions", [tree.t, tree.q, tree.v, closures.lam, assembly.p], list(closures.reactions.values()))
-    phi, A, b = equations(symbols["t"], symbols["q"], symbols["p"])
     values = reactions.call([symbols["t"], symbols["q"], symbols["v"], lam, symbols["p"]])
-    return Constraints(phi, A, b, lam, closures.owners, dict(zip(closures.reactions, values, strict=True)))
+    empty = kind(0, 1)
+    return Constraints(
+        ca.vertcat(empty, *phi),
+        kind(A.sparsity(), ca.vertcat(empty, *entries)),
+        ca.vertcat(empty, *b),
+        lam,
+        closures.owners,
+        dict(zip(closures.reactions, values, strict=True)),
+    )
 
 
 def loop_treatment(options: LoopOptions, equations: Equations) -> Equations:

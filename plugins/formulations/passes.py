@@ -127,6 +127,17 @@ class TreePasses:
         self.rotors = space.lower("rotors", ca.densify(space.rotor_matrix(rotors)), space.mx) if rotors else None
         #: Inertias that forces add to bodies.
         self.added = {body: space.lower("added", ca.densify(added), space.mx) for body, added in inertias.items()}
+        #: The same as functions of q and p alone, unless a joint is moved: for what knows no speeds and no inputs.
+        self.still_added = self._at_rest(self.added)
+
+    def _at_rest(self, added: Vectors) -> Vectors:
+        """Return inertias, which depend on poses, such that neither time nor speeds nor inputs occur in them."""
+        if not added or any(joint.pose is not None for joint in self.space.mechanism.joints):
+            return added
+        symbols = self.space.symbols
+        function = ca.Function("added", [symbols[name] for name in "tqvup"], list(added.values()))
+        known = [symbols[name] if name in "qp" else ca.MX.zeros(*symbols[name].shape) for name in "tqvup"]
+        return dict(zip(added, function.call(known), strict=True))
 
     def divided(self, links: list[LinkFunctions]) -> list[list[LinkFunctions]]:
         """Return the links, base first, in blocks; the parents of a block are in it, or in one before."""
@@ -190,7 +201,7 @@ class TreePasses:
         """Return the parts of the descriptor form by name."""
         space = self.space
         return {
-            "N": space.lower("velocity_map", space.velocity_map(), space.mx),
+            "N": self._velocity_map(),
             "M": self.mass_matrix(),
             "f": -self.inverse_dynamics(),
             "kinetic": self.kinetic_energy(),
@@ -202,6 +213,12 @@ class TreePasses:
             ),
         }
 
+    def _velocity_map(self) -> ca.MX:
+        """Return N, as sparse as it is."""
+        N = ca.sparsify(self.space.velocity_map())
+        entries = ca.vertcat(ca.SX(0, 1), *(N.nz[k] for k in range(N.nnz())))
+        return ca.MX(N.sparsity(), self.space.lower("velocity_map", entries, self.space.mx)) if N.nnz() else ca.MX(*N.shape)
+
     def accelerations(self) -> ca.MX:
         """Articulated-body algorithm."""
         further: Vectors = {}
@@ -210,7 +227,7 @@ class TreePasses:
         vdot: Vectors = {}
         for block, motion, rest in zip(self.blocks, self.motion, gathered, strict=True):
             self._accelerate(block, motion, rest, a, vdot)
-        return self._in_order(vdot)
+        return self.in_order(vdot)
 
     def _backwards(self) -> list[tuple[Block, ca.MX]]:
         return list(zip(self.blocks, self.motion, strict=True))[::-1]
@@ -288,7 +305,7 @@ class TreePasses:
         vdot |= block.per_link(rates, freedom)
         a |= block.per_link(accelerations, lambda link: 6)
 
-    def _motions(self) -> dict[str, tuple[ca.MX, ca.MX, ca.MX]]:
+    def motions(self) -> dict[str, tuple[ca.MX, ca.MX, ca.MX]]:
         """Return x, c and bias wrench of each body, link by link."""
         parts = {}
         for block, motion in zip(self.blocks, self.motion, strict=True):
@@ -300,7 +317,7 @@ class TreePasses:
     def inverse_dynamics(self) -> ca.MX:
         """Recursive Newton-Euler at zero accelerations: the effort that would be needed, less the applied one."""
         q, p = self.space.mx["q"], self._p
-        motions = self._motions()
+        motions = self.motions()
         accelerations = {WORLD: ca.MX.zeros(6)}
         wrenches: Vectors = {}
         for body, link in self.links.items():
@@ -330,7 +347,7 @@ class TreePasses:
                 wrenches[body] = wrenches[body] + added[body] @ accelerations[body]
         column = ca.Function("mass_times", [q, p, vdot, *added.values()], [self._passed_on(wrenches, x, q, p)])
         # One loop over the columns in generated code, not n copies of it.
-        same = [ca.repmat(item, 1, n) for item in self.added.values()]
+        same = [ca.repmat(item, 1, n) for item in self.still_added.values()]
         M = column.map(n)(ca.repmat(self.space.mx["q"], 1, n), ca.repmat(self._p, 1, n), ca.DM.eye(n), *same)
         return ca.MX(M if self.rotors is None else M + self.rotors)
 
@@ -341,9 +358,9 @@ class TreePasses:
             efforts[body], passed = link.pass_on(x[body], self._q(body, q), p, wrenches[body])
             if link.joint.parent != WORLD:
                 wrenches[link.joint.parent] = wrenches[link.joint.parent] + passed
-        return self._in_order(efforts)
+        return self.in_order(efforts)
 
-    def _in_order(self, results: Vectors) -> ca.MX:
+    def in_order(self, results: Vectors) -> ca.MX:
         """Return the parts of a vector like v, found link by link, in the order of the joints."""
         return ca.vertcat(ca.MX(0, 1), *(results[joint.child] for joint in self.space.mechanism.joints))
 

@@ -5,7 +5,7 @@ import pytest
 
 from kingpost import PluginSet, simulate
 from kingpost.registry.selection import select
-from kingpost.simulation.problem import default_formulation
+from kingpost.simulation.default_formulation import default_formulation
 
 MODELS = [name for name in PluginSet(entry_points=False).models if name != "chain"] + ["chain:links=3", "chain:links=24"]
 

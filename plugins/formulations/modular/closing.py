@@ -34,6 +34,9 @@ class StraightClosing:
     def multipliers(self, equations: Equations) -> None:
         """There are none on this road; where they are wanted, the usual ones do."""
 
+    def corrections(self, equations: Equations) -> None:
+        """Return none: the usual ones do."""
+
     def explain(self, equations: Equations, t: float, states: Sequence[FloatArray], p: FloatArray) -> str:
         """Return which closures depend on each other at one of ``states``, the first that shows it; or nothing."""
         held = equations.constraints

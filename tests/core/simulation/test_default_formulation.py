@@ -7,8 +7,16 @@ import pytest
 from kingpost import Body, Closure, ForceElement, Joint, Mechanism, PluginSet
 from kingpost.multibody.assembly import assemble
 from kingpost.registry.selection import select
-from kingpost.simulation.default_formulation import default_formulation, kane_operations, recursive_operations
+from kingpost.simulation.default_formulation import (
+    CLOSED_OPERATION,
+    chosen_formulation,
+    default_formulation,
+    kane_operations,
+    recursive_operations,
+)
 from kingpost.simulation.problem import derive, pose
+from kingpost.simulation.provenance import problem_record
+from kingpost.simulation.settings import RunSettings
 
 PLUGINS = PluginSet(entry_points=False)
 
@@ -29,6 +37,14 @@ def four_bars(count):
         closures.append(Closure(f"pin{i}", "point-on-line", f"bar{i}", f"rod{i + 1}", **places, **turning))
     parts = {"bodies": tuple(bodies), "joints": tuple(joints), "closures": tuple(closures)}
     return Mechanism(f"four-bars-{count}", **parts, forces=(ForceElement("gravity"),))
+
+
+def on_a_hull(mechanism):
+    """Return a machine on a floating body in the place of the world."""
+    hull = Body("hull", mass=30.0, inertia=(9.0, 8.0, 7.0))
+    carried = [dataclasses.replace(joint, parent="hull") if joint.parent == "world" else joint for joint in mechanism.joints]
+    float_joint = Joint("float", "free", "world", "hull")
+    return dataclasses.replace(mechanism, bodies=(hull, *mechanism.bodies), joints=(float_joint, *carried))
 
 
 def star(arms, links):
@@ -90,8 +106,28 @@ def test_a_very_long_closed_chain_is_not_written_as_straight_line_code():
     chain = machine("chain:links=60")
     tie = Closure("tie", "spherical", "world", "link60", position=(0, 0, -20), child_position=(0, 0, -0.5))
     closed = dataclasses.replace(chain, closures=(tie,))
-    assert kane_operations(closed) < recursive_operations(closed) * 1.5
-    assert default_formulation(closed) == "recursive"
+    choice = chosen_formulation(closed)
+    assert choice.formulation == "recursive"
+    assert choice.operations == {"kane": round(kane_operations(closed)), "recursive": round(recursive_operations(closed))}
+
+
+def test_code_that_takes_too_long_to_compile_is_a_reason_of_its_own():
+    choice = chosen_formulation(four_bars(140))
+    assert choice.operations["kane"] < CLOSED_OPERATION * choice.operations["recursive"]
+    assert choice.formulation == "recursive"
+    assert choice.reason.startswith("built faster than kane")
+
+
+def test_many_loops_on_one_floating_body_are_solved_one_by_one():
+    assert default_formulation(on_a_hull(four_bars(4))) == "kane"
+    assert default_formulation(on_a_hull(four_bars(20))) == "recursive"
+
+
+def test_a_run_records_the_choice_and_its_reason():
+    chosen = problem_record(pose(four_bars(2), plugins=PLUGINS))["formulation_choice"]
+    assert chosen["reason"].startswith("faster than recursive: about ")
+    assert set(chosen["estimated_operations"]) == {"kane", "recursive"}
+    assert "formulation_choice" not in problem_record(pose(four_bars(2), RunSettings(formulation="kane"), plugins=PLUGINS))
 
 
 TREES = ("chain:links=6", "chain:links=12", "six-axis-arm", "offshore-crane", "star:4x3", "star:8x2", "branched")
@@ -104,7 +140,7 @@ def test_estimates_of_kane_are_operations_within_a_factor_of_two(name):
     assert counted / 2 < kane_operations(mechanism) < 2 * counted
 
 
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("name", [*TREES, "four-bars:5", "four-bars:10"])
 def test_estimates_of_recursive_are_operations_within_a_factor_of_two(name):
     mechanism = machine(name)
     counted = derive(assemble(mechanism, PLUGINS), "recursive", PLUGINS).accelerations.expand().n_instructions()
