@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 
+#: What names a machine on the command line.
+MODEL = "MODEL|FILE.toml"
+
 
 def add_model_argument(parser: argparse.ArgumentParser) -> None:
     """Add the positional argument that names a machine, and ``--set``."""
     parser.add_argument(
         "model",
-        metavar="MODEL|FILE.toml",
-        help="name of a model (see 'kingpost models'), a model or run file, or a URDF file (FILE.urdf)",
+        metavar=MODEL,
+        help="name of a model (see 'kingpost models'), a model or run file, a URDF file (FILE.urdf), or a mechanism or "
+        "function in a Python file (FILE.py:NAME)",
     )
     parser.add_argument(
         "--set",

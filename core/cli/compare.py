@@ -41,7 +41,7 @@ class Compare(Command):
         from kingpost.modelfiles.signal_words import with_inputs
         from kingpost.simulation.comparison import compare
 
-        opened = with_inputs(open_model(arguments.model, plugins, arguments.set), arguments.input)
+        opened = with_inputs(open_model(arguments.model, plugins, arguments.set, python=True), arguments.input)
         bar = ProgressBar("comparing")
         try:
             comparison = compare(

@@ -39,7 +39,7 @@ class Evaluate(Command):
         from kingpost.simulation.answers import evaluation
         from kingpost.simulation.verbs import observed_with_all_loads
 
-        opened = open_model(arguments.model, plugins, arguments.set)
+        opened = open_model(arguments.model, plugins, arguments.set, python=True)
         place = situation_of(opened, arguments).fitted()
         warn_of_fitted_start(place.problem)
         answer = evaluation(observed_with_all_loads(place.problem))

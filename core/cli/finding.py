@@ -52,7 +52,7 @@ class FindsInputs(Command):
         from kingpost.modelfiles.opened import open_model
 
         with while_doing(f"'{arguments.model}' was being prepared; nothing was computed"):
-            opened = open_model(arguments.model, plugins, arguments.set)
+            opened = open_model(arguments.model, plugins, arguments.set, python=True)
             how = opened.how(settings_from(arguments))
             # Before a long preparation, and not after it.
             results = result_options(arguments, opened.mechanism.name, opened.plugins, how.write)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kingpost.cli.compare import Compare
+from kingpost.cli.completion import Completion
 from kingpost.cli.doctor import Doctor
 from kingpost.cli.evaluate import Evaluate
 from kingpost.cli.fatigue import Fatigue
@@ -13,6 +14,7 @@ from kingpost.cli.index import Index
 from kingpost.cli.inverse import Inverse
 from kingpost.cli.listings import Models, Plugins
 from kingpost.cli.modular import Modular
+from kingpost.cli.new import New
 from kingpost.cli.optimise import Optimise
 from kingpost.cli.plot import Plot
 from kingpost.cli.report import Report
@@ -31,5 +33,5 @@ if TYPE_CHECKING:
 def kingpost_register_commands() -> list[type[Command]]:
     return [
         *(Run, Compare, Inverse, Index, Optimise, Models, Plugins, Evaluate, FindEquilibrium, Linearize, Modular),
-        *(StudyCommand, Plot, Fatigue, FindSensitivity, Report, Hydro, Weather, Doctor),
+        *(StudyCommand, Plot, Fatigue, FindSensitivity, Report, Hydro, Weather, New, Completion, Doctor),
     ]

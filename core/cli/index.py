@@ -46,7 +46,7 @@ class Index(Command):
         from kingpost.control.servo.posing import pose_servo
         from kingpost.modelfiles.opened import open_model
 
-        opened = open_model(arguments.model, plugins, arguments.set)
+        opened = open_model(arguments.model, plugins, arguments.set, python=True)
         task = opened.task(arguments.task)
         how = opened.how(settings_from(arguments))
         report = analyse(pose_servo(opened.mechanism, task, how, values=opened.settings, plugins=opened.plugins))

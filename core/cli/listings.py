@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from kingpost.base.errors import PluginError, closest, listed
+from kingpost.base.errors import MechanismError, PluginError, closest, listed
 from kingpost.base.fields import describe_fields
+from kingpost.cli.arguments import MODEL
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json, print_table, print_text
 
@@ -22,8 +23,9 @@ class Models(Command):
     example = "kingpost models double-pendulum"
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("model", nargs="?", metavar="MODEL|FILE.toml", help="show this one (default: list all)")
+        parser.add_argument("model", nargs="?", metavar=MODEL, help="show this one (default: list all)")
         parser.add_argument("--json", action="store_true", help="print JSON")
+        parser.add_argument("--toml", action="store_true", help="print the model as a model file, to change it and run that")
         parser.add_argument(
             "--schema", action="store_true", help="print the JSON Schema of model files with the plugins there are"
         )
@@ -33,6 +35,13 @@ class Models(Command):
             from kingpost.modelfiles.schema import model_schema
 
             print_json(model_schema(plugins))
+        elif arguments.toml:
+            from kingpost.modelfiles.model_text import model_text
+            from kingpost.modelfiles.opened import open_model
+
+            if arguments.model is None:
+                raise MechanismError("--toml: say which model is to be written, as in 'kingpost models vessel-crane --toml'")
+            print(model_text(open_model(arguments.model, plugins, python=True), arguments.model), end="")
         elif arguments.model is None:
             rows = [row for row in plugins.listing() if row["kind"] == "model"]
             if arguments.json:
@@ -44,9 +53,10 @@ class Models(Command):
         return 0
 
     def _show(self, arguments: argparse.Namespace, plugins: PluginSet) -> None:
+
         from kingpost.modelfiles.opened import open_model
 
-        opened = open_model(arguments.model, plugins)
+        opened = open_model(arguments.model, plugins, python=True)
         mechanism = opened.mechanism
         if arguments.json:
             print_json(mechanism.to_dict())

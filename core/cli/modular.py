@@ -44,7 +44,7 @@ class Modular(Command):
         from kingpost.modelfiles.opened import open_model
         from kingpost.modular.table import chosen_nodes, record_of, text_of
 
-        root = _root(open_model(arguments.model, plugins, arguments.set), arguments)
+        root = _root(open_model(arguments.model, plugins, arguments.set, python=True), arguments)
         nodes = chosen_nodes(root, arguments.node)
         if arguments.json:
             print_json([record_of(node) for node in nodes])

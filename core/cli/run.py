@@ -54,7 +54,7 @@ class Run(Command):
         from kingpost.simulation.simulate import carry_out, prepare
 
         with while_doing(f"'{arguments.model}' was being prepared; nothing was computed"):
-            opened = with_inputs(open_model(arguments.model, plugins, arguments.set), arguments.input)
+            opened = with_inputs(open_model(arguments.model, plugins, arguments.set, python=True), arguments.input)
             how = opened.how(settings_from(arguments))
             how = how.with_usual_loads(how.with_cuts(opened.mechanism, opened.plugins))
             results = result_options(arguments, opened.mechanism.name, opened.plugins, how.write)

@@ -82,7 +82,7 @@ def _question(arguments: argparse.Namespace, plugins: PluginSet) -> Question:
     with while_doing(f"'{arguments.model}' was being prepared; nothing was computed"):
         from kingpost.fatigue.assessment import CountingOptions
 
-        opened = with_inputs(open_model(arguments.model, plugins, arguments.set), arguments.input)
+        opened = with_inputs(open_model(arguments.model, plugins, arguments.set, python=True), arguments.input)
         how = opened.how(settings_from(arguments)).selected(opened.plugins)
         damage = DamageWords.read(arguments.hotspots or (), arguments.curves, CountingOptions(skip=arguments.skip))
         return ask(

@@ -46,7 +46,7 @@ class FindEquilibrium(Command):
         from kingpost.modelfiles.opened import open_model
         from kingpost.simulation.verbs import at_rest
 
-        place = situation_of(open_model(arguments.model, plugins, arguments.set), arguments)
+        place = situation_of(open_model(arguments.model, plugins, arguments.set, python=True), arguments)
         found = at_rest(place, stable=not arguments.any)
         if arguments.json:
             print_json(_equilibrium_record(place, found))
@@ -110,7 +110,7 @@ class Linearize(Command):
             raise FileError(f"--out {arguments.out[0]}: files are written of a sweep; add --sweep NAME=A..B, or use --json")
         if arguments.sweep is not None:
             return _swept(arguments, plugins)
-        place, result = linearised(situation_of(open_model(arguments.model, plugins, arguments.set), arguments))
+        place, result = linearised(situation_of(open_model(arguments.model, plugins, arguments.set, python=True), arguments))
         if place.problem.how.start != "equilibrium":
             warn_of_fitted_start(place.problem)
         if arguments.json:
@@ -129,7 +129,7 @@ def _swept(arguments: argparse.Namespace, plugins: PluginSet) -> int:
     sweep = Sweep.parse(arguments.sweep)
     for path in arguments.out:
         check_suffix(path)
-    loci = swept(situation_of(open_model(arguments.model, plugins, arguments.set), arguments), sweep)
+    loci = swept(situation_of(open_model(arguments.model, plugins, arguments.set, python=True), arguments), sweep)
     for path in arguments.out:
         write_loci(loci, path)
     if arguments.json:

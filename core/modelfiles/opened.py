@@ -151,13 +151,23 @@ class OpenedModel:
 
 
 def open_model(
-    name: str | Path, plugins: PluginSet | None = None, settings: Iterable[str] | Mapping[str, float] = ()
+    name: str | Path,
+    plugins: PluginSet | None = None,
+    settings: Iterable[str] | Mapping[str, float] = (),
+    *,
+    python: bool = False,
 ) -> OpenedModel:
     """Return the machine called ``name``: a file if it looks like one, else a model plugin.
 
-    ``settings`` are ``{"mass": 2.0}`` or ``["mass=2"]``.
+    ``settings`` are ``{"mass": 2.0}`` or ``["mass=2"]``. With ``python``, ``FILE.py:NAME`` is a machine, too: the code of the
+    file is run, so that only names that a user has typed may be opened so.
     """
-    opened = _open(str(name), plugins or PluginSet(), seen=())
+    if python and is_python(str(name)):
+        from kingpost.modelfiles.python_model import open_python
+
+        opened = open_python(str(name), plugins or PluginSet())
+    else:
+        opened = _open(str(name), plugins or PluginSet(), seen=())
     given = dict(settings) if isinstance(settings, Mapping) else parse_settings(settings)
     return opened.driven(given)
 
@@ -168,15 +178,14 @@ def _open(name: str, plugins: PluginSet, seen: tuple[Path, ...]) -> OpenedModel:
 
         return OpenedModel(read_urdf(name), plugins)
     if not name.endswith(".toml"):
+        if is_python(name):
+            raise FileError(
+                f"'{name}' is Python code, which runs only where a command names it, as in 'kingpost run {name}', never from "
+                "another file; in Python, import it and give its mechanism to kingpost.simulate"
+            )
         if "/" in name or is_file(Path(name)):
             raise FileError(f"'{name}' is not a model file; its name must end in .toml or .urdf")
-        model = select(plugins.models, name)
-        mechanism = model.build()
-        if not isinstance(mechanism, Mechanism):
-            raise PluginError(f"model '{model.name}' built {shown(mechanism)}, expected a kingpost.Mechanism")
-        return OpenedModel(
-            mechanism, plugins, t_end=model.t_end, step=model.step, tasks=_tasks(model), optimal_tasks=_optimal_tasks(model)
-        )
+        return opened_by(select(plugins.models, name), plugins)
     path = Path(name)
     if resolved(path) in seen:
         raise FileError(f"{path} takes its model from itself")
@@ -199,6 +208,21 @@ def _open(name: str, plugins: PluginSet, seen: tuple[Path, ...]) -> OpenedModel:
         run=(*source.run, file.run),
         tasks={**source.tasks, **own},
         optimal_tasks={**source.optimal_tasks, **optimal},
+    )
+
+
+def is_python(name: str) -> bool:
+    """Say whether a machine is named as one in a Python file: ``FILE.py:NAME``."""
+    return name.partition(":")[0].endswith(".py")
+
+
+def opened_by(model: Model, plugins: PluginSet) -> OpenedModel:
+    """Return the machine that a model plugin builds."""
+    mechanism = model.build()
+    if not isinstance(mechanism, Mechanism):
+        raise PluginError(f"model '{model.name}' built {shown(mechanism)}, expected a kingpost.Mechanism")
+    return OpenedModel(
+        mechanism, plugins, t_end=model.t_end, step=model.step, tasks=_tasks(model), optimal_tasks=_optimal_tasks(model)
     )
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import importlib.metadata
-import importlib.util
 import inspect
 import os
 import sys
@@ -19,9 +17,9 @@ import pluggy
 
 from kingpost.base.errors import PluginError, closest, listed
 from kingpost.base.raised import in_words, path_of
-from kingpost.base.text_files import is_file, resolved
+from kingpost.base.text_files import resolved
 from kingpost.base.version import __version__
-from kingpost.registry.failures import FILE_MODULE, TRACE
+from kingpost.registry.failures import TRACE
 from kingpost.registry.hookspecs import KINDS_HOOK, NAME, PREFIX, hookspec
 from kingpost.registry.kinds import CORE_KINDS, DECLARING, HERE, PluginKind, named
 from kingpost.registry.registry import BUILT_IN as OURS
@@ -160,22 +158,9 @@ class PluginSet:
 
     def _load_file(self, path: Path) -> None:
         source = Origin("file", str(path), path.stem, "local")
-        if not is_file(path):
-            raise PluginError(f"plugin file '{path}' does not exist")
-        module_name = f"{FILE_MODULE}{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
-        spec = importlib.util.spec_from_file_location(module_name, path)
-        if spec is None or spec.loader is None:
-            raise PluginError(f"plugin file '{path}' is not a Python file; its name must end in .py")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[module_name] = module
-        try:
-            spec.loader.exec_module(module)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            del sys.modules[module_name]
-            line = _line_in(error, path)
-            raise PluginError(f"plugin file {path}{line}: {in_words(error)}") from error
+        from kingpost.registry.python_files import imported_file  # few runs have files
+
+        module = imported_file(path)
         self._add(module, source)
         if not any(True for name in vars(module) if name.startswith(PREFIX)):
             raise PluginError(
@@ -291,14 +276,6 @@ def _imported(name: str) -> ModuleType:
 def _become(place: str, cls: Any) -> Any:
     """Return what the function at ``place`` makes of a class of another kind."""
     return named(place)(cls)
-
-
-def _line_in(error: BaseException, path: Path) -> str:
-    """Return ``", line n"`` for the last line of ``path`` that the traceback passes through."""
-    if isinstance(error, SyntaxError):
-        return f", line {error.lineno}"
-    lines = [place.line for place, _ in path_of(error) if place.file == str(path)]
-    return f", line {lines[-1]}" if lines else ""
 
 
 def _last_line(error: BaseException) -> str:

@@ -79,7 +79,7 @@ class Export(Command):
         from kingpost.simulation.export_model import prepare_export
         from kingpost.simulation.exporter import ExportSelection
 
-        opened = with_inputs(open_model(arguments.model, plugins, arguments.set), arguments.input)
+        opened = with_inputs(open_model(arguments.model, plugins, arguments.set, python=True), arguments.input)
         mechanism = opened.mechanism
         if arguments.setpoint_inputs:
             mechanism = with_setpoint_inputs(mechanism, opened.plugins, opened.settings)

@@ -49,7 +49,7 @@ class ExportController(Command):
         from kingpost.modelfiles.opened import open_model
         from kingpost.registry.selection import split_selection
 
-        opened = open_model(arguments.model, plugins, arguments.set)
+        opened = open_model(arguments.model, plugins, arguments.set, python=True)
         law = split_selection(arguments.feedback)[0]
         optimal = law == RecedingHorizon.name
         name = f"{opened.mechanism.name}-{law}.fmu"

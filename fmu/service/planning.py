@@ -14,11 +14,11 @@ from typing import Any
 
 from kingpost.base.errors import closest, listed
 from kingpost.base.files import safe_name
+from kingpost.base.toml_text import toml_text
 from kingpost.fmu.service.data_guard import check_data, check_words, file_names
 from kingpost.fmu.service.errors import ServiceError
 from kingpost.fmu.service.kinds import KINDS, Kind, Subject
 from kingpost.fmu.service.store import Blob, Job
-from kingpost.fmu.service.toml_text import toml_text
 
 #: Stands for the folder of results in the words of a command line.
 RESULTS = "{results}"

@@ -5,12 +5,12 @@ import argparse
 import pytest
 
 from kingpost.base.toml import read_toml
+from kingpost.base.toml_text import toml_text
 from kingpost.fmu.service.data_guard import check_data, check_words, file_names
 from kingpost.fmu.service.errors import ServiceError
 from kingpost.fmu.service.kinds import KINDS, LEFT_OUT
 from kingpost.fmu.service.planning import Asked, Known, plan_job
 from kingpost.fmu.service.store import Blob, Job
-from kingpost.fmu.service.toml_text import toml_text
 from kingpost.registry.pluginset import PluginSet
 
 ONE, TWO, THREE = "1" * 64, "2" * 64, "3" * 64

@@ -13,8 +13,8 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 HEADINGS = 2
 
 
-def toml_text(data: Mapping[str, Any]) -> str:
-    """Return ``data`` as the text of a TOML file; entries that are None are left out.
+def toml_text(data: Mapping[str, Any], headings: int = HEADINGS) -> str:
+    """Return ``data`` as the text of a TOML file; entries that are None are left out, tables below ``headings`` are inline.
 
     Raises
     ------
@@ -22,19 +22,28 @@ def toml_text(data: Mapping[str, Any]) -> str:
         If something in it cannot be written.
 
     """
-    return "\n".join(_lines(data, ())) + "\n"
+    return "\n".join(_lines(data, (), headings)) + "\n"
 
 
-def _lines(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
-    tables = {key: value for key, value in table.items() if isinstance(value, Mapping) and len(path) < HEADINGS}
+def _lines(table: Mapping[str, Any], path: tuple[str, ...], headings: int) -> Iterator[str]:
+    tables = {key: value for key, value in table.items() if isinstance(value, Mapping) and len(path) < headings}
+    arrays = {key: value for key, value in table.items() if not path and _several(value)}
     for key, value in table.items():
-        if key not in tables and value is not None:
+        if key not in tables and key not in arrays and value is not None:
             yield f"{_key(key)} = {_value(value)}"
     for key, value in tables.items():
         below = (*path, key)
-        if not all(isinstance(entry, Mapping) and len(below) < HEADINGS for entry in value.values()) or not value:
+        if not all(isinstance(entry, Mapping) and len(below) < headings for entry in value.values()) or not value:
             yield f"\n[{'.'.join(map(_key, below))}]"
-        yield from _lines(value, below)
+        yield from _lines(value, below, headings)
+    for key, value in arrays.items():
+        for entry in value:
+            yield f"\n[[{_key(key)}]]"
+            yield from (f"{_key(name)} = {_value(item)}" for name, item in entry.items() if item is not None)
+
+
+def _several(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(entry, Mapping) for entry in value)
 
 
 def _key(key: Any) -> str:
