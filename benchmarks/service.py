@@ -2,7 +2,8 @@
 
     python benchmarks/service.py [--seconds 20] [--clients 20]
 
-Prints p50 and p99 of both, and their ratio, measured in the same run of the same server.
+Prints p50 and p99 of both, and their ratio, measured in the same run of the same server; and the CPU time of the server for
+each request, in all and by route, which tells more on a machine that has other things to do.
 """
 
 from __future__ import annotations
@@ -63,6 +64,37 @@ def measure(client: Client, clients: int, seconds: float, submit: bool) -> list[
     return took
 
 
+def cpu_seconds(process: int) -> float:
+    """Return the CPU time that a process has used."""
+    words = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def by_route(client: Client, process: int, count: int = 200) -> dict[str, float]:
+    """Return the CPU time of the server for a request of each kind, in ms; one client asks, one request after the other."""
+    routes = {
+        "health": lambda: client.ask("GET", "health"),
+        "one job": lambda: client.job(1),
+        "50 jobs": client.jobs,
+        "history": lambda: client.ask("GET", "jobs/1/history?points=1200"),
+    }
+    found = {}
+    for name, ask in routes.items():
+        ask()
+        before = cpu_seconds(process)
+        for _ in range(count):
+            ask()
+        found[name] = round(1e3 * (cpu_seconds(process) - before) / count, 2)
+    return found
+
+
+def measured(client: Client, process: int, arguments: argparse.Namespace, submit: bool) -> dict[str, float]:
+    """Let clients ask for a while; return what they found, and what it cost the server."""
+    before = cpu_seconds(process)
+    took = measure(client, arguments.clients, arguments.seconds, submit)
+    return {**figures(took), "server_cpu_ms_per_request": round(1e3 * (cpu_seconds(process) - before) / len(took), 2)}
+
+
 def figures(took: list[float]) -> dict[str, float]:
     """Return p50 and p99 in ms."""
     cuts = statistics.quantiles(took, n=100)
@@ -80,16 +112,24 @@ def main() -> None:
         process, client = started(Path(place) / "project", workers)
         try:
             client.wait(client.submit("run", model="double-pendulum", options=SHORT))
-            idle = figures(measure(client, arguments.clients, arguments.seconds, submit=False))
+            routes = by_route(client, process.pid)
+            idle = measured(client, process.pid, arguments, submit=False)
             busy = [client.submit("run", model="double-pendulum", options=LONG) for _ in range(workers)]
             while not all(client.job(job)["state"] == "running" for job in busy):
                 time.sleep(0.2)
-            loaded = figures(measure(client, arguments.clients, arguments.seconds, submit=True))
+            loaded = measured(client, process.pid, arguments, submit=True)
         finally:
             process.terminate()
             process.wait()
     ratios = {name: round(loaded[name] / idle[name], 2) for name in ("p50_ms", "p99_ms")}
-    print(json.dumps({"clients": arguments.clients, "idle": idle, "all cores compute": loaded, "ratio": ratios}, indent=2))
+    found = {
+        "clients": arguments.clients,
+        "idle": idle,
+        "all cores compute": loaded,
+        "ratio": ratios,
+        "cpu_ms_by_route": routes,
+    }
+    print(json.dumps(found, indent=2))
 
 
 if __name__ == "__main__":

@@ -91,9 +91,9 @@ class Executor:
             if not isinstance(error, (KingpostError, OSError)):
                 traceback.print_exc()
             place.clear()
-            words = f"the job could not be started: {error}"
-            if not says_full(words) or not self._insist(lambda: self.leases.wait_for_room(job)):
-                self._insist(lambda: self.leases.end(job, "failed", None, words))
+            said = f"the job could not be started: {error}"
+            if not says_full(said) or not self._insist(lambda: self.leases.wait_for_room(job)):
+                self._insist(lambda: self.leases.end(job, "failed", None, said))
             return
         try:
             if self._insist(lambda: self.leases.started(job, process.pid, ["kingpost", *words])):

@@ -125,7 +125,8 @@ def thinned(shown: Shown, names: Sequence[str], start: float | None, end: float 
     edges = first + (np.arange(min(points, count)) * count) // max(1, min(points, count))
     chosen: dict[str, Any] = {}
     for name in names:
-        low, high = _extremes(*(values[first:last] for values in shown.extremes(name)), edges - first)
+        low, high = shown.extremes(name)
+        low, high = _extremes(low[first:last], high[first:last], edges - first)
         chosen[name] = {"unit": units[name], "min": _plain(low), "max": _plain(high)}
     times = time[edges].tolist() if count else []
     return {"time": times, "channels": chosen, "samples": count, "complete": shown.complete}
