@@ -1,9 +1,10 @@
 """What does a step of a closed loop, or in redundant coordinates, cost, and what does a given error, against Exudyn?
 
-Three machines: the heavy top, the satellite with three rotors under constant torques, and Andrews' squeezer. Exudyn gets them
-from the same numbers, but as bodies with joints between them, and takes its generalized-alpha steps on index-3 equations with
-modified Newton iterations. Both are compared with one tight reference: where errors go to zero with the step, both are the same
-machine. Times are processor times of the loop over steps alone, without output; rows take turns, and the shortest counts.
+The heavy top, the satellite with three rotors under constant torques, Andrews' squeezer, and chains of 4 to 40 links. Exudyn
+gets them from the same numbers, but as bodies with joints between them, and takes its generalized-alpha steps on index-3
+equations with modified Newton iterations. Both are compared with one tight reference: where errors go to zero with the step,
+both are the same machine. Times are processor times of the loop over steps alone, without output; rows take turns, and the
+shortest counts.
 
 Peer: pip install exudyn. Without it, only the rows of this package are shown.
 """
@@ -24,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from kingpost import KingpostError, Mechanism, PluginSet, prepare, simulate
-from kingpost.plugins.models import heavy_top, satellite, squeezer
+from kingpost.plugins.models import chain, heavy_top, satellite, squeezer
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 ROUNDS, SLICE = 7, 0.05
@@ -58,6 +59,8 @@ class Machine:
     exudyn: Callable[[ModuleType, Any], Callable[[], Array]]
     #: Relative tolerance of Exudyn's Newton iteration: its default where that is enough for the errors at hand.
     tolerance: float = 1e-8
+    #: The formulation of the reference.
+    minimal: str = "kane"
 
 
 # The same machines in Exudyn. Each function fills a system and returns what reads the compared numbers at the end.
@@ -159,17 +162,46 @@ def exudyn_squeezer(exu: ModuleType, system: Any) -> Callable[[], Array]:
     return read
 
 
+def exudyn_chain(links: int) -> Callable[[ModuleType, Any], Callable[[], Array]]:
+    """Return what fills a system with the chain of so many links, without the dampers of its hinges."""
+    mass, length, gravity, start = 1.0, 0.5, 9.81, 0.3
+    moments = np.diag([mass * length**2 / 12, mass * length**2 / 12, mass * length**2 / 100])
+
+    def fill(exu: ModuleType, system: Any) -> Callable[[], Array]:
+        utilities = importlib.import_module("exudyn.utilities")
+        inertia = utilities.RigidBodyInertia(mass=mass, inertiaTensor=moments)
+        place, turn, before = np.zeros(3), np.eye(3), system.CreateGround()
+        for i in range(links):
+            axis = np.array([0.0, 1.0, 0.0]) if i % 2 == 0 else np.array([1.0, 0.0, 0.0])
+            world_axis = turn @ axis
+            c, s = (math.cos(start), math.sin(start)) if i < 2 else (1.0, 0.0)
+            about_y, about_x = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]]), np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
+            turn = turn @ (about_y if i % 2 == 0 else about_x)
+            body = system.CreateRigidBody(
+                inertia=inertia, referencePosition=place + turn @ np.array([0, 0, -length / 2]), referenceRotationMatrix=turn,
+                gravity=[0, 0, -gravity],
+            )  # fmt: skip
+            system.CreateRevoluteJoint(itemNumbers=[before, body], position=place, axis=world_axis)
+            place, before = place + turn @ np.array([0, 0, -length]), body
+        variable, tip = exu.OutputVariableType.Position, [0, 0, -length / 2]
+        return lambda: np.array(system.GetObjectOutputBody(before, variable, localPosition=tip))
+
+    return fill
+
+
 def turning(angle: float) -> Array:
     """Return the matrix of a rotation in the plane."""
     return np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
 
 
 MINIMAL, DIRECTORS, NULLSPACE = "kane", "directors", "nullspace"
+PLANAR, RECURSIVE = "directors:planar=true", "recursive"
+LINKS = (4, 10, 20, 40)
 ALPHA, MOMENTUM = f"generalized-alpha:spectral_radius={RADIUS}", "energy-momentum"
 
 
 def machines() -> list[Machine]:
-    """Return the three machines."""
+    """Return all machines."""
     every = tuple((way, method) for way in (MINIMAL, DIRECTORS, NULLSPACE) for method in (ALPHA, MOMENTUM))
     drives = {f"torque{i + 1}": torque for i, torque in enumerate(TORQUES)}
     return [
@@ -183,7 +215,15 @@ def machines() -> list[Machine]:
         ),
         Machine(
             "squeezer", squeezer.AndrewsSqueezer().build(), 0.03, (1500, 3000, 6000, 12000), {}, ("O.angle", "P.x", "P.y"),
-            every[:2], exudyn_squeezer, 1e-10,  # planar, so that spatial directors would be a waste
+            (*every[:2], (PLANAR, ALPHA)), exudyn_squeezer, 1e-10,  # planar, so that spatial directors would be a waste
+        ),
+        *(
+            Machine(
+                f"chain {links}", chain.Chain(chain.ChainOptions(links)).build(), 0.2, (50, 100, 200), {"damping": 0.0},
+                ("tip.x", "tip.y", "tip.z"), ((DIRECTORS, ALPHA), (DIRECTORS, MOMENTUM)), exudyn_chain(links),
+                minimal=RECURSIVE,
+            )
+            for links in LINKS
         ),
     ]  # fmt: skip
 
@@ -212,7 +252,7 @@ def compared(values: Sequence[float]) -> Array:
 def reference(machine: Machine, plugins: PluginSet) -> Array:
     """Return the end of the motion by a tight method of another kind; the steps of rk4 are short enough for 1e-10."""
     history = simulate(
-        machine.mechanism, machine.t_end, settings=machine.settings, formulation=MINIMAL, integrator="rk4",
+        machine.mechanism, machine.t_end, settings=machine.settings, formulation=machine.minimal, integrator="rk4",
         step=machine.t_end / (4 * machine.steps[-1]), output_step=machine.t_end, plugins=plugins,
     )  # fmt: skip
     return compared([history[name][-1] for name in machine.compared])

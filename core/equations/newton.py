@@ -160,7 +160,7 @@ class NewtonLoop:
         """Return the state after a step, or NaN."""
         problem = self.problem
         guess, factors = problem.guess.call(known)
-        if not self._ordered:
+        if not self.ordered:
             return problem.following(self._accepted(guess, known, factors), *known, factors)
         (y,) = self._solver(self.iterations, f"{ORDERED}_newton").call([guess, *known, factors])
         left = _mean(problem.residual(y, *known, factors))
@@ -172,7 +172,7 @@ class NewtonLoop:
         return problem.following(y, *known, factors)
 
     @property
-    def _ordered(self) -> bool:
+    def ordered(self) -> bool:
         """Whether the equations can be eliminated in their order; the residual alone needs room where the matrix has it."""
         residual, matrix = self.problem.residual, self.matrix
         rooms = zip(*((f.sz_arg(), f.sz_res(), f.sz_iw(), f.sz_w()) for f in (residual, matrix)), strict=True)
@@ -382,6 +382,15 @@ def repeat_step(
 
     go(t, np.asarray(x, dtype=float), h, 0)
     return records
+
+
+def solved_for(integrator: ImplicitStepMap, equations: Equations) -> str:
+    """Return which equations a step is solved by, and how, in a few words."""
+    newton = _newton(integrator, equations)
+    count = newton.problem.residual.numel_out(0)
+    if newton.ordered:
+        return f"{count} motions of bodies and multipliers, in a fixed order"
+    return f"{count} unknowns of the method, by sparse QR"
 
 
 #: Steps that are repeated to see how many iterations they take.

@@ -16,7 +16,7 @@ from kingpost.base.channels import Channel
 from kingpost.base.errors import Interrupted, PluginError, SolverError
 from kingpost.equations.equations import Equations
 from kingpost.equations.integrator import InitialValueProblem, Integrator, Solver
-from kingpost.equations.newton import ImplicitStepMap, iteration_statistics
+from kingpost.equations.newton import ImplicitStepMap, iteration_statistics, solved_for
 from kingpost.kernel.kernel import Evaluator, Kernel, Status, Stop, Trail
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.registry.failures import plugin_failure
@@ -215,7 +215,9 @@ class Simulation:
             self.p,
             self.grid.step,
         )
-        return {"newton_iterations": found} if found else {}
+        if not found:
+            return {}
+        return {"newton_iterations": found, "newton_unknowns": solved_for(self.integrator, self.equations)}
 
     def step_warnings(self, times: FloatArray, states: FloatArray, inputs: FloatArray | None = None) -> list[str]:
         """Return what is to be said of the step, judged at some samples."""
