@@ -29,6 +29,8 @@ from kingpost import Batch, PluginSet, prepare_batch
 
 THREADS = (1, 2)
 ONE_BY_ONE = "kingpost, 1 by 1"
+#: Times are those of the processors, of all threads together, which others on the machine do not change; what threads gain can
+#: only be seen on the wall, and means something where nothing else runs.
 #: The scenarios are run in pieces of this many, all of them so often by every way in turn, and the shortest time of each piece
 #: counts: a shared machine runs at changing speeds, and every way should meet the best one.
 PIECE, REPEATS = 40, 10
@@ -106,22 +108,27 @@ def mujoco_way(mujoco: ModuleType, threads: int) -> Callable[[MujocoPiece], Arra
 Way: TypeAlias = Callable[[Any], Array]
 
 
+Times: TypeAlias = dict[tuple[str, int], float]
+
+
 def measure(
     ways: dict[tuple[str, int], Way], pieces: dict[str, list[Any]]
-) -> tuple[dict[tuple[str, int], float], dict[tuple[str, int], Array]]:
-    """Return the time that each way needs for all pieces, and the last states that it finds."""
-    times = {key: [math.inf] * len(pieces[key[0]]) for key in ways}
+) -> tuple[Times, Times, dict[tuple[str, int], Array]]:
+    """Return the time that each way needs for all pieces, on processors and on the wall, and the last states that it finds."""
+    clocks = (time.process_time, time.perf_counter)
+    times = [{key: [math.inf] * len(pieces[key[0]]) for key in ways} for _ in clocks]
     last = {}
     for _ in range(REPEATS):
         states: dict[tuple[str, int], list[Array]] = {key: [] for key in ways}
         for k in range(len(pieces["kingpost"])):
             for (name, threads), way in ways.items():
-                clock = time.process_time if threads == 1 else time.perf_counter
-                started = clock()
+                started = [clock() for clock in clocks]
                 states[name, threads].append(way(pieces[name][k]))
-                times[name, threads][k] = min(times[name, threads][k], clock() - started)
+                for found, clock, began in zip(times, clocks, started, strict=True):
+                    found[name, threads][k] = min(found[name, threads][k], clock() - began)
         last = {key: np.concatenate(found) for key, found in states.items()}
-    return {key: sum(shortest) for key, shortest in times.items()}, last
+    cpu, wall = ({key: sum(shortest) for key, shortest in found.items()} for found in times)
+    return cpu, wall, last
 
 
 def main() -> None:
@@ -140,29 +147,28 @@ def main() -> None:
     if mujoco:
         pieces["MuJoCo rollout"] = mujoco_pieces(mujoco, steps, masses, starts)
         ways |= {("MuJoCo rollout", threads): mujoco_way(mujoco, threads) for threads in THREADS}
-    times, last = measure(ways, pieces)
+    times, wall, last = measure(ways, pieces)
 
     total = arguments.scenarios * steps
     print(f"kingpost carries its runs out {batch.note}")
     print(f"vessel-crane, {arguments.scenarios} scenarios, {steps} RK4 steps of {STEP:g} s each")
-    print(f"{'':<18}{'threads':>8}{'s':>9}{'scenario-steps / s':>20}{'us / step':>11}{'last states differ by':>23}")
+    heads = ("CPU s", "wall s", "steps / CPU s", "us / step")
+    print(f"{'':<18}{'threads':>8}" + "".join(f"{head:>15}" for head in heads) + f"{'last states differ by':>23}")
     for (name, threads), seconds in times.items():
         difference = np.abs(last[name, threads] - last["kingpost", 1]).max()
-        print(
-            f"{name:<18}{threads:>8}{seconds:>9.3f}{total / seconds:>20,.0f}{seconds / total * 1e6:>11.3f}{difference:>23.0e}"
-        )
+        cells = f"{seconds:>15.3f}{wall[name, threads]:>15.3f}{total / seconds:>15,.0f}{seconds / total * 1e6:>15.3f}"
+        print(f"{name:<18}{threads:>8}{cells}{difference:>23.0e}")
     print()
+    gained = {name: wall[name, 1] / wall[name, 2] for name in pieces if (name, 2) in wall}
     demands = [("kingpost, at once / one by one", times[ONE_BY_ONE, 1] / times["kingpost", 1], "   at least 1.7: ", 1.7)]
-    demands += [("kingpost, two threads / one thread", times["kingpost", 1] / times["kingpost", 2], "   at least 1.7: ", 1.7)]
+    demands += [("kingpost, two threads / one, on the wall", gained["kingpost"], "   at least 1.7: ", 1.7)]
     if mujoco:
         ratios = {threads: times["MuJoCo rollout", threads] / times["kingpost", threads] for threads in THREADS}
         demands.append(("kingpost / MuJoCo rollout, one thread", ratios[1], "   at least 5: ", 5.0))
         demands.append(("kingpost / MuJoCo rollout, two threads", ratios[2], "", 0.0))
-        demands.append(
-            ("MuJoCo rollout, two threads / one thread", times["MuJoCo rollout", 1] / times["MuJoCo rollout", 2], "", 0.0)
-        )
+        demands.append(("MuJoCo rollout, two threads / one, on the wall", gained["MuJoCo rollout"], "", 0.0))
     for text, ratio, words, least in demands:
-        print(f"{text:<42}{ratio:8.2f}{words}{'' if not words else 'met' if ratio >= least else 'missed'}")
+        print(f"{text:<48}{ratio:8.2f}{words}{'' if not words else 'met' if ratio >= least else 'missed'}")
 
 
 if __name__ == "__main__":

@@ -338,8 +338,8 @@ def measure(machine: Machine, rows: Sequence[Row], exact: Array, rounds: int = R
     for k, steps in enumerate(machine.steps):
         for _ in range(rounds):
             for row in rows:
-                begun, repeats = time.perf_counter(), 0
-                while repeats == 0 or time.perf_counter() - begun < SLICE:
+                begun, repeats = time.process_time(), 0
+                while repeats == 0 or time.process_time() - begun < SLICE:
                     row.times[k] = min(row.times[k], row.run(steps)[1] / steps)
                     repeats += 1
 

@@ -1,10 +1,11 @@
 """What a step of 1 ms costs in an FMU: the vessel-crane in process, as native FMU, as Python FMU, and beside py-crane.
 
-Each number is the shortest of several portions, and the portions of all rows take turns, so that all meet the same machine.
-The C host is the master of the tests (tests/fmu/c_master). py-crane (DNV) moves booms kinematically and has one pendulum; it
-is built and run in a process of its own, by this Python or by the one that ``--py-crane`` names (needs py-crane and fmpy).
+Each number is the shortest time on the processor of several portions, and the portions of all rows take turns, so that all meet
+the same machine. The C host is the master of the tests (tests/fmu/c_master). py-crane (DNV) moves booms kinematically and has
+one pendulum; it is built and run in a process of its own, by this Python or by the one that ``--py-crane`` names, which needs
+py-crane and fmpy. ``--sizes`` shows instead what it takes to export some models, and how large their FMUs are.
 
-    python benchmarks/fmu.py [--py-crane PYTHON]
+    python benchmarks/fmu.py [--py-crane PYTHON] [--sizes]
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import fmpy
 import numpy as np
 from fmpy.fmi2 import FMU2Slave
 from fmpy.fmi3 import FMU3Slave
+from measuring import processor_time
 
 from kingpost import ExportSelection, KingpostError, PluginSet, prepare, prepare_export
 from kingpost.registry.selection import make
@@ -31,6 +33,8 @@ from kingpost.registry.selection import make
 ROUNDS = 8
 #: In every round each row takes this many portions of this many steps; short ones meet less of what else the machine does.
 PORTIONS, STEPS = 10, 400
+#: Models whose FMUs are weighed.
+MODELS = ("double-pendulum", "vessel-crane", "branched", "offshore-crane", "offshore-crane-cylinder")
 STEP = 0.001
 MASTER = Path(__file__).parents[1] / "tests" / "fmu" / "c_master"
 PY_CRANE = '''
@@ -71,10 +75,10 @@ fmu = FMU2Slave(guid=description.guid, unzipDirectory=folder, instanceName="cran
 fmu.instantiate(); fmu.setupExperiment(startTime=0.0); fmu.enterInitializationMode(); fmu.exitInitializationMode()
 shortest = 1e9
 for k in range(100):
-    started = time.perf_counter()
+    started = time.process_time()
     for i in range(5 * k, 5 * (k + 1)):
         fmu.doStep(0.001 * i, 0.001)
-    shortest = min(shortest, (time.perf_counter() - started) / 5)
+    shortest = min(shortest, (time.process_time() - started) / 5)
 print("seconds per step", shortest, flush=True)
 import os
 os._exit(0)  # pythonfmu's library may abort when it is unloaded
@@ -90,13 +94,32 @@ def export(folder: Path, exporter: str, **options: object) -> Path:
     return path
 
 
+def exported(model: str, folder: Path, fmi: int = 2, **how: object) -> tuple[float, int]:
+    """Export a model as a native FMU; return the time that took on processors, compilers included (s), and its size (bytes)."""
+    plugins = PluginSet(entry_points=False)
+    path = folder / f"{model}-{fmi}.fmu"
+    began = processor_time()
+    posed = prepare_export(make(plugins.models.get(model), {}).build(), plugins=plugins, **how)  # type: ignore[arg-type]
+    make(plugins.exporters.get("native-fmu"), {"fmi": fmi}).export(posed, ExportSelection(), path)
+    return processor_time() - began, path.stat().st_size
+
+
+def print_sizes() -> None:
+    """Print what it takes to export some models."""
+    print(f"{'native FMU':26}" + "".join(f"{f'FMI {fmi}, s':>12}{'kB':>8}" for fmi in (2, 3)))
+    with tempfile.TemporaryDirectory(prefix="kingpost-benchmark-") as folder:
+        for model in MODELS:
+            found = [exported(model, Path(folder), fmi) for fmi in (2, 3)]
+            print(f"{model:26}" + "".join(f"{seconds:12.1f}{size / 1000:8.0f}" for seconds, size in found), flush=True)
+
+
 def shortest_portion(portion: Callable[[int], None], steps: int = STEPS) -> float:
     """Return the shortest time of a portion per step; ``portion`` is told which one it is."""
     shortest = np.inf
     for k in range(PORTIONS):
-        started = time.perf_counter()
+        started = time.process_time()
         portion(k)
-        shortest = min(shortest, (time.perf_counter() - started) / steps)
+        shortest = min(shortest, (time.process_time() - started) / steps)
     return shortest
 
 
@@ -181,7 +204,11 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description="What a step of 1 ms costs in an FMU.")
     parser.add_argument("--py-crane", default=sys.executable, metavar="PYTHON", help="a Python with py-crane and fmpy")
+    parser.add_argument("--sizes", action="store_true", help="what it takes to export some models")
     arguments = parser.parse_args()
+    if arguments.sizes:
+        print_sizes()
+        return
     with tempfile.TemporaryDirectory(prefix="kingpost-benchmark-") as name:
         folder = Path(name)
         natives = {fmi: export(folder, "native-fmu", fmi=fmi) for fmi in (2, 3)}

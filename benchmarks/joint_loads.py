@@ -1,6 +1,7 @@
 """What joint loads cost: the vessel-crane with the loads of all joints against the motion alone, and against Pinocchio's rnea.
 
-Each row is the ratio of shortest times over many alternating repeats in this process, so that both sides meet the same machine.
+Each row is the ratio of shortest times on the processor over many alternating repeats in this process, so that both sides meet
+the same machine.
 
     python benchmarks/joint_loads.py
 """
@@ -22,9 +23,9 @@ def best(*functions: Callable[[], object]) -> list[float]:
     shortest = [np.inf] * len(functions)
     for _ in range(REPEATS):
         for k, function in enumerate(functions):
-            started = time.perf_counter()
+            started = time.process_time()
             function()
-            shortest[k] = min(shortest[k], time.perf_counter() - started)
+            shortest[k] = min(shortest[k], time.process_time() - started)
     return shortest
 
 

@@ -5,6 +5,9 @@ equal and can share their code; in the other every link has its own mass, length
 evaluation gives all accelerations under gravity and damping. Building is deriving, generating C and compiling it with an empty
 cache: the accelerations alone, or all that a simulation needs.
 
+The other table is of N four-bar linkages side by side, which share their rods: one step of RK4 with the projection of errors of
+the closed loops, with `directors` one of generalized-alpha.
+
 Peers: pip install pin mujoco. One that is missing is left out.
 """
 
@@ -14,16 +17,17 @@ import argparse
 import contextlib
 import math
 import os
-import resource
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import casadi as ca
 import numpy as np
-from measuring import peer, shortest
+from measuring import peer, processor_time, shortest, step_time
 
 from kingpost import Body, ForceElement, Joint, Mechanism, PluginSet, prepare
 from kingpost.equations.equations import Equations
@@ -31,7 +35,14 @@ from kingpost.kernel.kernel import Evaluator, Kernel
 from kingpost.multibody.assembly import assemble
 from kingpost.registry.selection import make, select
 
-SIZES = (6, 12, 24, 48, 96, 192)
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.core.simulation.test_default_formulation import four_bars
+
+SIZES = (6, 12, 24, 48, 96, 192, 384)
+#: Numbers of four-bar linkages side by side, and the largest that each formulation is asked for.
+LOOPS = (5, 10, 20, 40)
+LARGEST_LOOPS = {"kane": 40, "recursive": 40, "directors": 5}
+INTEGRATORS = {"directors": "generalized-alpha"}
 #: Kane's straight-line code for 24 links takes about a minute to derive and compile, and grows with the third power.
 LARGEST_KANE = 12
 DAMPING, GRAVITY = 0.05, 9.81
@@ -165,12 +176,6 @@ def empty_cache() -> Iterator[None]:
                 os.environ["KINGPOST_CACHE_DIR"] = before
 
 
-def processor_time() -> float:
-    """Return the time this process and its compilers have spent on the processor, in s."""
-    uses = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(use.ru_utime + use.ru_stime for use in uses)
-
-
 def build(machine: Mechanism, formulation: str) -> tuple[Equations, Evaluator, dict[str, float]]:
     """Return equations, their accelerations ready to be called, and what it took to build that and a whole simulation."""
     plugins = PluginSet()
@@ -244,6 +249,31 @@ BUILDINGS = (
 )
 
 
+def print_loops(largest: int) -> None:
+    """Print what a step of N four-bar linkages costs, and what it takes to build it."""
+    print("\nN four-bar linkages: us per step of 1 ms, and s to build")
+    print(f"{'':>8}" + "".join(f"{name:>18}{'build':>9}" for name in LARGEST_LOOPS))
+    before: dict[str, float] = {}
+    for n in (n for n in LOOPS if n <= largest):
+        cells = []
+        for name, most in LARGEST_LOOPS.items():
+            if n > most:
+                cells.append(f"{'-':>18}{'-':>9}")
+                continue
+            with empty_cache():
+                began = processor_time()
+                integrator = INTEGRATORS.get(name, "rk4")
+                run = prepare(
+                    four_bars(n), 0.2, step=1e-3, output_step=0.2, formulation=name, integrator=integrator, backend="c"
+                )
+                built = processor_time() - began
+            seconds = min(step_time(run, SLICE) for _ in range(ROUNDS // 4))
+            growth = f" ({seconds / before[name]:.1f}x)" if name in before else ""
+            before[name] = seconds
+            cells.append(f"{f'{seconds * 1e6:.1f}{growth}':>18}{built:9.1f}")
+        print(f"{n:>8}" + "".join(cells), flush=True)
+
+
 def print_table(title: str, rows: list[Row]) -> None:
     """Print the times, and how they grow from the last but one size to the last."""
     print(f"\n{title}")
@@ -265,7 +295,12 @@ def main() -> None:
     parser.add_argument(
         "--max", type=int, default=SIZES[-1], metavar="N", help="the largest number of links (default %(default)s)"
     )
-    largest = parser.parse_args().max
+    parser.add_argument("--loops", action="store_true", help="closed loops alone")
+    arguments = parser.parse_args()
+    largest = arguments.max
+    if arguments.loops:
+        print_loops(largest)
+        return
     peers = {"pinocchio": peer("pinocchio", "pin"), "mujoco": peer("mujoco")}
     sizes = [n for n in SIZES if n <= largest]
     print("loop: in a compiled loop; call: one call from Python; x: from one size to the next")
@@ -274,6 +309,7 @@ def main() -> None:
         rows = [make_row(n, equal, peers) for n in sizes]
         measure(rows)
         print_table(title, rows)
+    print_loops(largest)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import scipy.optimize
+from measuring import processor_time
 
 from kingpost import ServoTask, open_model
 from kingpost.control.servo.inverse import prepare_inverse
@@ -192,7 +193,7 @@ def rooted(crane: Crane, path: Array, bends: Array, h: float) -> Array:
 
 def compare_crane(name: str, task: str, crane: Crane, names: tuple[str, ...]) -> None:
     """Print the rows of one crane."""
-    began = time.perf_counter()
+    began = processor_time()
     model = open_model(name)
     prepared = prepare_inverse(
         model.mechanism,
@@ -206,13 +207,13 @@ def compare_crane(name: str, task: str, crane: Crane, names: tuple[str, ...]) ->
     times = np.arange(round(problem.task.t_end / STEP) + 1) * STEP
     moving = ServoMarch(prepared.method.reduce(problem, start.point), prepared.stepper)  # type: ignore[attr-defined]
     state, given, p = beginning(moving, start, times, STEP)
-    derived = time.perf_counter() - began
+    derived = processor_time() - began
     solved = moving.solution()
     symbols = [ca.MX.sym(f"i{k}", solved.numel_in(k)) for k in range(4)]
     observe = ca.Function("kp_observe", symbols, [ca.densify(ca.vertcat(*solved.call(symbols)))])
-    began = time.perf_counter()
+    began = processor_time()
     kernel = Kernel([moving.step, observe], "c")
-    compiled = time.perf_counter() - began
+    compiled = processor_time() - began
     values = np.empty((len(times) - 1, observe.numel_out(0)))
     path, bends = (problem.signals(times, 3)[:, order, : crane.inputs] for order in (0, 2))
     short = slice(0, len(times) if crane.inputs == 2 else 2001)
@@ -352,13 +353,13 @@ def pinocchio_arm(pin: Any, arm: Any) -> Any:
 def compare_arm() -> None:
     """Print the rows of the arm."""
     arm, task = driven_arm()
-    began = time.perf_counter()
+    began = processor_time()
     prepared = prepare_inverse(arm, task, method="computed-torque", how=RunSettings(backend="c"))
     problem = prepared.problem
-    derived = time.perf_counter() - began
-    began = time.perf_counter()
+    derived = processor_time() - began
+    began = processor_time()
     kernel = Kernel([torque_function(problem)], "c")
-    compiled = time.perf_counter() - began
+    compiled = processor_time() - began
     times = np.linspace(0.0, 2.0, TIMES)
     signals = np.ascontiguousarray(problem.signals(times, EXPRESSED).reshape(TIMES, -1))
     nothing = np.zeros((TIMES, 0))

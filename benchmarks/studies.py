@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
-import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from typing import Any
 import numpy as np
 from batch import draw
 from crane_peers import mujoco_model
-from measuring import peer
+from measuring import peer, processor_time
 from paper_crane import PEER_ORDER, STEP, controls, in_own_order
 
 from kingpost import PluginSet, simulate
@@ -42,12 +41,6 @@ from kingpost.studies.work import StudyWork
 Array = np.ndarray[Any, np.dtype[np.float64]]
 MODEL, OUTPUT_STEP = "vessel-crane", 0.1
 LOADS = tuple(f"slew.{component}" for component in ("Mx", "My", "Mz", "Fx", "Fy", "Fz"))
-
-
-def processor_time() -> float:
-    """Return the time on processors of this process and of those of its children that have ended, s."""
-    every = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(own.ru_utime + own.ru_stime for own in every)
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,8 @@ def star(arms, links):
 def machine(name):
     if name.startswith("four-bars:"):
         return four_bars(int(name.removeprefix("four-bars:")))
+    if name.startswith("hull:"):
+        return on_a_hull(four_bars(int(name.removeprefix("hull:"))))
     if name.startswith("star:"):
         return star(*(int(number) for number in name.removeprefix("star:").split("x")))
     return select(PLUGINS.models, name).build()
