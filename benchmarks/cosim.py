@@ -1,6 +1,7 @@
 """What a communication step costs for each FMU: this master, fmpy's own simulate_fmu, and libcosim, on the same files.
 
-Each row is the shortest of several runs, and the runs of all rows take turns, so that all meet the same machine. The FMUs are
+Each row is the shortest of several runs in CPU time, that of processes of their own included, and the runs of all rows take
+turns, so that all meet the same machine. The FMUs are
 two masses with a spring between them, cut at the spring, with one internal step in each communication step, so that what is
 measured is mostly the way into the FMU and back. fmpy runs one of them alone, with two outputs, and with or without an input
 that changes.
@@ -10,11 +11,13 @@ that changes.
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import fmpy
@@ -41,9 +44,9 @@ execution = CosimExecution.from_osp_config_file(osp_path=sys.argv[1])
 observer = CosimObserver.create_last_value()
 execution.add_observer(observer=observer)
 execution.step()
-started = time.perf_counter()
+started = time.process_time()
 execution.step(step_count=int(sys.argv[2]))
-print((time.perf_counter() - started) / int(sys.argv[2]))
+print((time.process_time() - started) / int(sys.argv[2]))
 """
 
 
@@ -51,8 +54,20 @@ def coupled(components: tuple[Component, ...], plugins: PluginSet, master: str =
     """Return runs of the two masses; each says how long a communication step takes for one component."""
     connections = (Connection("a.position", "b.other"), Connection("b.force", "a.force"))
     system = System("masses", components, connections, step=STEP, t_end=STEPS * STEP, record=RECORD, master=master)
-    plan = prepare_cosimulation(system, plugins)
-    return lambda: plan.run().provenance["statistics"]["steps_s"] / STEPS / len(components)
+    plan, start = (prepare_cosimulation(replace(system, t_end=steps * STEP), plugins) for steps in (STEPS, 1))
+    return lambda: (cpu_time(plan.run) - cpu_time(start.run)) / (STEPS - 1) / len(components)
+
+
+def cpu_time(run: Callable[[], object]) -> float:
+    """Return the CPU time of something, with that of processes that it starts and waits for."""
+    before = _used()
+    run()
+    return _used() - before
+
+
+def _used() -> float:
+    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in both)
 
 
 def by_fmpy(path: Path, folder: Path, fed: bool) -> Callable[[], float]:
@@ -63,7 +78,7 @@ def by_fmpy(path: Path, folder: Path, fed: bool) -> Callable[[], float]:
     signal = np.array(list(zip(times, np.sin(times), strict=True)), dtype=[("time", float), ("force", float)])
 
     def run() -> float:
-        started = time.perf_counter()
+        started = time.process_time()
         fmpy.simulate_fmu(
             unpacked,
             model_description=description,
@@ -73,7 +88,7 @@ def by_fmpy(path: Path, folder: Path, fed: bool) -> Callable[[], float]:
             input=signal if fed else None,
             output=["position", "velocity"],
         )
-        return (time.perf_counter() - started) / STEPS
+        return (time.process_time() - started) / STEPS
 
     return run
 
@@ -109,6 +124,7 @@ def main() -> None:
             "FMI 2, gauss-seidel": coupled(pair(2), plugins, "gauss-seidel"),
             "FMI 2, jacobi, in processes of their own": coupled(pair(2, isolate=True), plugins),
             "models in process, jacobi": coupled(models, plugins),
+            "models in process, iterated": coupled(models, plugins, "iterated"),
             "fmpy.simulate_fmu, FMI 2": by_fmpy(paths["a", 2], folder, fed=True),
             "fmpy.simulate_fmu, FMI 3": by_fmpy(paths["a", 3], folder, fed=True),
             "fmpy.simulate_fmu, FMI 2, without an input": by_fmpy(paths["a", 2], folder, fed=False),
