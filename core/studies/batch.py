@@ -187,7 +187,7 @@ def prepare_batch(
     first = ready(mechanism, how, scenarios[0], plugins, grid, drive, rows)
     x0, good = common_starts(first, tables[0])
     p = tables[0].parameters.copy()
-    for k in np.flatnonzero(~good):
+    for k in np.flatnonzero(~good).tolist():
         try:
             simulation = replace(first, feed=_fed(rows[k])).at(scenarios[k])
         except KingpostError as error:

@@ -34,8 +34,8 @@ class ScenarioTable:
 def tabulated(mechanism: Mechanism, scenarios: Sequence[Mapping[str, float]], states: Sequence[str]) -> ScenarioTable:
     """Return scenarios as rows; ``states`` are the names of all start values."""
     parameters, signals = mechanism.parameters, mechanism.inputs
-    usual = [*(item.default for item in (*parameters, *signals)), *[np.nan] * len(states)]
-    names = [*(item.name for item in (*parameters, *signals)), *states]
+    usual = [*(item.default for item in parameters), *(item.default for item in signals), *[np.nan] * len(states)]
+    names = [*(item.name for item in parameters), *(item.name for item in signals), *states]
     place = {name: i for i, name in reversed(list(enumerate(names)))}
     rows, plain = [], np.ones(len(scenarios), dtype=bool)
     for k, scenario in enumerate(scenarios):
@@ -119,8 +119,10 @@ def _possible(body: Body, mechanism: Mechanism, parameters: FloatArray) -> npt.N
     except (MechanismError, TypeError, NotImplementedError):
         return np.zeros(len(parameters), dtype=bool)
     numbers = np.asarray(ca.Function("numbers", [p], [ca.densify(ca.vertcat(*expressions))])(parameters.T)).T
-    xx, yy, zz, xy, xz, yz = (*numbers[:, 4:].T, *np.zeros((6 - len(body.inertia), len(numbers))))
-    finite = np.isfinite(numbers).all(axis=1)
+    entries = np.zeros((6, len(numbers)))
+    entries[: len(body.inertia)] = numbers[:, 4:].T
+    xx, yy, zz, xy, xz, yz = entries
+    finite = np.asarray(np.isfinite(numbers).all(axis=1))
     matrices = np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=1).reshape(-1, 3, 3)
     moments = np.linalg.eigvalsh(np.where(finite[:, None, None], matrices, 0.0))
     # Half of what is forgiven there: numbers in the last digits of which the two ways of computing differ are looked at there.
@@ -136,7 +138,7 @@ def _heavy(problem: Problem, x: FloatArray, p: FloatArray) -> npt.NDArray[np.boo
         return np.ones(len(x), dtype=bool)
     M = problem.equations.masses_at(x, p)
     diagonal = np.diagonal(M, axis1=1, axis2=2)
-    sound = np.isfinite(M).all(axis=(1, 2)) & (diagonal > 0).all(axis=1)
+    sound = np.asarray(np.isfinite(M).all(axis=(1, 2)) & (diagonal > 0).all(axis=1))
     scale = np.sqrt(np.where(sound[:, None], diagonal, 1.0))
     scaled = np.where(sound[:, None, None], M, np.eye(nv)) / (scale[:, :, None] * scale[:, None, :])
     return sound & (np.linalg.eigvalsh(scaled)[:, 0] > 2 * nv * np.finfo(float).eps)

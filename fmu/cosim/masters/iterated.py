@@ -179,5 +179,4 @@ def _least_squares(rows: FloatArray, wanted: FloatArray) -> FloatArray:
     if len(rows) == 1:
         square = rows[0] @ rows[0]
         return rows @ wanted / square if square > 0.0 else np.zeros(1)
-    shares: FloatArray = np.linalg.lstsq(rows.T, wanted, rcond=1e-12)[0]
-    return shares
+    return np.asarray(np.linalg.lstsq(rows.T, wanted, rcond=1e-12)[0], dtype=np.float64)

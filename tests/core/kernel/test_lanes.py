@@ -16,6 +16,7 @@ OPERATIONS = {
     "pieces": lambda a, b: ca.fabs(a - b) + ca.floor(10 * a) + ca.ceil(10 * b) + ca.fmod(a, b / 3) + ca.erf(a),
     "extremes": lambda a, b: ca.fmin(a, b) + 2 * ca.fmax(a, b) + ca.sign(a - b) + ca.copysign(a, b - 0.5),
     "choices": lambda a, b: ca.if_else(a < b, ca.sin(a), ca.cos(b)) + ca.if_else(ca.logic_and(a > 0.2, b <= 0.7), a, 2 * b),
+    "nothing": lambda a, b: ca.if_else(a < 2.0, a, np.nan) + ca.fmin(b, np.inf),
     "truths": lambda a, b: ca.logic_or(a < 0.3, ca.logic_not(b < 0.5)) + (a == b) + (a != b),
 }
 STEPS, SUBSTEPS = 30, 3
@@ -70,7 +71,7 @@ def test_rows_of_inputs_are_taken_in_turn_and_functions_call_each_other():
     t, state, u, p, h = (ca.MX.sym(name, size) for name, size in (("t", 1), ("x", 2), ("u", 2), ("p", 1), ("h", 1)))
     rate, constant = inner(state)
     matrix = ca.DM([[1.0, 0.5], [-0.5, 2.0]])
-    following = state + h * (rate * u + constant * p + ca.mtimes(matrix, u) * 3.0)
+    following = state + h * (rate * u + constant * p + ca.mtimes(matrix, u) * ca.dot(u, state))
     observed = ca.vertcat(state, u)
     kernel = Kernel(
         [ca.Function("kp_step", [t, state, u, p, h], [following]), ca.Function("kp_observe", [t, state, u, p], [observed])],
