@@ -19,8 +19,12 @@ fast *words:
 slow *words:
     {{python}} -m pytest -m slow {{words}}
 
+# the documentation site, into build/site; strict, and without a network
+docs *words:
+    {{python}} tools/build_docs.py {{words}}
+
 # what the documentation says, held against the code; roads and rooms followed
-docs:
+check_docs:
     {{python}} tools/rooms.py
     {{python}} tools/walk.py --roads
     {{python}} -m pytest -q tests/docs tests/packaging/test_rooms.py tests/examples

@@ -129,6 +129,7 @@ def main() -> None:
             "FMI 2, gauss-seidel": coupled(pair(2), plugins, "gauss-seidel"),
             "FMI 2, jacobi, in processes of their own": coupled(pair(2, isolate=True), plugins),
             "models in process, jacobi": coupled(models, plugins),
+            "models in process, iterated": coupled(models, plugins, "iterated"),
             "fmpy.simulate_fmu, FMI 2": by_fmpy(paths["a", 2], folder, fed=True),
             "fmpy.simulate_fmu, FMI 3": by_fmpy(paths["a", 3], folder, fed=True),
             "fmpy.simulate_fmu, FMI 2, without an input": by_fmpy(paths["a", 2], folder, fed=False),

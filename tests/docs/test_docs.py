@@ -31,7 +31,7 @@ def blocks(path, language):
 
 
 def test_the_model_file_of_the_docs_can_be_read(tmp_path, plugins):
-    whole, run_file, _, _, actuator, shapes = blocks("docs/model-files.md", "toml")
+    whole, run_file, _, _, actuator, shapes, *_ = blocks("docs/model-files.md", "toml")
     path = tmp_path / "model.toml"
     path.write_text(whole.replace("[[outputs]]", f"{actuator}\n[[outputs]]"))
     assert read_model(path, plugins).name == "pendulum"

@@ -9,7 +9,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "optimal-control.md"
 
 
 def test_the_task_of_the_page_is_one_of_its_machine(tmp_path, plugins):
-    text, phased = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), flags=re.S)
+    text, phased, *_ = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), flags=re.S)
     file = tmp_path / "task.toml"
     file.write_text(text)
     task = read_optimal_task(str(file), open_model("overhead-crane", plugins))

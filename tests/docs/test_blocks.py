@@ -1,0 +1,164 @@
+"""Every block of code in the documentation is checked: Python and commands run, files can be read, output is marked so.
+
+A block says what it is: ``python`` and ``sh`` are run, ``toml`` and ``json`` are read, ``text`` and ``csv`` are output or
+data. What Python needs beside what a page shows stands before it in a line ``<!-- setup: import this -->``; a block that cannot
+run has a line ``<!-- fragment: what it needs -->`` before it. Lines of indented blocks that begin with ``kingpost`` are
+commands, too. In the quick suite, Python is compiled and commands are held against the parsers; the
+long validation runs them, but for those that need files of the reader's own.
+"""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kingpost.base.toml import tomllib
+from kingpost.cli.main import make_parser
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
+#: Languages, and what is done with them.
+LANGUAGES = {"python", "sh", "toml", "json", "text", "csv", "matlab"}
+FRAGMENT = re.compile(r"<!-- fragment: \S.* -->")
+SETUP = re.compile(r"<!-- setup: (\S.*) -->")
+#: Verbs that wait for a person, a server or another machine; each has tests of its own.
+WAITING = ("live", "serve", "submit", "jobs")
+#: Files of the reader's own that commands name, and what they are; a command with another one must run.
+OWN_FILES = {
+    "system.toml": "a coupled system",
+    "system.ssp": "one of SSP",
+    "states.toml": "sea states with their runs",
+    "spots.toml": "hot spots",
+    "crane.fmu": "an FMU of the reader's",
+    "sea.csv": "inputs of an FMU",
+    "sea.toml": "a study",
+    "my-model.toml": "a model file",
+    "my-barge.toml": "a model file of a vessel",
+    "winch.py": "a plugin",
+    "crane.toml": "a model file",
+    "barge.nc": "hydrodynamic data",
+    "barge.1": "hydrodynamic data",
+    "NEMOH_FOLDER": "hydrodynamic data",
+    "state.json": "a state",
+    "hindcast.csv": "a record of weather",
+    "measured.csv": "measured inputs",
+    "results/earlier": "an earlier result",
+    "results/sea": "a study that has run",
+    "lift.toml": "a task or scenario",
+    "B7_hold_in_world.toml": "an example with an FMU that another command makes",
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    language: str
+    text: str
+    line: int
+    fragment: bool = False
+    setup: str = ""
+
+
+def blocks(page):
+    """Return the fenced blocks of a page."""
+    lines, found, i, last = page.read_text(encoding="utf-8").split("\n"), [], 0, 0
+    while i < len(lines):
+        fence = re.match(r"( *)(`{3,})(\w*)", lines[i])
+        if not fence:
+            i += 1
+            continue
+        end = next(j for j in range(i + 1, len(lines)) if lines[j].strip() == fence[2])
+        above = next((line for line in reversed(lines[:i]) if line.strip()), "")
+        setup = "".join(f"{given[1]}\n" for line in lines[last:i] if (given := SETUP.match(line)))
+        found.append(Block(fence[3], "\n".join(lines[i + 1 : end]) + "\n", i + 1, bool(FRAGMENT.match(above)), setup))
+        i = last = end + 1
+    return found
+
+
+def commands(page):
+    """Return the command lines of a page, as words: those in fenced blocks of the shell, and indented ones."""
+    text, fenced = page.read_text(encoding="utf-8"), blocks(page)
+    inside = {line for block in fenced for line in range(block.line, block.line + block.text.count("\n") + 1)}
+    lines = [line for block in fenced if block.language == "sh" for line in block.text.replace("\\\n", " ").split("\n")]
+    outside = "\n".join("" if i in inside else line for i, line in enumerate(text.split("\n"), start=0))
+    lines += [line for line in outside.replace("\\\n", " ").split("\n") if line.startswith("    ")]
+    found = []
+    for line in lines:
+        words = re.sub(r"^\s*(?:\$ )?(?:\w+=\S* )*(?:\.venv/bin/)?(?=kingpost )", "", line)
+        if words.startswith("kingpost "):
+            found.append(shlex.split(words.split(" > ")[0].split(" && ")[0], comments=True)[1:])
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_block_says_what_it_is_and_can_be_read(name):
+    for block in blocks(ROOT / name):
+        where = f"{name}, line {block.line}"
+        assert block.language in LANGUAGES, f"{where}: {block.language or 'no language'}; output is text"
+        if block.language == "python":
+            compile(block.text, where, "exec")
+        elif block.language == "toml":
+            assert tomllib.loads(block.text), where
+        elif block.language == "json":
+            json.loads(block.text)
+
+
+def test_every_command_fits_the_parsers(plugins, capsys):
+    parser = make_parser(plugins)
+    count = 0
+    for name, page in zip(NAMES, PAGES, strict=True):
+        for words in commands(page):
+            try:
+                parser.parse_args(words)
+            except SystemExit:
+                pytest.fail(f"{name}: kingpost {shlex.join(words)}: {capsys.readouterr().err}")
+            count += 1
+    assert count > 90
+
+
+def missing_file(words, folder):
+    """Return a file of the reader's own that a command names, if it is not there."""
+    named = [part for word in words for part in (word, word.partition("=")[2], word.partition("=")[2].split(":")[0])]
+    return next((name for name in named if name in OWN_FILES and not (folder / name).exists()), None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name, page in zip(NAMES, PAGES, strict=True) if commands(page)])
+def test_the_commands_of_a_page_run(name, tmp_path):
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    for words in commands(ROOT / name):
+        if words[0] in WAITING or "dask" in " ".join(words) or missing_file(words, tmp_path):
+            continue
+        done = subprocess.run(
+            [sys.executable, "-m", "kingpost", *words], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"kingpost {shlex.join(words)}: {done.stderr[-2000:]}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [name for name, page in zip(NAMES, PAGES, strict=True) if any(b.language == "python" for b in blocks(page))]
+)
+def test_the_python_of_a_page_runs(name, tmp_path):
+    """The blocks of a page follow each other, as whoever reads it would type them."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    runs = [block for block in blocks(ROOT / name) if block.language == "python" and not block.fragment]
+    # Not on import, for a page may start processes.
+    pieces = [f"exec(compile({block.setup + block.text!r}, {f'{name}, line {block.line}'!r}, 'exec'))" for block in runs]
+    (tmp_path / "page.py").write_text("\n    ".join(["if __name__ == '__main__':", *pieces, "pass"]))
+    done = subprocess.run(
+        [sys.executable, "page.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "MPLBACKEND": "agg"},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]

@@ -1,0 +1,107 @@
+"""The pages of the site: every page has its place, and everything public has a page."""
+
+import dataclasses
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+from docsite import api, stage
+from docsite.commands import FOLDER as COMMANDS
+from docsite.plugin_pages import FOLDER as PLUGINS
+
+import kingpost
+from kingpost.cli.completion import verb_parsers
+from kingpost.cli.main import make_parser
+from kingpost.modelfiles.schema import model_schema
+from kingpost.registry.hookspecs import KINDS_HOOK
+
+ROOT = Path(__file__).parents[2]
+#: Pages that are no entries of a table, for they are tables themselves or the first page.
+ENTRANCES = {"README.md", "guides.md", "explanation.md", "reference.md"}
+
+
+@pytest.fixture(scope="module")
+def pages():
+    return stage.staged().pages
+
+
+def test_every_page_is_of_one_kind():
+    """Tutorials, guides, explanation and reference are kept apart: each page of docs/ stands in exactly one of their tables."""
+    sections = {name: (ROOT / "docs" / name).read_text() for name in ("guides.md", "explanation.md", "reference.md")}
+    found = [place for name, text in sections.items() for place in stage.listed_in_tables(text, name)]
+    written = {path.name for path in (ROOT / "docs").glob("*.md")} - ENTRANCES
+    assert sorted(found) == sorted(written | {"decisions/README.md"})
+
+
+def test_every_page_can_be_reached(pages):
+    below = stage._navigation(stage.Stage(pages=pages))
+    placed = [place for places in below.values() for place in places]
+    assert sorted([*placed, "index.md"]) == sorted(pages)
+
+
+def test_every_public_name_of_python_has_an_entry(pages):
+    text = "\n".join(text for place, text in pages.items() if place.startswith(api.FOLDER))
+    folders = [path.parent for top in ("core", "fmu") for path in (ROOT / top).rglob("__init__.py")]
+    names = [f"kingpost.{name}" for name in kingpost.__all__]
+    for folder in folders:
+        parts = folder.relative_to(ROOT).parts
+        module = ".".join(("kingpost", *(parts[1:] if parts[0] == "core" else parts)))
+        if module != "kingpost":
+            names += [f"{module}.{name}" for name in getattr(importlib.import_module(module), "__all__", ())]
+    assert len(names) > 300
+    missing = [name for name in names if f":: {name}\n" not in text and f"`{name}` is " not in text]
+    assert missing == []
+
+
+def test_every_verb_and_every_option_is_on_its_page(pages, plugins):
+    parsers = verb_parsers(make_parser(plugins))
+    assert set(parsers) == set(plugins.commands)
+    for verb, parser in parsers.items():
+        text = pages[f"{COMMANDS}/{verb}.md"]
+        assert f"[{verb}](commands/{verb}.md)" in pages[f"{COMMANDS}.md"]
+        for action in parser._actions:
+            for flag in action.option_strings:
+                assert re.search(rf"`{re.escape(flag)}[ `]", text), f"{verb} {flag}"
+            assert action.help, f"{verb}: {action.dest} says nothing"
+
+
+def test_every_hook_plugin_and_option_is_on_its_page(pages, plugins):
+    for kind in plugins.kinds.values():
+        text = pages[f"{PLUGINS}/{kind.name}.md"]
+        assert kind.hook in text and f"({kind.name}.md)" in pages[f"{PLUGINS}/index.md"]
+        for cls, _ in plugins.of(kind.name).entries():
+            section = text.split(f"\n## {cls.name}\n")[1].split("\n## ")[0]
+            assert len(section.strip()) > 10, f"{cls.name} says nothing"
+            for option in dataclasses.fields(cls.Options):
+                assert f"| `{option.name}` |" in section, f"{cls.name}: {option.name}"
+    assert KINDS_HOOK in pages["plugins.md"]
+
+
+def test_every_key_of_a_model_file_is_on_its_page(pages, plugins):
+    text = pages["reference/model-file.md"]
+    schema = model_schema(plugins)
+    for key, entry in schema["properties"].items():
+        assert f"(key-{key.replace('_', '-')})=" in text
+        inner = entry.get("items", entry)
+        for name in inner.get("properties", {}):
+            assert f"`{name}`" in text.split(f"(key-{key.replace('_', '-')})=")[1].split("\n## ")[1], f"{key}: {name}"
+
+
+def test_links_become_links_of_the_site(pages):
+    assert "](decisions/index.md)" in pages["explanation.md"]
+    assert "](../benchmarks/README.md)" not in "".join(pages.values())
+    assert "](servo-constraints.md#index)" in pages["command-line.md"]
+    assert "](optimal-control.md)" in pages["changelog.md"]
+
+
+def test_nothing_is_asked_from_outside():
+    """Fonts, icons and scripts come with the site; addresses of others may only be linked."""
+    for path in (ROOT / "tools" / "docsite").rglob("*"):
+        if path.suffix in (".py", ".css"):
+            assert not re.search(r"https?://|@import|url\(", path.read_text()), path
+
+
+def test_the_tutorials_are_listed():
+    text = (ROOT / "docs" / "tutorials" / "README.md").read_text()
+    assert [int(number) for number in re.findall(r"^(\d)\. ", text, flags=re.M)] == [1, 2, 3, 4, 5, 6, 7]
