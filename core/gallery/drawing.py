@@ -25,7 +25,7 @@ def png(picture: Picture) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    settings = {
+    settings: Any = {
         "text.color": GREY,
         "axes.labelcolor": GREY,
         "axes.edgecolor": GREY,

@@ -208,4 +208,4 @@ class Document:
 
 def figures(status: str, reason: str, rows: Iterable[tuple[str, ...]]) -> tuple[Item, ...]:
     """Return items of one status from rows of number, caption and, where there is one, model."""
-    return tuple(Item(number, status, caption, *model[:1], reason=reason) for number, caption, *model in rows)
+    return tuple(Item(number, status, caption, model[0] if model else "", reason) for number, caption, *model in rows)

@@ -98,6 +98,7 @@ def figure_6_13(sheet: Sheet) -> None:
 
     The document has no reference, and at t = 0 ranks are lost, as in the plane: `bdf2` takes the place of one.
     """
+    sheet.because("six digits of an independent solution; inputs by bdf2, which stands in for a reference")
     model, task = "us-navy-crane-3d:pulley=massless", "000-6.2.1"
     reference = follow(model, task, "minimal-extension", "bdf2:step=0.01")
     runs = {"0.01 s": follow(model, task, "minimal-extension", "backward-euler:step=0.01")}
@@ -119,6 +120,7 @@ def figure_6_16(sheet: Sheet) -> None:
     The path as it is printed has four continuous derivatives, and the problem index 7, not 5: its slewing torque would have
     impulses. It is refused; the path here has six. In the uniform phase, 5 to 15 s, both are the same.
     """
+    sheet.because("yes or no")
     model = "us-navy-crane-3d"
     try:
         follow(model, "000-6.2.2", "minimal-extension", "backward-euler:step=0.1")

@@ -41,6 +41,7 @@ SCHEMES = {
 
 def overhead(number: str, step: float, schemes: Any, sheet: Sheet) -> None:
     """Draw and check the overhead crane by some schemes with one step."""
+    sheet.because("places are exact; errors of inputs to half a percent of those of an independent implementation")
     inputs = ("trolley_force", "winch_torque")
     fine = np.linspace(0, 3, 601)
     wanted = overhead_reference(fine)
@@ -93,6 +94,7 @@ def figure_5_4(sheet: Sheet) -> None:
 
 def figure_4_2(sheet: Sheet) -> None:
     """Figs. 4.2 and 5.5: snapshots of the overhead crane."""
+    sheet.because("second differences of samples 10 ms apart, and work by trapezoids")
     history = follow("overhead-crane", "000-4.4.1", "flat", "backward-euler:step=0.01")
     trolley, load = (history["travel.displacement"], 0.0), (history["load.x"], history["load.z"])
     tension = 100 * np.hypot(np.gradient(np.gradient(load[0], 0.01), 0.01), G + np.gradient(np.gradient(load[1], 0.01), 0.01))

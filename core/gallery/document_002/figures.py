@@ -136,6 +136,7 @@ def loop_errors(history: History) -> FloatArray:
 
 def slider_crank(sheet: Sheet) -> None:
     """Figs. 4.9 to 4.13: torque, reactions and friction of the slider-crank in space; jumps where the slider turns back."""
+    sheet.because("five decimals of an independent computation")
     history = torques_of("spatial-slider-crank", 0.005, loads=("guide",))
     rows = {
         0.05: (27.44449, -5.80370, 17.38870, 9.16583),
@@ -206,6 +207,7 @@ def whitworth(sheet: Sheet) -> None:
 
 def three_legs(sheet: Sheet) -> None:
     """Figs. 5.19 to 5.21: torques of the plane manipulator on three legs, over 8 s."""
+    sheet.because("five decimals of an independent computation")
     history = torques_of("rrr-parallel", 0.02, 8.0)
     rows = [
         (-4.10916, 4.79659, -5.02503),
@@ -243,6 +245,7 @@ COLOURS = {"weave": "C0", "capsize": "C2", "castering": "C3"}
 
 def tricycle(sheet: Sheet) -> None:
     """Figs. 5.4 and 5.5: eigenvalues of the tadpole tricycle over its speed, and ratios of steer to lean."""
+    sheet.because("three digits, of one of the ways to close the printed geometry")
     machine = open_model("tadpole-tricycle")
     loci = sweep_linearisation(machine.mechanism, "speed=0.5..10:39", plugins=machine.plugins)
     rows = [loci.shape_names.index(name) for name in ("steer.angle", "attitude.lean")]
