@@ -135,6 +135,11 @@ room(
 room("core/report", "a result as one HTML file", "core/fatigue and below", "core/marine")
 room("core/closures", "a door: closures and their kinds", "core/mechanism", "core/symbols", tests="tests/core/mechanism")
 room("core/waves", "a door: irregular seas", "core/marine", tests="tests/core/marine")
+room(
+    "core/gallery",
+    "figures and tables of the documents made again, beside the numbers that survive in print, and pages of models",
+    CORE,
+)
 room("core/cli", "the `kingpost` command line and the verbs of the core", CORE)
 room("core/testing", "the conformance kit for plugins, and fixtures for their tests", CORE, "core/cli")
 

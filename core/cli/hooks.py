@@ -9,6 +9,7 @@ from kingpost.cli.completion import Completion
 from kingpost.cli.doctor import Doctor
 from kingpost.cli.evaluate import Evaluate
 from kingpost.cli.fatigue import Fatigue
+from kingpost.cli.gallery import Gallery
 from kingpost.cli.hydro import Hydro
 from kingpost.cli.index import Index
 from kingpost.cli.inverse import Inverse
@@ -33,5 +34,5 @@ if TYPE_CHECKING:
 def kingpost_register_commands() -> list[type[Command]]:
     return [
         *(Run, Compare, Inverse, Index, Optimise, Models, Plugins, Evaluate, FindEquilibrium, Linearize, Modular),
-        *(StudyCommand, Plot, Fatigue, FindSensitivity, Report, Hydro, Weather, New, Completion, Doctor),
+        *(StudyCommand, Plot, Fatigue, FindSensitivity, Report, Gallery, Hydro, Weather, New, Completion, Doctor),
     ]

@@ -38,9 +38,6 @@ def test_every_example_is_tested_here():
         "B10_sea_states_to_life.py",
         "B11_live_session.py",
         "C1_drop_in_integrator.py",
-        "D1_servo_003.py",
-        "D2_cranes_000.py",
-        "D3_modular_002.py",
         "E1_gains_and_damage.py",
         "C2_plugin_package",  # tests/packaging/test_wheel.py installs and runs it
     }
@@ -246,62 +243,6 @@ def test_c1_drop_in_integrator(kingpost_cli):
     assert outcome.status == 0
     assert "kane, heun with 0.001 s" in outcome.out
     check_integrator(PluginSet([path]).integrators.get("heun"))
-
-
-def made(tmp_path, script, figures):
-    """Return what an example says about some figures; its status says whether every number was as wanted."""
-    done = subprocess.run(
-        [sys.executable, EXAMPLES / script, *figures], cwd=tmp_path, capture_output=True, text=True, env=os.environ, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    lines = done.stdout.splitlines()
-    assert lines[-1] == "all numbers as wanted"
-    for file in tmp_path.glob("*.png"):
-        assert file.read_bytes().startswith(b"\x89PNG")
-    return lines, sorted(file.name for file in tmp_path.glob("*.png"))
-
-
-def slow(*values):
-    return pytest.param(*values, marks=pytest.mark.slow)
-
-
-@pytest.mark.parametrize("figure", ["fig10", slow("fig5"), slow("fig8")])
-def test_d1_servo_003(tmp_path, figure):
-    lines, files = made(tmp_path, "D1_servo_003.py", [figure])
-    assert files == [f"003-{figure}.png"]
-    # Axes of Fig. 5 did not survive.
-    assert sum("axis of" in line for line in lines) == {"fig5": 0, "fig8": 8, "fig10": 4}[figure]
-
-
-@pytest.mark.parametrize(
-    ("figures", "files"),
-    [
-        (["5.3"], ["5.3"]),
-        slow(["4.2", "4.3", "4.4", "5.4"], ["4.2", "4.3", "4.4", "5.4"]),
-        slow(["4.7", "4.8", "5.7", "5.8"], ["4.7", "4.8", "5.7", "5.8"]),
-        slow(["4.9"], ["4.9"]),
-        slow(["5.12", "5.13", "5.14"], ["5.12", "5.13", "5.14"]),
-        slow(["6.2", "6.7"], ["6.2", "6.7"]),
-        slow(["6.13", "6.17"], ["6.13", "6.16", "6.17"]),
-        slow(["6.21", "6.25", "6.27"], ["6.21", "6.25", "6.27"]),
-    ],
-)
-def test_d2_cranes_000(tmp_path, figures, files):
-    assert made(tmp_path, "D2_cranes_000.py", figures)[1] == [f"000-fig{number}.png" for number in files]
-
-
-@pytest.mark.parametrize("figures", [["ring"], slow(["whitworth", "slider-crank"]), slow(["three-legs"]), slow(["tricycle"])])
-def test_d3_modular_002(tmp_path, figures):
-    assert made(tmp_path, "D3_modular_002.py", figures)[1] == sorted(f"002-{name}.png" for name in figures)
-
-
-def test_an_example_refuses_a_figure_that_is_not_there(tmp_path):
-    done = subprocess.run(
-        [sys.executable, EXAMPLES / "D1_servo_003.py", "fig6"], cwd=tmp_path, capture_output=True, text=True, env=os.environ,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert "no figure is called fig6; there are fig5, fig8, fig10" in done.stderr
 
 
 def _gains_and_damage(folder, *options):

@@ -21,7 +21,7 @@ from tests.plugins.models.test_overhead_crane import solution
 from tests.validation.named_tests import missing
 
 HERE = "validation/test_servo_targets.py::"
-FIGURES = "examples/test_examples.py::test_d2_cranes_000"
+FIGURES = "core/gallery/document_000/test_document_000.py::test_an_entry_agrees"
 INDEX = "core/control/servo/index/test_analysis.py::"
 PRINTED = "core/control/servo/index/test_printed_systems.py::"
 INVERSE = "core/control/servo/test_inverse.py::"

@@ -1,13 +1,18 @@
 """Figs. 4.2 to 4.4 and 5.3 to 5.5: the overhead crane of sections 4.4.1 and 5.3.1."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import casadi as ca
 import numpy as np
-from gallery import Panel, Table, draw
 
-from cranes_000.following import G, follow, largest, rate, sampled, snapshots
+from kingpost.base.arrays import FloatArray
+from kingpost.gallery.document_000.following import G, follow, largest, rate, sampled, snapshots
+from kingpost.gallery.entry import Panel, Sheet
 
 
-def overhead_reference(times):
+def overhead_reference(times: FloatArray) -> FloatArray:
     """Return s, l, F and M by eqs. (4.79)-(4.83), the load from (0, 4) to (5, 1) m in 3 s, with z down."""
     t = ca.SX.sym("t")
     c = sum(k * (t / 3) ** n for k, n in ((126, 5), (-420, 6), (540, 7), (-315, 8), (70, 9)))
@@ -34,8 +39,9 @@ SCHEMES = {
 }
 
 
-def overhead(number, step, schemes, table):
+def overhead(number: str, step: float, schemes: Any, sheet: Sheet) -> None:
     """Draw and check the overhead crane by some schemes with one step."""
+    sheet.because("places are exact; errors of inputs to half a percent of those of an independent implementation")
     inputs = ("trolley_force", "winch_torque")
     fine = np.linspace(0, 3, 601)
     wanted = overhead_reference(fine)
@@ -46,53 +52,53 @@ def overhead(number, step, schemes, table):
         there = overhead_reference(history.time)
         length = history["reel.length"] if "reel.length" in history else 4 + 0.1 * history["drum.angle"]
         place = history["travel.displacement"]
-        table.below(f"{scheme}: s, to the closed form", np.abs(place - there[0]).max(), 1e-8, "m")
-        table.below(f"{scheme}: l, to the closed form", np.abs(length - there[1]).max(), 1e-8, "m")
+        sheet.below(f"{scheme}: s, to the closed form", np.abs(place - there[0]).max(), 1e-8, "m")
+        sheet.below(f"{scheme}: l, to the closed form", np.abs(length - there[1]).max(), 1e-8, "m")
         errors = largest(history, inputs, there[2:])
         expected = OVERHEAD_ERRORS.get(step)
         if expected:
-            table.row(f"{scheme}: largest error of F", errors[0], expected[""], 0.005 * expected[""], "N")
-            table.row(f"{scheme}: largest error of M", errors[1], expected[scheme], 0.005 * expected[scheme], "N m")
+            sheet.row(f"{scheme}: largest error of F", errors[0], expected[""], 0.005 * expected[""], "N")
+            sheet.row(f"{scheme}: largest error of M", errors[1], expected[scheme], 0.005 * expected[scheme], "N m")
         else:
-            # Order one: s''' begins with 126.85 m/s^3, which a step sees late; 10 kg of it.
-            table.below(f"{scheme}: largest error of F", errors[0], 10 * 126.85 * step, "N")
-            table.below(f"{scheme}: largest error of M", errors[1], 44 * step, "N m")
+            sheet.because("order one: s''' begins with 126.85 m/s^3, which a step sees late; 10 kg of it")
+            sheet.below(f"{scheme}: largest error of F", errors[0], 10 * 126.85 * step, "N")
+            sheet.below(f"{scheme}: largest error of M", errors[1], 44 * step, "N m")
         for column, values in zip(curves, (place, length, *(history[name] for name in inputs)), strict=True):
             column.append((scheme, history.time, values, {"ls": "--", "marker": "." if step > 0.05 else ""}))
     names = ("s [m]", "l [m]", "F [N]", "M [N m]")
-    draw(
-        f"000-fig{number}.png",
+    sheet.draw(
         f"Document 000, Fig. {number}: overhead crane, {step:g} s",
         [Panel(name, column) for name, column in zip(names, curves, strict=True)],
     )
 
 
-def figure_4_3(table: Table) -> None:
+def figure_4_3(sheet: Sheet) -> None:
     """Fig. 4.3: overhead crane, projections GEN, RED and ALT in steps of 0.1 s."""
-    overhead("4.3", 0.1, ("GEN", "RED", "ALT"), table)
+    overhead("4.3", 0.1, ("GEN", "RED", "ALT"), sheet)
 
 
-def figure_4_4(table: Table) -> None:
+def figure_4_4(sheet: Sheet) -> None:
     """Fig. 4.4: the same in steps of 1 ms."""
-    overhead("4.4", 1e-3, ("GEN", "RED", "ALT"), table)
+    overhead("4.4", 1e-3, ("GEN", "RED", "ALT"), sheet)
 
 
-def figure_5_3(table: Table) -> None:
+def figure_5_3(sheet: Sheet) -> None:
     """Fig. 5.3: overhead crane, minimal extension in dependent (B1) and minimal coordinates (B3), in steps of 0.1 s."""
-    overhead("5.3", 0.1, ("B1", "B3"), table)
+    overhead("5.3", 0.1, ("B1", "B3"), sheet)
 
 
-def figure_5_4(table: Table) -> None:
+def figure_5_4(sheet: Sheet) -> None:
     """Fig. 5.4: the same in steps of 0.01 s. Eq. (5.33) prints - B u for + B u."""
-    overhead("5.4", 0.01, ("B1", "B3"), table)
+    overhead("5.4", 0.01, ("B1", "B3"), sheet)
 
 
-def figure_4_2(table: Table) -> None:
+def figure_4_2(sheet: Sheet) -> None:
     """Figs. 4.2 and 5.5: snapshots of the overhead crane."""
+    sheet.because("second differences of samples 10 ms apart, and work by trapezoids")
     history = follow("overhead-crane", "000-4.4.1", "flat", "backward-euler:step=0.01")
     trolley, load = (history["travel.displacement"], 0.0), (history["load.x"], history["load.z"])
     tension = 100 * np.hypot(np.gradient(np.gradient(load[0], 0.01), 0.01), G + np.gradient(np.gradient(load[1], 0.01), 0.01))
-    table.row("lowest tension of the rope", tension.min(), 841.2006, 0.5, "N")
-    table.row("work of the inputs", history["servo.work"][-1], 2943.0, 0.1, "J")
+    sheet.row("lowest tension of the rope", tension.min(), 841.2006, 0.5, "N")
+    sheet.row("work of the inputs", history["servo.work"][-1], 2943.0, 0.1, "J")
     panel = snapshots("overhead crane", history.time, np.arange(0, 3.1, 0.3), (trolley, load), paths=[("load", load)])
-    draw("000-fig4.2.png", "Document 000, Figs. 4.2 and 5.5", [panel], 1)
+    sheet.draw("Document 000, Figs. 4.2 and 5.5", [panel], 1)

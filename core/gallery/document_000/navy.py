@@ -1,13 +1,19 @@
 """Figs. 6.2 to 6.17: the US Navy cranes of sections 6.1 and 6.2, in the plane and in space."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
-from gallery import Panel, Table, draw
 
-from cranes_000.following import compare, follow, largest, snapshots
 from kingpost import MechanismError
+from kingpost.gallery.document_000.following import compare, follow, largest, snapshots
+from kingpost.gallery.entry import Panel, Sheet
+from kingpost.results.history import History
 
 
-def navy(number, title, reference, runs, names):
+def navy(sheet: Sheet, title: str, reference: History, runs: Any, names: Sequence[str]) -> dict[str, float]:
     """Draw coordinates, inputs and tensions of runs beside a reference; return the lowest tensions."""
     panels = [
         Panel(
@@ -22,12 +28,12 @@ def navy(number, title, reference, runs, names):
     lowest = {name: reference[name].min() for name in tensions}
     for name, tension in lowest.items():
         if tension < -1:
-            print(f"    {name} would have to push: lowest tension {tension:.0f} N")
-    draw(f"000-fig{number}.png", f"Document 000, {title}", panels, 3)
+            sheet.note(f"{name} would have to push: lowest tension {tension:.0f} N")
+    sheet.draw(f"Document 000, {title}", panels, 3)
     return lowest
 
 
-def figure_6_2(table: Table) -> None:
+def figure_6_2(sheet: Sheet) -> None:
     """Figs. 6.2 to 6.5: US Navy crane in the plane, pulley without mass, steps of 0.1 and 0.01 s.
 
     At t = 0, and twice on the way, the guide rope has no tension, and the equations of that time alone do not tell where
@@ -44,23 +50,24 @@ def figure_6_2(table: Table) -> None:
         2.0: {"guide_torque": 23.619502, "hoist_torque": -95.065090, "block.x": -0.9919886, "block.z": -8.1144666},
         3.0: {"guide_torque": -64.732662, "hoist_torque": -98.1, "block.x": -5.0, "block.z": -6.2792680},
     }
-    compare(table, reference, numbers, {"N.m": 1e-4, "m": 1e-6})
+    sheet.because("six or seven digits of an independent solution of the flat equations")
+    compare(sheet, reference, numbers, {"N.m": 1e-4, "m": 1e-6})
     names = ("block.x", "block.z", "guide.angle", "hoist.angle", "share.growth", "guide_torque", "hoist_torque")
-    lowest = navy("6.2", "Figs. 6.2 to 6.5: US Navy crane, m0 = 0", reference, runs, names)
-    table.row("lowest tension of the guide rope", lowest["guide-rope.tension"], -442, 1, "N")
+    lowest = navy(sheet, "Figs. 6.2 to 6.5: US Navy crane, m0 = 0", reference, runs, names)
+    sheet.row("lowest tension of the guide rope", lowest["guide-rope.tension"], -442, 1, "N")
     for label, history in runs.items():
         there = np.interp(history.time, reference.time, reference["block.z"])
-        table.below(f"{label}: block.z", np.abs(history["block.z"] - there).max(), 1e-6, "m")
+        sheet.below(f"{label}: block.z", np.abs(history["block.z"] - there).max(), 1e-6, "m")
     torques = ("guide_torque", "hoist_torque")
     for step, expected in ((0.1, (17.2, 17.4)), (0.01, (2.08, 1.91))):
         history = runs[f"{step:g} s"]
         inside = (history.time > 0.05) & (history.time < 2.95)
         for name, number in zip(torques, expected, strict=True):
             error = np.abs(history[name] - np.interp(history.time, reference.time, reference[name]))[inside].max()
-            table.row(f"{step:g} s: largest error of {name}", error, number, 0.01 * number, "N m")
+            sheet.row(f"{step:g} s: largest error of {name}", error, number, 0.01 * number, "N m")
 
 
-def figure_6_7(table: Table) -> None:
+def figure_6_7(sheet: Sheet) -> None:
     """Figs. 6.7 to 6.10: US Navy crane in the plane, pulley with mass, steps of 0.1 and 0.01 s."""
     model, task = "us-navy-crane-2d", "000-6.1.2"
     reference = follow(model, task, "flat", "backward-euler:step=0.01")
@@ -74,22 +81,24 @@ def figure_6_7(table: Table) -> None:
         3.0: (23.12505, -98.1, -161.02148),
     }
     numbers = {time: dict(zip(torques, row, strict=True)) for time, row in rows.items()}
-    compare(table, reference, numbers, {"N.m": 1e-4})
+    sheet.because("five digits of an independent solution of the flat equations")
+    compare(sheet, reference, numbers, {"N.m": 1e-4})
     names = ("block.x", "guide.angle", "hoist.angle", "suspension.angle", "share.growth", *torques)
-    lowest = navy("6.7", "Figs. 6.7 to 6.10: US Navy crane, m0 = 150 kg", reference, runs, names)
-    table.row("lowest tension of the guide rope", lowest["guide-rope.tension"], -9177, 10, "N")
+    lowest = navy(sheet, "Figs. 6.7 to 6.10: US Navy crane, m0 = 150 kg", reference, runs, names)
+    sheet.row("lowest tension of the guide rope", lowest["guide-rope.tension"], -9177, 10, "N")
     for step, expected in ((0.1, (561, 53.1, 280)), (0.01, (61.7, 6.10, 31.8))):
         history = runs[f"{step:g} s"]
         there = [np.interp(history.time, reference.time, reference[name]) for name in torques]
         for name, error, number in zip(torques, largest(history, torques, there), expected, strict=True):
-            table.row(f"{step:g} s: largest error of {name}", error, number, 0.02 * number, "N m")
+            sheet.row(f"{step:g} s: largest error of {name}", error, number, 0.02 * number, "N m")
 
 
-def figure_6_13(table: Table) -> None:
+def figure_6_13(sheet: Sheet) -> None:
     """Figs. 6.13 and 6.14: US Navy crane in space, pulley without mass, steps of 0.01 s.
 
     The document has no reference, and at t = 0 ranks are lost, as in the plane: `bdf2` takes the place of one.
     """
+    sheet.because("six digits of an independent solution; inputs by bdf2, which stands in for a reference")
     model, task = "us-navy-crane-3d:pulley=massless", "000-6.2.1"
     reference = follow(model, task, "minimal-extension", "bdf2:step=0.01")
     runs = {"0.01 s": follow(model, task, "minimal-extension", "backward-euler:step=0.01")}
@@ -100,33 +109,34 @@ def figure_6_13(table: Table) -> None:
         17.5: (1.758659, -1.281961, 6.461543, 1.856143, -58.40562, -97.60973, -164.2204),
     }
     numbers = {time: dict(zip(names, row, strict=True)) for time, row in rows.items()}
-    compare(table, reference, numbers, {"N.m": 0.02, "m": 2e-6, "rad": 2e-6})
-    navy("6.13", "Figs. 6.13 and 6.14: US Navy crane in space, m0 = 0", reference, runs, names)
-    table.row("work of the inputs", reference["servo.work"][-1], 1962.0, 1.0, "J")
+    compare(sheet, reference, numbers, {"N.m": 0.02, "m": 2e-6, "rad": 2e-6})
+    navy(sheet, "Figs. 6.13 and 6.14: US Navy crane in space, m0 = 0", reference, runs, names)
+    sheet.row("work of the inputs", reference["servo.work"][-1], 1962.0, 1.0, "J")
 
 
-def figure_6_16(table: Table) -> None:
+def figure_6_16(sheet: Sheet) -> None:
     """Figs. 6.16 and 6.17: US Navy crane in space, pulley with mass, steps of 0.1 s.
 
     The path as it is printed has four continuous derivatives, and the problem index 7, not 5: its slewing torque would have
     impulses. It is refused; the path here has six. In the uniform phase, 5 to 15 s, both are the same.
     """
+    sheet.because("yes or no")
     model = "us-navy-crane-3d"
     try:
         follow(model, "000-6.2.2", "minimal-extension", "backward-euler:step=0.1")
         refused = 0
     except MechanismError as error:
         refused = int("index 7" in str(error) and "C^6" in str(error))
-    table.row("the printed path is refused: index 7", refused, 1, 0)
+    sheet.row("the printed path is refused: index 7", refused, 1, 0)
     task = "000-6.2.2-smooth"
     reference = follow(model, task, "flat", "backward-euler:step=0.1")
     runs = {"0.1 s": follow(model, task, "minimal-extension", "backward-euler:step=0.1")}
     names = ("slew.angle", "block.x", "block.y", "guide_torque", "suspension_torque", "hoist_torque", "slew_torque")
     row = (np.arctan2(6.243264, 6.001805), 3.330127, 3.464102, -79.6570, 26.9378, -98.2133, 5.57)
-    # Numbers of backward Euler in steps of 6.25 ms, with errors of that order.
-    compare(table, reference, {10.0: dict(zip(names, row, strict=True))}, {"N.m": 0.1, "m": 2e-6, "rad": 2e-6})
-    table.row("work of the inputs", reference["servo.work"][-1], 1912.95, 0.5, "J")
-    navy("6.16", "Fig. 6.16: US Navy crane in space, m0 = 5 kg", reference, runs, names)
+    sheet.because("numbers of backward Euler in steps of 6.25 ms, with errors of that order")
+    compare(sheet, reference, {10.0: dict(zip(names, row, strict=True))}, {"N.m": 0.1, "m": 2e-6, "rad": 2e-6})
+    sheet.row("work of the inputs", reference["servo.work"][-1], 1912.95, 0.5, "J")
+    navy(sheet, "Fig. 6.16: US Navy crane in space, m0 = 5 kg", reference, runs, names)
 
     # Fig. 6.17, the only figure of the document whose axes survived, with snapshots at 0, 5, 10, 15 and 20 s.
     phi, t = reference["slew.angle"], reference.time
@@ -136,14 +146,17 @@ def figure_6_16(table: Table) -> None:
     instants = (0, 5, 10, 15, 20)
     panels = []
     for a, b in ((0, 2), (1, 2), (0, 1)):
-        lines = [((0.0, 0.0), (tip[a], tip[b])), ((tip[a], tip[b]), (pulley[a], pulley[b])),
-                 ((0.5 * np.asarray(pole[a]), 0.5 * np.asarray(pole[b])), (pulley[a], pulley[b])),
-                 ((pole[a], pole[b]), (pulley[a], pulley[b]), (load[a], load[b]))]  # fmt: skip
+        lines = [
+            ((0.0, 0.0), (tip[a], tip[b])),
+            ((tip[a], tip[b]), (pulley[a], pulley[b])),
+            ((0.5 * np.asarray(pole[a]), 0.5 * np.asarray(pole[b])), (pulley[a], pulley[b])),
+            ((pole[a], pole[b]), (pulley[a], pulley[b]), (load[a], load[b])),
+        ]
         paths = [("pulley", (pulley[a], pulley[b])), ("load", (load[a], load[b]))]
         labels = (f"{'xyz'[a]} [m]", f"{'xyz'[b]} [m]")
         panels.append(snapshots("0, 5, 10, 15, 20 s", t, instants, *lines, labels=labels, paths=paths))
     for axis, ticks in (("x", (-5, 0, 5, 10, 15)), ("y", (-2, 4, 10, 16)), ("z", (-15, -10, -5, 0, 5))):
         k = "xyz".index(axis)
         every = [("", t, np.broadcast_to(point[k], t.shape)) for point in (pulley, load, pole, tip)]
-        table.axis(Panel(f"Fig. 6.17, {axis} [m]", every, ticks=ticks))
-    draw("000-fig6.17.png", "Document 000, Fig. 6.17: snapshots of pole, ropes, pulley and load", panels, 3)
+        sheet.axis(Panel(f"Fig. 6.17, {axis} [m]", every, ticks=ticks), "Fig. 6.17")
+    sheet.draw("Document 000, Fig. 6.17: snapshots of pole, ropes, pulley and load", panels, 3)

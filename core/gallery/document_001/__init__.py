@@ -1,0 +1,1 @@
+"""Document 001: a thesis on optimal control of multibody systems with energy-momentum schemes."""

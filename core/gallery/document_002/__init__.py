@@ -1,0 +1,1 @@
+"""Document 002: a thesis on a modular and recursive modelling methodology for multibody systems."""

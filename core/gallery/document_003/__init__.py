@@ -1,0 +1,1 @@
+"""Document 003: a paper on servo-constraints of underactuated systems."""

@@ -1,0 +1,93 @@
+"""The inventory of the gallery: nothing is missing, nothing is there twice, and every command can be typed."""
+
+import shlex
+from collections import Counter
+
+import pytest
+
+from kingpost import KingpostError, PluginSet
+from kingpost.cli.main import make_parser
+from kingpost.gallery.catalogue import NAMES, documents, entries, number_of
+from kingpost.gallery.entry import DATA, RESULT, STATUSES
+from kingpost.gallery.page import sorted_items
+from kingpost.modelfiles.opened import open_model
+from tests.core.gallery.captions import CAPTIONS
+
+PLUGINS = PluginSet(entry_points=False)
+DOCUMENTS = {doc.name: doc for doc in documents()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_caption_is_in_the_inventory_once(name):
+    assert sorted(item.number for item in DOCUMENTS[name].items) == sorted(CAPTIONS[name])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_items_and_entries_fit_together(name):
+    doc = DOCUMENTS[name]
+    shown = Counter(number for entry in doc.entries for number in entry.shows)
+    assert set(shown.values()) == {1}
+    for item in doc.items:
+        assert item.status in STATUSES
+        # What is a result or data has an entry; what has none says why.
+        assert (item.number in shown) == (item.status in (RESULT, DATA)), item
+        assert bool(item.reason) == (item.number not in shown), item
+        assert item.caption and not item.caption.endswith(".")
+        if item.model:
+            PLUGINS.models.get(item.model.split(":")[0])
+    for entry in doc.entries:
+        assert set(entry.misprints) <= set(doc.misprints), entry.name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_commands_can_be_typed_and_tasks_are_there(name):
+    parser = make_parser(PLUGINS)
+    for entry in DOCUMENTS[name].entries:
+        program, *words = shlex.split(entry.command)
+        assert program == "kingpost"
+        typed = parser.parse_args(words)
+        opened = open_model(typed.model, PLUGINS)
+        if getattr(typed, "task", None):
+            assert typed.task in (*opened.tasks, *opened.optimal_tasks), entry.command
+        assert all(open_model(model, PLUGINS).mechanism for model in entry.models)
+
+
+def test_items_are_sorted_by_their_numbers():
+    titles = [item.title for item in sorted_items(DOCUMENTS["000"])]
+    assert titles[:2] == ["Fig. 2.1", "Fig. 2.2"]
+    assert titles.index("Fig. 2.9") + 1 == titles.index("Fig. 2.10")
+    assert titles[-1] == "Table 4.1"
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [
+        ("6.9", "6.9"),
+        ("Fig. 6.9", "6.9"),
+        ("figure 6.9", "6.9"),
+        ("table 3.1", "T3.1"),
+        ("T3.1", "T3.1"),
+        ("Table I", "TI"),
+        ("nonsense", "nonsense"),
+    ],
+)
+def test_what_readers_call_figures_and_tables(words, number):
+    assert number_of(words) == number
+
+
+def test_entries_are_found_by_the_figures_they_show():
+    found = entries([DOCUMENTS["000"]], ["6.9", "Fig. 6.10", "table 3.1"])
+    assert [entry.name for _, entry in found] == ["6.7", "T3.1"]
+    # A long entry is run if it is named, and left out otherwise.
+    assert entries([DOCUMENTS["000"]], ["4.9"])[0][1].long
+    assert not any(entry.long for _, entry in entries(list(DOCUMENTS.values())))
+    assert any(entry.long for _, entry in entries(list(DOCUMENTS.values()), long=True))
+
+
+def test_wrong_names_are_answered_with_the_nearest():
+    with pytest.raises(KingpostError, match=r"'6.91' is no figure or table of document 000; did you mean '6.9'\?"):
+        entries([DOCUMENTS["000"]], ["6.91"])
+    with pytest.raises(KingpostError, match="Fig. 6.1 of document 000 is not reproduced: a machine, drawn"):
+        entries([DOCUMENTS["000"]], ["6.1"])
+    with pytest.raises(KingpostError, match="there is no document '03'; did you mean '003'"):
+        documents(["03"])
