@@ -13,6 +13,7 @@ from kingpost.base.errors import FileError, KingpostError
 from kingpost.base.files import write_json
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json
+from kingpost.cli.unfinished import note_unfinished
 
 if TYPE_CHECKING:
     from kingpost.cli.fatigue_tables import Table
@@ -164,6 +165,7 @@ def _on_files(plugins: PluginSet, assess: Callable[[History], A]) -> Callable[[P
 
     def on_file(path: Path) -> A:
         history = read_history(path, plugins)
+        note_unfinished(history, path)
         return _with_file(path, lambda: assess(history))
 
     return on_file

@@ -63,6 +63,7 @@ def _carried_out(words: list[str], asked: Asked) -> int:
     """Carry a command line out; whatever ends it early becomes a message and an exit status."""
     try:
         with _plugins_switched_off(words):
+            from kingpost.cli.compiling import compiling_shown
             from kingpost.registry.pluginset import PluginSet
 
             plugins = PluginSet(_plugin_files(words), announce=_announcer())
@@ -72,7 +73,8 @@ def _carried_out(words: list[str], asked: Asked) -> int:
                 _refuse(arguments.verb, left)
             command: Command = arguments.command
             arguments.words = words  # for a verb that starts itself again elsewhere
-            return command.run(arguments, plugins)
+            with compiling_shown(quiet=getattr(arguments, "json", False)):
+                return command.run(arguments, plugins)
     except KingpostError as error:
         print(f"kingpost: {in_words_of_the_command_line(str(error))}{_said_in(error)}", file=sys.stderr)
         return error.exit_code

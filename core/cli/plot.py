@@ -13,6 +13,7 @@ from kingpost.base.errors import FileError, KingpostError, listed
 from kingpost.base.files import write_whole
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_table
+from kingpost.cli.unfinished import note_unfinished
 
 if TYPE_CHECKING:
     from kingpost.registry.pluginset import PluginSet
@@ -66,11 +67,11 @@ class Plot(Command):
         out: Path = arguments.out or (result if result.is_dir() else result.parent) / "plot.png"
         if out.suffix.lower() not in FORMATS:
             raise FileError(f"--out {out}: a picture's name must end in one of {listed(FORMATS)}")
-        history = read_history(result, plugins)
+        with _blaming():
+            history = read_history(result, plugins, start=arguments.start, end=arguments.end)
+        note_unfinished(history, result)
         run_id = history.run_id
         names = _choose(history, arguments.channels, arguments.joint)
-        with _blaming():
-            history = history.between(arguments.start, arguments.end)
         asked = bool(arguments.channels or arguments.joint)
         panels = make_panels(map(history.channel, names), among=history.channels, everything=asked)
         left_out = panels[USUAL_PANELS:] if not asked else []

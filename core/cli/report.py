@@ -10,6 +10,7 @@ from kingpost.base.errors import FileError
 from kingpost.cli.arguments import names_in
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_table
+from kingpost.cli.unfinished import note_unfinished
 
 if TYPE_CHECKING:
     from kingpost.registry.pluginset import PluginSet
@@ -73,6 +74,7 @@ class Report(Command):
         if out.suffix.lower() not in (".html", ".htm"):
             raise FileError(f"--out {out}: the name of a page must end in .html")
         history = read_history(result, plugins)
+        note_unfinished(history, result)
         named = isinstance(history.provenance.get("model"), dict)
         report = write_report(
             history,

@@ -13,6 +13,7 @@ from kingpost.base.errors import listed
 from kingpost.cli.arguments import add_input_argument, add_model_argument
 from kingpost.cli.command import Command
 from kingpost.cli.how import OPTIONS, add_how_arguments, settings_from
+from kingpost.cli.long_runs import carried_out_long, for_size, written_row
 from kingpost.cli.result_options import add_result_options, result_options
 from kingpost.cli.results import SHOWN, carried_out, channel_rows, file_row, load_rows, not_unique_rows, tell
 from kingpost.cli.signals import while_doing
@@ -36,6 +37,7 @@ class Run(Command):
 
     Writes history.csv (time, coordinates, rates, outputs, energies, joint loads, motion of the bodies), run.json (what was
     computed, by which plugins and versions, with which numbers) and, with the 'viz' extra, history.png into the output folder.
+    A history of more than ten million numbers is written while it is computed, with the 'io' extra as history.parquet.
     """
 
     name = "run"
@@ -70,7 +72,11 @@ class Run(Command):
             print(f"kingpost: {simulation.kernel.cache_obstacle}", file=sys.stderr)
         if not simulation.problem.stepper.fixed and arguments.verbose:
             print(f"loop: '{simulation.integrator.name}' chooses its steps in Python", file=sys.stderr)
-        history, files = carried_out(partial(carry_out, simulation), simulation.mechanism.name, results)
+        results, long = for_size(results, simulation, how.write is not None, opened.plugins)
+        history, files = (
+            carried_out_long(simulation, results) if long
+            else carried_out(partial(carry_out, simulation), simulation.mechanism.name, results)
+        )  # fmt: skip
         warn_of_fitted_start(simulation.problem)
         tell(history, results, lambda: _summary(simulation, history, files))
         return DIVERGES if history.provenance["diverges"] else 0
@@ -87,7 +93,7 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
     rows = [
         ("model", f"{simulation.mechanism.name} ({_freedom(simulation)})"),
         ("method", method),
-        ("time", f"{grid.t_start:g} s to {grid.times[-1]:g} s, {len(history)} samples"),
+        ("time", f"{grid.t_start:g} s to {grid.t_end:g} s, {grid.samples + 1} samples"),
         (
             "backend",
             f"{record['backend']['name']}, {record['statistics'].get('steps', 0)} steps in {record['wall_time_s']:.3g} s",
@@ -113,7 +119,7 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
     rows += channel_rows(history, history.channels[: simulation.equations.nq])
     rows += [(f"{joint.name} turned", _attitude(history, joint)) for joint in _free(simulation, history)[:SHOWN]]
     rows += load_rows(history, list(loads["joints"]))
-    return [*rows, file_row(files)]
+    return [*rows, *written_row(simulation, history), file_row(files)]
 
 
 def sea_words(found: Mapping[str, Any]) -> str:

@@ -26,7 +26,9 @@ LARGEST_HISTORY, LARGEST_TEXT = 2e9, 5e8
 MOST_CHANNELS = 200
 #: Files of a history, the quickest to read first; of a run that was stopped, what it had computed.
 FILES = tuple(
-    f"{prefix}history.{suffix}" for prefix in ("", "interrupted-", "failed-") for suffix in ("npz", "csv", "mat", "h5")
+    f"{prefix}history.{suffix}"
+    for prefix in ("", "interrupted-", "failed-")
+    for suffix in ("npz", "parquet", "csv", "mat", "h5")
 )
 
 

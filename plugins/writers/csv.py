@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 from collections import Counter
@@ -12,13 +13,17 @@ from typing import IO
 
 import numpy as np
 
+from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
-from kingpost.results.history import History
-from kingpost.results.metadata import FORMAT, Metadata, from_text, to_text
+from kingpost.plugins.writers.csv_rows import rows_at_once, rows_text
+from kingpost.plugins.writers.csv_tables import quick_table
+from kingpost.results.growing import GrowingFile
+from kingpost.results.history import History, given_away
+from kingpost.results.metadata import FORMAT, Metadata, Outline, from_text, to_text
 from kingpost.results.writer import Writer
 
-#: Rows that are put into text at once.
-ROWS = 1000
+#: Characters that the number of samples has in the first line of a file that grows.
+ROOM_FOR_COUNT = 16
 # The names stand on one line, and '#' begins a comment for readers such as pandas.
 _NOT_IN_A_NAME = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff#]")
 NO_HEADER = "not written by Kingpost: units are not known and given as 1, time is taken as s"
@@ -32,15 +37,13 @@ class CsvWriter(Writer):
 
     def write(self, history: History, path: Path) -> None:
         columns = [_column_name(name) for name in history.names]
-        # 17 digits are exact and faster than the fewest that are; the times, one column, are nicer to read short.
-        row = "%r" + ",%.17g" * len(columns) + "\n"
-        with path.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(f"# {to_text(history, columns, provenance=False)}\n")
-            csv.writer(file, lineterminator="\n").writerow(["time", *columns])
-            for first in range(0, len(history), ROWS):
-                rows = slice(first, first + ROWS)
-                times, values = history.time[rows].tolist(), history.values[rows].tolist()
-                file.writelines([row % (time, *numbers) for time, numbers in zip(times, values, strict=True)])
+        with path.open("wb") as file:
+            file.write(_head(to_text(history, columns, provenance=False), columns))
+            for first in range(0, len(history), rows := rows_at_once(len(columns))):
+                file.write(rows_text(history.time[first : first + rows], history.values[first : first + rows]))
+
+    def grow(self, path: Path, outline: Outline) -> GrowingFile:
+        return GrowingCsv(path, outline)
 
     def read(self, path: Path) -> History:
         try:
@@ -48,6 +51,41 @@ class CsvWriter(Writer):
                 return _read(file, path)
         except UnicodeDecodeError as error:
             raise ValueError(f"it is not UTF-8 text: {error}") from None
+
+
+class GrowingCsv(GrowingFile):
+    """A CSV file that grows: the number of samples, in its first line, has room to be written when it is known."""
+
+    def __init__(self, path: Path, outline: Outline) -> None:
+        self._columns = [_column_name(name) for name in outline.names]
+        self._file = path.open("xb")
+        self._file.write(self._first_lines(outline))
+        self._file.flush()
+
+    def _first_lines(self, outline: Outline) -> bytes:
+        text = to_text(outline, self._columns, provenance=False)
+        count = json.dumps(outline.samples)
+        return _head(text.replace(f'"samples": {count}', f'"samples": {count:<{ROOM_FOR_COUNT}}', 1), self._columns)
+
+    def append(self, times: FloatArray, values: FloatArray) -> None:
+        for first in range(0, len(times), rows := rows_at_once(len(self._columns))):
+            self._file.write(rows_text(times[first : first + rows], values[first : first + rows]))
+        self._file.flush()
+
+    def finish(self, outline: Outline) -> None:
+        self._file.seek(0)
+        self._file.write(self._first_lines(outline))
+        self._file.close()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _head(text: str, columns: list[str]) -> bytes:
+    """Return the lines above the numbers: ``text``, and the names of the columns."""
+    names = io.StringIO()
+    csv.writer(names, lineterminator="\n").writerow(["time", *columns])
+    return f"# {text}\n{names.getvalue()}".encode()
 
 
 def _column_name(name: str) -> str:
@@ -68,7 +106,12 @@ def _read(file: IO[str], path: Path) -> History:
         _check_names(names, metadata)
     else:
         _check_foreign(names)
+    growing = metadata is not None and metadata.samples is None
+    table = quick_table(path, lines_before, len(names), cut_last=growing)
+    if table is not None:
+        return _history(path, names, metadata, table, ended=True)
     rows = _Rows(file)
+    rows.only_ended = growing
     first = next(rows, "")
     try:
         # An empty file would be a warning, not an empty table.
@@ -77,13 +120,19 @@ def _read(file: IO[str], path: Path) -> History:
         raise ValueError(_fault(path, lines_before, names) or str(error)) from None
     if table.shape[1] != len(names):
         raise ValueError(_fault(path, lines_before, names))
+    return _history(path, names, metadata, table, rows.ended)
+
+
+def _history(path: Path, names: list[str], metadata: Metadata | None, table: FloatArray, ended: bool) -> History:
+    """Return the history with the numbers in ``table``."""
+    table = given_away(table)
     if metadata is None:
         provenance = {"source": {"file": path.name, "note": NO_HEADER}}
         return History(table[:, 0], tuple(Channel(name, "1") for name in names[1:]), table[:, 1:], provenance)
-    if len(table) != metadata.samples or not rows.ended:
+    if metadata.samples is not None and (len(table) != metadata.samples or not ended):
         raise ValueError(
             f"its first line announces {metadata.samples} samples, but it has {len(table)}"
-            f"{'' if rows.ended else ', the last one not whole'}; if rows were taken out on purpose, correct "
+            f"{'' if ended else ', the last one not whole'}; if rows were taken out on purpose, correct "
             f'"samples" in the first line'
         )
     return metadata.history(table[:, 0], table[:, 1:])
@@ -95,6 +144,8 @@ class _Rows:
     def __init__(self, file: IO[str]) -> None:
         self._file = file
         self.ended = True
+        #: Whether a last line that was not ended is left out.
+        self.only_ended = False
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -102,6 +153,8 @@ class _Rows:
     def __next__(self) -> str:
         line = next(self._file)
         self.ended = line.endswith("\n")
+        if self.only_ended and not self.ended:
+            raise StopIteration
         return line
 
     def again(self, first: str) -> Iterator[str]:
