@@ -13,7 +13,6 @@ from kingpost.base.errors import FileError, KingpostError
 from kingpost.base.files import write_json
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_json
-from kingpost.cli.unfinished import note_unfinished
 
 if TYPE_CHECKING:
     from kingpost.cli.fatigue_tables import Table
@@ -161,6 +160,7 @@ def _with_file(path: Path, work: Callable[[], T]) -> T:
 
 
 def _on_files(plugins: PluginSet, assess: Callable[[History], A]) -> Callable[[Path], A]:
+    from kingpost.cli.unfinished import note_unfinished
     from kingpost.results.read_write import read_history
 
     def on_file(path: Path) -> A:

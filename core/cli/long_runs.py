@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kingpost.base.errors import listed
 from kingpost.cli.output import ProgressBar
+from kingpost.cli.results import note_older_report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,10 +26,9 @@ def for_size(
     options: ResultOptions, simulation: Simulation, formats_chosen: bool, plugins: PluginSet
 ) -> tuple[ResultOptions, bool]:
     """Return the options of a run by its size, and whether it is written while it goes on; say why not, if it is large."""
-    from kingpost.results.growing import left_over
     from kingpost.results.run_folder import LARGE, choose_writers
 
-    for place in left_over(options.folder):
+    for place in _left_over(options.folder):
         _note(f"'{place}' has the first part of a run that was stopped from outside; delete it when you have what you need")
     numbers = _numbers(simulation)
     if numbers <= LARGE:
@@ -60,6 +60,7 @@ def carried_out_long(simulation: Simulation, options: ResultOptions) -> tuple[Hi
         done = run_into(simulation, options.folder, writers=options.writers, progress=bar)
     finally:
         bar.close()
+    note_older_report(options, done.files)
     return done.extremes, done.files
 
 
@@ -75,6 +76,14 @@ def written_row(simulation: Simulation, history: History) -> list[tuple[str, str
             f"({numbers * IN_MEMORY / 1e9:.2g} GB) or as text ({numbers * IN_CSV / 1e9:.2g} GB); '--write' chooses the format",
         )
     ]
+
+
+def _left_over(folder: Path) -> list[Path]:
+    if next(folder.glob("unfinished-*"), None) is None:
+        return []
+    from kingpost.results.growing import left_over
+
+    return left_over(folder)
 
 
 def _note(words: str) -> None:

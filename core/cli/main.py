@@ -63,7 +63,6 @@ def _carried_out(words: list[str], asked: Asked) -> int:
     """Carry a command line out; whatever ends it early becomes a message and an exit status."""
     try:
         with _plugins_switched_off(words):
-            from kingpost.cli.compiling import compiling_shown
             from kingpost.registry.pluginset import PluginSet
 
             plugins = PluginSet(_plugin_files(words), announce=_announcer())
@@ -73,6 +72,8 @@ def _carried_out(words: list[str], asked: Asked) -> int:
                 _refuse(arguments.verb, left)
             command: Command = arguments.command
             arguments.words = words  # for a verb that starts itself again elsewhere
+            from kingpost.cli.compiling import compiling_shown
+
             with compiling_shown(quiet=getattr(arguments, "json", False)):
                 return command.run(arguments, plugins)
     except KingpostError as error:

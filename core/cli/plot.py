@@ -13,7 +13,6 @@ from kingpost.base.errors import FileError, KingpostError, listed
 from kingpost.base.files import write_whole
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_table
-from kingpost.cli.unfinished import note_unfinished
 
 if TYPE_CHECKING:
     from kingpost.registry.pluginset import PluginSet
@@ -50,6 +49,7 @@ class Plot(Command):
         parser.add_argument("--height", type=_length, metavar="CM", help="height of the picture in cm")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.cli.unfinished import note_unfinished
         from kingpost.results.figures import (
             FORMATS,
             MOST_PANELS,

@@ -10,7 +10,6 @@ from kingpost.base.errors import FileError
 from kingpost.cli.arguments import names_in
 from kingpost.cli.command import Command
 from kingpost.cli.output import print_table
-from kingpost.cli.unfinished import note_unfinished
 
 if TYPE_CHECKING:
     from kingpost.registry.pluginset import PluginSet
@@ -60,6 +59,7 @@ class Report(Command):
         parser.set_defaults(refuse=parser.error)
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.cli.unfinished import note_unfinished
         from kingpost.fatigue.hotspots import read_hot_spots
         from kingpost.fatigue.sn import curve_set
         from kingpost.report import write_report  # brings SciPy's signal processing, which takes time to import

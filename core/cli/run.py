@@ -13,7 +13,6 @@ from kingpost.base.errors import listed
 from kingpost.cli.arguments import add_input_argument, add_model_argument
 from kingpost.cli.command import Command
 from kingpost.cli.how import OPTIONS, add_how_arguments, settings_from
-from kingpost.cli.long_runs import carried_out_long, for_size, written_row
 from kingpost.cli.result_options import add_result_options, result_options
 from kingpost.cli.results import SHOWN, carried_out, channel_rows, file_row, load_rows, not_unique_rows, tell
 from kingpost.cli.signals import while_doing
@@ -51,6 +50,7 @@ class Run(Command):
         parser.add_argument("-v", "--verbose", action="store_true", help="say which kernel is used and where it came from")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.cli.long_runs import carried_out_long, for_size
         from kingpost.modelfiles.opened import open_model
         from kingpost.modelfiles.signal_words import with_inputs
         from kingpost.simulation.simulate import carry_out, prepare
@@ -83,6 +83,8 @@ class Run(Command):
 
 
 def _summary(simulation: Simulation, history: History, files: list[Path]) -> list[tuple[str, str]]:
+    from kingpost.cli.long_runs import written_row
+
     grid, record = simulation.grid, history.provenance
     method = f"{record['formulation']}, {record['integrator']['name']}"
     if record["time"]["step_s"]:

@@ -23,7 +23,6 @@ from kingpost.base.errors import KingpostError, listed
 from kingpost.kernel.bounded import compilation_limit, run_bounded
 from kingpost.kernel.cache_folder import cache_directory, lent_directory, made_by_us, remove_abandoned, usable_folder
 from kingpost.kernel.locks import locked
-from kingpost.kernel.telling import listening, tell
 
 #: Without contraction to fused operations the results are the same bits on every machine, and the interpreter's.
 # CasADi passes plain zeros for pointers in places, which newer compilers take for an error.
@@ -63,6 +62,8 @@ class Compiler:
 
     def build(self, source: Path, library: Path, level: str = USUAL_LEVEL) -> None:
         """Compile ``source`` into the shared library ``library``; whoever listens is told how long it takes."""
+        from kingpost.kernel.telling import listening, tell
+
         size, expected = source.stat().st_size, None
         if listening():
             expected = _expected_seconds(size, library.parent.parent)
@@ -196,6 +197,8 @@ def install(
 
 
 def _waiting(seconds: float) -> None:
+    from kingpost.kernel.telling import tell
+
     tell("waiting for another process that compiles the same", seconds)
 
 

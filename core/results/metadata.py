@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,9 @@ from kingpost.base.record_form import fault_of, fault_of_record
 from kingpost.base.text_files import parse_json
 from kingpost.results.choosing import matching
 from kingpost.results.history import History
-from kingpost.results.part import Part
+
+if TYPE_CHECKING:
+    from kingpost.results.part import Part
 
 FORMAT = "kingpost history"
 #: Raised when a file of today could no longer be understood by yesterday's reader.

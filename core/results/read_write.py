@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,8 +20,10 @@ from kingpost.registry.pluginset import PluginSet
 from kingpost.registry.selection import make
 from kingpost.results.history import History
 from kingpost.results.metadata import plain_json
-from kingpost.results.part import Part
 from kingpost.results.writer import Writer
+
+if TYPE_CHECKING:
+    from kingpost.results.part import Part
 
 #: The record of a run, in its folder.
 RECORD = "run.json"
@@ -53,6 +55,8 @@ def read_history(
     Of a long run a part may be enough: ``channels`` by names, with ``*`` for any text, and the samples from ``start`` to
     ``end`` (s). Parquet and HDF5 files are then not read beyond that.
     """
+    from kingpost.results.part import Part
+
     part = Part((channels,) if isinstance(channels, str) else None if channels is None else tuple(channels), start, end)
     path = Path(path)
     plugins = plugins or PluginSet()

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from kingpost.base.errors import KingpostError, SolverError, listed
 from kingpost.base.load_frames import COMPONENTS
 from kingpost.registry.pluginset import PluginSet
-from kingpost.results.condensed import Condensed
-from kingpost.results.growing import OUTCOME, GrowingRun
 from kingpost.results.history import History
 from kingpost.results.metadata import Outline
 from kingpost.results.run_folder import LARGE, WritersWanted, choose_writers, numbers_of
@@ -101,6 +99,8 @@ class _Going:
     """A long run under way."""
 
     def __init__(self, simulation: Simulation, folder: Path, writers: Sequence[Writer]) -> None:
+        from kingpost.results.condensed import Condensed
+        from kingpost.results.growing import OUTCOME, GrowingRun
         from kingpost.simulation.small_angles import TiltWatch
 
         self.simulation, grid = simulation, simulation.grid

@@ -9,21 +9,21 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
-from kingpost.plugins.writers.csv_rows import rows_at_once, rows_text
-from kingpost.plugins.writers.csv_tables import quick_table
-from kingpost.results.growing import GrowingFile
 from kingpost.results.history import History, given_away
 from kingpost.results.metadata import FORMAT, Metadata, Outline, from_text, to_text
 from kingpost.results.writer import Writer
 
-#: Characters that the number of samples has in the first line of a file that grows.
-ROOM_FOR_COUNT = 16
+if TYPE_CHECKING:
+    from kingpost.results.growing import GrowingFile
+
+#: Bytes of a file from which on machine code reads it sooner, although a compiler must be found.
+WORTH_COMPILING = 2_000_000
 # The names stand on one line, and '#' begins a comment for readers such as pandas.
 _NOT_IN_A_NAME = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff#]")
 NO_HEADER = "not written by Kingpost: units are not known and given as 1, time is taken as s"
@@ -36,13 +36,17 @@ class CsvWriter(Writer):
     suffix = ".csv"
 
     def write(self, history: History, path: Path) -> None:
-        columns = [_column_name(name) for name in history.names]
+        from kingpost.plugins.writers.csv_rows import rows_at_once, rows_text
+
+        columns = [column_name(name) for name in history.names]
         with path.open("wb") as file:
-            file.write(_head(to_text(history, columns, provenance=False), columns))
+            file.write(head(to_text(history, columns, provenance=False), columns))
             for first in range(0, len(history), rows := rows_at_once(len(columns))):
                 file.write(rows_text(history.time[first : first + rows], history.values[first : first + rows]))
 
     def grow(self, path: Path, outline: Outline) -> GrowingFile:
+        from kingpost.plugins.writers.growing_csv import GrowingCsv
+
         return GrowingCsv(path, outline)
 
     def read(self, path: Path) -> History:
@@ -53,42 +57,14 @@ class CsvWriter(Writer):
             raise ValueError(f"it is not UTF-8 text: {error}") from None
 
 
-class GrowingCsv(GrowingFile):
-    """A CSV file that grows: the number of samples, in its first line, has room to be written when it is known."""
-
-    def __init__(self, path: Path, outline: Outline) -> None:
-        self._columns = [_column_name(name) for name in outline.names]
-        self._file = path.open("xb")
-        self._file.write(self._first_lines(outline))
-        self._file.flush()
-
-    def _first_lines(self, outline: Outline) -> bytes:
-        text = to_text(outline, self._columns, provenance=False)
-        count = json.dumps(outline.samples)
-        return _head(text.replace(f'"samples": {count}', f'"samples": {count:<{ROOM_FOR_COUNT}}', 1), self._columns)
-
-    def append(self, times: FloatArray, values: FloatArray) -> None:
-        for first in range(0, len(times), rows := rows_at_once(len(self._columns))):
-            self._file.write(rows_text(times[first : first + rows], values[first : first + rows]))
-        self._file.flush()
-
-    def finish(self, outline: Outline) -> None:
-        self._file.seek(0)
-        self._file.write(self._first_lines(outline))
-        self._file.close()
-
-    def close(self) -> None:
-        self._file.close()
-
-
-def _head(text: str, columns: list[str]) -> bytes:
+def head(text: str, columns: list[str]) -> bytes:
     """Return the lines above the numbers: ``text``, and the names of the columns."""
     names = io.StringIO()
     csv.writer(names, lineterminator="\n").writerow(["time", *columns])
     return f"# {text}\n{names.getvalue()}".encode()
 
 
-def _column_name(name: str) -> str:
+def column_name(name: str) -> str:
     return _NOT_IN_A_NAME.sub("_", name)
 
 
@@ -107,9 +83,12 @@ def _read(file: IO[str], path: Path) -> History:
     else:
         _check_foreign(names)
     growing = metadata is not None and metadata.samples is None
-    table = quick_table(path, lines_before, len(names), cut_last=growing)
-    if table is not None:
-        return _history(path, names, metadata, table, ended=True)
+    if path.stat().st_size >= WORTH_COMPILING:
+        from kingpost.plugins.writers.csv_tables import quick_table
+
+        table = quick_table(path, lines_before, len(names), cut_last=growing)
+        if table is not None:
+            return _history(path, names, metadata, table, ended=True)
     rows = _Rows(file)
     rows.only_ended = growing
     first = next(rows, "")

@@ -11,19 +11,15 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.plugins.writers.csv_rows import library
 
-#: Bytes of a file from which on it is worth it.
-WORTH_COMPILING = 2_000_000
 #: Bytes that are read at once.
 BLOCK = 2**23
 
 
 def quick_table(path: Path, lines_before: int, columns: int, *, cut_last: bool = False) -> FloatArray | None:
-    """Return the numbers below some lines; None if it is not worth it, or there is anything but whole rows of numbers.
+    """Return the numbers below some lines; None if there is no machine code, or anything but whole rows of numbers.
 
     ``cut_last``: a last row without its end is left out.
     """
-    if path.stat().st_size < WORTH_COMPILING:
-        return None
     tables = []
     for table in quick_blocks(path, lines_before, columns, range(columns), cut_last=cut_last):
         if table is None:

@@ -3,10 +3,18 @@
 It is written for one writer and many readers (SWMR), of which HDF5 promises that the file can be read at any time, and so also
 after whatever ended its writer. All that describes the data is there before the first sample; only the JSON text is written
 again at the end, into room that was kept for it. The layout is that of HDF5 1.10, which has this way of writing.
+
+Of a disk that is full while HDF5 writes to it, the library does not recover, and may take the process down. So the room that is
+needed next is taken beforehand, by a file beside it, and given back when HDF5 is about to use it.
 """
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +29,8 @@ from kingpost.results.metadata import ENTRY, Outline, to_text
 CHUNK = 4096
 #: Bytes of them that HDF5 keeps of each channel; its own choice is 16 times as much.
 CACHE = 2**16
+#: Bytes that a dataset may take at most to describe what is added to it, and bytes that are written at once.
+OVERHEAD, BLOCK = 2**13, 2**20
 #: Characters by which the JSON text may grow until the end; packed, they take no room.
 SPARE = 2**18
 
@@ -32,6 +42,7 @@ class GrowingHdf5(GrowingFile):
         import h5py  # an extra
 
         self._names, self._options, self._rows, self._path = names, options, 0, path
+        self._room = Room(path)
         dtype = np.float32 if options.float32 else np.float64
         self._file = h5py.File(path, "x", libver=("v110", "v110"), track_order=True, rdcc_nbytes=CACHE)
         text = self._text(outline)
@@ -55,6 +66,10 @@ class GrowingHdf5(GrowingFile):
 
     def append(self, times: FloatArray, values: FloatArray) -> None:
         check_precision(times, values, self._names, self._options)
+        with self._room.taken(times.nbytes + values.nbytes + OVERHEAD * len(self._datasets)):
+            self._write(times, values)
+
+    def _write(self, times: FloatArray, values: FloatArray) -> None:
         first, beyond = self._rows, self._rows + len(times)
         for j in range(len(self._datasets) - 1, -1, -1):  # times last, which tell how many samples there are
             dataset = self._datasets[j]
@@ -67,6 +82,10 @@ class GrowingHdf5(GrowingFile):
     def finish(self, outline: Outline) -> None:
         text = self._text(outline)
         entry = self._file[ENTRY]
+        with self._room.taken(len(text) + SPARE):
+            self._finish(text, entry)
+
+    def _finish(self, text: str, entry: Any) -> None:
         if len(text) <= entry.dtype.itemsize:
             entry[0] = text.encode("ascii")
             self._file.close()
@@ -80,6 +99,39 @@ class GrowingHdf5(GrowingFile):
 
     def close(self) -> None:
         self._file.close()
+
+
+class Room:
+    """Room on a disk that is taken before it is needed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._beside = path, path.with_name(f"{path.name}.room")
+
+    @contextmanager
+    def taken(self, size: int) -> Iterator[None]:
+        """Make sure that a file can grow by so many bytes, and let it; raise :class:`OSError` if it cannot."""
+        _check_limit(self._path.stat().st_size + size)
+        try:
+            with self._beside.open("wb") as file:
+                if hasattr(os, "posix_fallocate"):
+                    os.posix_fallocate(file.fileno(), 0, size)
+                else:
+                    for _ in range(-(-size // BLOCK)):
+                        file.write(bytes(BLOCK))
+        finally:
+            self._beside.unlink(missing_ok=True)
+        yield
+
+
+def _check_limit(size: int) -> None:
+    """Refuse a file that is larger than this process may write."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if limit not in (resource.RLIM_INFINITY, -1) and size > limit:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
 
 
 def attributes_of(channel: Any) -> dict[str, Any]:

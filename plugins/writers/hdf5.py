@@ -5,18 +5,19 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
-from kingpost.plugins.writers.growing_hdf5 import GrowingHdf5, attributes_of
 from kingpost.plugins.writers.precision import Precision, in_precision
-from kingpost.results.growing import GrowingFile
 from kingpost.results.history import History, given_away
 from kingpost.results.metadata import ENTRY, Outline, from_text, to_text, unique_names
-from kingpost.results.part import Part
 from kingpost.results.writer import Writer
+
+if TYPE_CHECKING:
+    from kingpost.results.growing import GrowingFile
+    from kingpost.results.part import Part
 
 
 class Hdf5Writer(Writer):
@@ -31,6 +32,8 @@ class Hdf5Writer(Writer):
 
     def write(self, history: History, path: Path) -> None:
         import h5py  # an extra
+
+        from kingpost.plugins.writers.growing_hdf5 import attributes_of
 
         history, dtype = in_precision(history, self.options)
         names = unique_names(history.names, _dataset_name, taken=("time", ENTRY))
@@ -53,9 +56,13 @@ class Hdf5Writer(Writer):
 
     def grow(self, path: Path, outline: Outline) -> GrowingFile:
         names = unique_names(outline.names, _dataset_name, taken=("time", ENTRY))
+        from kingpost.plugins.writers.growing_hdf5 import GrowingHdf5
+
         return GrowingHdf5(path, outline, names, self.options)
 
     def read(self, path: Path) -> History:
+        from kingpost.results.part import Part
+
         return self.read_part(path, Part())
 
     def read_part(self, path: Path, part: Part) -> History:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
-from kingpost.plugins.writers.growing_parquet import GrowingParquet, opened
 from kingpost.plugins.writers.precision import Precision, check_precision, outline_in_precision
-from kingpost.results.growing import GrowingFile
 from kingpost.results.history import History, given_away
 from kingpost.results.metadata import ENTRY, Outline, from_text, outline_of, to_text, unique_names
-from kingpost.results.part import Part
 from kingpost.results.writer import Writer
+
+if TYPE_CHECKING:
+    from kingpost.results.growing import GrowingFile
+    from kingpost.results.part import Part
 
 #: Numbers in a row group: 16 MB.
 GROUP = 2**21
@@ -44,6 +45,8 @@ class ParquetWriter(Writer):
                 file.write_table(_table(schema, history.time[some], history.values[some]), row_group_size=rows)
 
     def grow(self, path: Path, outline: Outline) -> GrowingFile:
+        from kingpost.plugins.writers.growing_parquet import GrowingParquet
+
         return GrowingParquet(path, outline, self._packed)
 
     def _packed(self, outline: Outline, samples: tuple[FloatArray, FloatArray] | None) -> bytes:
@@ -69,10 +72,14 @@ class ParquetWriter(Writer):
         return pa.schema([time, *fields], metadata={ENTRY: to_text(outline, names)})
 
     def read(self, path: Path) -> History:
+        from kingpost.results.part import Part
+
         return self.read_part(path, Part())
 
     def read_part(self, path: Path, part: Part) -> History:
         from pyarrow import parquet
+
+        from kingpost.plugins.writers.growing_parquet import opened
 
         with parquet.ParquetFile(opened(path), page_checksum_verification=True) as file:
             text = (file.schema_arrow.metadata or {}).get(ENTRY.encode())

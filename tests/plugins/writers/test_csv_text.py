@@ -30,8 +30,7 @@ def test_characters_are_those_of_python():
     assert csv_rows._compiled()(times, values) == csv_rows.rows_in_python(times, values)
 
 
-def read(tmp_path, monkeypatch, text, columns=1):
-    monkeypatch.setattr(csv_tables, "WORTH_COMPILING", 0)
+def read(tmp_path, text, columns=1):
     path = tmp_path / "table.csv"
     path.write_text(text)
     return csv_tables.quick_table(path, 0, columns)
@@ -40,13 +39,13 @@ def read(tmp_path, monkeypatch, text, columns=1):
 def test_the_way_back(tmp_path, monkeypatch):
     values = numbers()
     monkeypatch.setattr(csv_tables, "BLOCK", 1_000_003)
-    table = read(tmp_path, monkeypatch, csv_rows.rows_in_python(np.zeros(len(values)), values).decode(), 11)
+    table = read(tmp_path, csv_rows.rows_in_python(np.zeros(len(values)), values).decode(), 11)
     known = ~np.isnan(values)
     assert np.array_equal(table[:, 1:][known].view(np.uint64), values[known].view(np.uint64))
     assert np.isnan(table[:, 1:][~known]).all()
 
 
-def test_digits_of_others_are_rounded_as_python_does(tmp_path, monkeypatch):
+def test_digits_of_others_are_rounded_as_python_does(tmp_path):
     draw = random.Random(5)
     texts = ["9007199254740993", "9007199254740993.00000000000000000001", "1e-400", "1e400", "00012.5", "5.", "-.5", "1e+05"]
     texts += [f"{draw.randint(0, 10**19)}e{draw.randint(-330, 300)}" for _ in range(20_000)]
@@ -56,14 +55,14 @@ def test_digits_of_others_are_rounded_as_python_does(tmp_path, monkeypatch):
         half = (Fraction(x) + Fraction(math.nextafter(x, math.inf))) / 2
         digits = str(half.numerator * 10**60 // half.denominator)
         texts += [f"{digits}e-60", f"{digits}1e-61"]
-    table = read(tmp_path, monkeypatch, "\n".join(texts) + "\n")
+    table = read(tmp_path, "\n".join(texts) + "\n")
     assert np.array_equal(table[:, 0].view(np.uint64), np.array([float(text) for text in texts]).view(np.uint64))
 
 
 @pytest.mark.parametrize("odd", ["1,2\n", "\n", "1 \n", "a\n", "1e\n", "-\n", "nanx\n", "1\r", '"1"\n', " 1\n", "1"])
-def test_what_is_no_row_is_left_to_others(tmp_path, monkeypatch, odd):
-    assert read(tmp_path, monkeypatch, "1\n2\n" + odd) is None
+def test_what_is_no_row_is_left_to_others(tmp_path, odd):
+    assert read(tmp_path, "1\n2\n" + odd) is None
 
 
-def test_lines_of_windows(tmp_path, monkeypatch):
-    assert read(tmp_path, monkeypatch, "1,2\r\n3,4\r\n", 2).tolist() == [[1, 2], [3, 4]]
+def test_lines_of_windows(tmp_path):
+    assert read(tmp_path, "1,2\r\n3,4\r\n", 2).tolist() == [[1, 2], [3, 4]]

@@ -1,5 +1,8 @@
 """Files that grow while a run goes on: readable at any time, and in the end like those that are written at once."""
 
+import errno
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -128,6 +131,24 @@ def test_half_the_digits(tmp_path, name):
     with pytest.raises(KingpostError, match="'.*' is 1e.40 at t = 0 s, beyond the largest 32-bit number"):
         file.append(history.time, np.full_like(history.values, 1e40))
     file.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="room on a disk is taken otherwise")
+def test_a_full_disk_is_noticed_before_hdf5_meets_it(tmp_path, monkeypatch):
+    history = make_history(50)
+    writer, path, file = begun(history, tmp_path, "hdf5")
+    file.append(history.time[:30], history.values[:30])
+
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "posix_fallocate", full)
+        with pytest.raises(OSError, match="No space left"):
+            file.append(history.time[30:], history.values[30:])
+    file.close()
+    assert np.array_equal(writer.read(path).values, history.values[:30])
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
 def test_a_record_that_grows_beyond_the_room_kept_for_it(tmp_path, monkeypatch):
