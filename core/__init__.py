@@ -70,6 +70,7 @@ PLACES = {
     "simulation.at_sea": ("at_sea", "sea_settings"),
     "simulation.export_model": ("ExportModel", "prepare_export"),
     "simulation.exporter": ("ExportSelection", "Exported", "Exporter"),
+    "simulation.long_run": ("LongRun", "run_into"),
     "simulation.problem": ("Problem", "pose"),
     "simulation.run": ("Simulation",),
     "simulation.settings": ("RunSettings",),

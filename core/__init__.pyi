@@ -115,6 +115,8 @@ from kingpost.simulation.export_model import prepare_export as prepare_export
 from kingpost.simulation.exporter import Exported as Exported
 from kingpost.simulation.exporter import Exporter as Exporter
 from kingpost.simulation.exporter import ExportSelection as ExportSelection
+from kingpost.simulation.long_run import LongRun as LongRun
+from kingpost.simulation.long_run import run_into as run_into
 from kingpost.simulation.problem import Problem as Problem
 from kingpost.simulation.problem import pose as pose
 from kingpost.simulation.run import Simulation as Simulation

@@ -180,7 +180,7 @@ room(
     "core/modular",
     "core/vessels",
 )
-room("plugins/writers", "file formats for results", "core/results and below")
+room("plugins/writers", "file formats for results", "core/results and below", "core/kernel")
 room("plugins/samplers", "which cases a study has", "core/studies and below")
 room("plugins/reducers", "what is kept of a run of a study", "core/studies and below")
 room("plugins/executors", "where the cases of a study are run", "core/studies and below")

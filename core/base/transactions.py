@@ -61,6 +61,49 @@ def exchange(folder: Path, files: Mapping[str, Fill]) -> None:
         raise OSError(error.errno, reason, error.filename, None, error.filename2) from None
 
 
+def begin_growing(folder: Path, name: str) -> tuple[Path, int | None]:
+    """Return a new folder ``name`` in ``folder``, for files that grow in the open, and what holds it as long as we work in it.
+
+    What ends this process leaves it as it is: nobody removes it. :func:`commit_grown` puts its files where they belong.
+    """
+    _make(folder)
+    settle(folder)
+    _remove_left_over(folder)
+    place = folder / name
+    with uninterrupted():
+        place.mkdir()
+        if sys.platform == "win32":
+            return place, None  # where folders cannot be locked
+        lock = os.open(place, os.O_RDONLY)
+        _locked(lock)
+    return place, lock
+
+
+def commit_grown(place: Path, folder: Path) -> None:
+    """Exchange the files of ``folder`` for those in ``place``, a folder of its own, at one point, on disk."""
+    for file in sorted(place.iterdir()):
+        _sync(file)
+        if (folder / file.name).is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(folder / file.name))
+    _sync(place)
+    _commit(place, folder)
+    settle(folder)
+
+
+def nobody_works_in(place: Path) -> bool:
+    """Say whether a folder with files that grow is one that a process has left which was ended; unknown counts as yes."""
+    if sys.platform == "win32":
+        return True
+    try:
+        lock = os.open(place, os.O_RDONLY)
+    except OSError:
+        return True
+    try:
+        return _locked(lock) is not False
+    finally:
+        os.close(lock)
+
+
 def settle(folder: Path) -> None:
     """Move what was committed to where it belongs, if whoever committed it has not done so."""
     commit = folder / COMMIT

@@ -160,10 +160,12 @@ def _with_file(path: Path, work: Callable[[], T]) -> T:
 
 
 def _on_files(plugins: PluginSet, assess: Callable[[History], A]) -> Callable[[Path], A]:
+    from kingpost.cli.unfinished import note_unfinished
     from kingpost.results.read_write import read_history
 
     def on_file(path: Path) -> A:
         history = read_history(path, plugins)
+        note_unfinished(history, path)
         return _with_file(path, lambda: assess(history))
 
     return on_file

@@ -77,7 +77,10 @@ def _carried_out(words: list[str], asked: Asked) -> int:
                 _refuse(arguments.verb, left)
             command: Command = arguments.command
             arguments.words = words  # for a verb that starts itself again elsewhere
-            return command.run(arguments, plugins)
+            from kingpost.cli.compiling import compiling_shown
+
+            with compiling_shown(quiet=getattr(arguments, "json", False)):
+                return command.run(arguments, plugins)
     except KingpostError as error:
         print(f"kingpost: {in_words_of_the_command_line(str(error))}{_said_in(error)}", file=sys.stderr)
         return error.exit_code

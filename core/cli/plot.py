@@ -49,6 +49,7 @@ class Plot(Command):
         parser.add_argument("--height", type=_length, metavar="CM", help="height of the picture in cm")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.cli.unfinished import note_unfinished
         from kingpost.results.figures import (
             FORMATS,
             MOST_PANELS,
@@ -66,11 +67,11 @@ class Plot(Command):
         out: Path = arguments.out or (result if result.is_dir() else result.parent) / "plot.png"
         if out.suffix.lower() not in FORMATS:
             raise FileError(f"--out {out}: a picture's name must end in one of {listed(FORMATS)}")
-        history = read_history(result, plugins)
+        with _blaming():
+            history = read_history(result, plugins, start=arguments.start, end=arguments.end)
+        note_unfinished(history, result)
         run_id = history.run_id
         names = _choose(history, arguments.channels, arguments.joint)
-        with _blaming():
-            history = history.between(arguments.start, arguments.end)
         asked = bool(arguments.channels or arguments.joint)
         panels = make_panels(map(history.channel, names), among=history.channels, everything=asked)
         left_out = panels[USUAL_PANELS:] if not asked else []

@@ -59,6 +59,7 @@ class Report(Command):
         parser.set_defaults(refuse=parser.error)
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.cli.unfinished import note_unfinished
         from kingpost.fatigue.hotspots import read_hot_spots
         from kingpost.fatigue.sn import curve_set
         from kingpost.report import write_report  # brings SciPy's signal processing, which takes time to import
@@ -73,6 +74,7 @@ class Report(Command):
         if out.suffix.lower() not in (".html", ".htm"):
             raise FileError(f"--out {out}: the name of a page must end in .html")
         history = read_history(result, plugins)
+        note_unfinished(history, result)
         named = isinstance(history.provenance.get("model"), dict)
         report = write_report(
             history,

@@ -50,13 +50,18 @@ def carried_out(
         bar.close()
     beside, obstacle = _report(history) if options.report else ({}, None)
     files = _written(history, options, {**more(history), **beside})
+    note_older_report(options, files)
+    if obstacle is not None:
+        raise obstacle
+    return history, files
+
+
+def note_older_report(options: ResultOptions, files: Sequence[Path]) -> None:
+    """Say that a report or picture in the folder of results is not of the run that was written there now, if so."""
     for name, option in ((REPORT, "--report"), (PICTURE, "--plot")):
         older = options.folder / name
         if older not in files and older.is_file():
             print(f"kingpost: note: '{older}' is of an earlier run; {option} makes it anew", file=sys.stderr)
-    if obstacle is not None:
-        raise obstacle
-    return history, files
 
 
 def _written(history: History, options: ResultOptions, beside: Mapping[str, Fill]) -> list[Path]:

@@ -36,6 +36,7 @@ class Run(Command):
 
     Writes history.csv (time, coordinates, rates, outputs, energies, joint loads, motion of the bodies) and run.json (what was
     computed, by which plugins and versions, with which numbers) into the output folder; --plot draws history.png beside them.
+    A history of more than ten million numbers is written while it is computed, with the 'io' extra as history.parquet.
     """
 
     name = "run"
@@ -49,6 +50,7 @@ class Run(Command):
         parser.add_argument("-v", "--verbose", action="store_true", help="say which kernel is used and where it came from")
 
     def run(self, arguments: argparse.Namespace, plugins: PluginSet) -> int:
+        from kingpost.cli.long_runs import carried_out_long, for_size
         from kingpost.modelfiles.opened import open_model
         from kingpost.modelfiles.signal_words import with_inputs
         from kingpost.simulation.simulate import carry_out, prepare
@@ -70,13 +72,19 @@ class Run(Command):
             print(f"kingpost: {simulation.kernel.cache_obstacle}", file=sys.stderr)
         if not simulation.problem.stepper.fixed and arguments.verbose:
             print(f"loop: '{simulation.integrator.name}' chooses its steps in Python", file=sys.stderr)
-        history, files = carried_out(partial(carry_out, simulation), simulation.mechanism.name, results)
+        results, long = for_size(results, simulation, how.write is not None, opened.plugins)
+        history, files = (
+            carried_out_long(simulation, results) if long
+            else carried_out(partial(carry_out, simulation), simulation.mechanism.name, results)
+        )  # fmt: skip
         warn_of_fitted_start(simulation.problem)
         tell(history, results, lambda: _summary(simulation, history, files))
         return DIVERGES if history.provenance["diverges"] else 0
 
 
 def _summary(simulation: Simulation, history: History, files: list[Path]) -> list[tuple[str, str]]:
+    from kingpost.cli.long_runs import written_row
+
     grid, record = simulation.grid, history.provenance
     choice = simulation.problem.chosen
     # What most machines take needs no words.
@@ -90,7 +98,7 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
     rows = [
         ("model", f"{simulation.mechanism.name} ({_freedom(simulation)})"),
         ("method", method),
-        ("time", f"{grid.t_start:g} s to {grid.times[-1]:g} s, {len(history)} samples"),
+        ("time", f"{grid.t_start:g} s to {grid.t_end:g} s, {grid.samples + 1} samples"),
         (
             "backend",
             f"{record['backend']['name']}, {record['statistics'].get('steps', 0)} steps in {record['wall_time_s']:.3g} s",
@@ -116,7 +124,7 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
     rows += channel_rows(history, history.channels[: simulation.equations.nq])
     rows += [(f"{joint.name} turned", _attitude(history, joint)) for joint in _free(simulation, history)[:SHOWN]]
     rows += load_rows(history, list(loads["joints"]))
-    return [*rows, file_row(files)]
+    return [*rows, *written_row(simulation, history), file_row(files)]
 
 
 def sea_words(found: Mapping[str, Any]) -> str:

@@ -7,12 +7,15 @@ import os
 import shlex
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 #: What a compiler is given, in s, and so many more for each MB of source: some ten times what it takes on a slow machine.
 LEAST, PER_MEGABYTE = 120.0, 300.0
+#: Seconds between two words on how long a program has run.
+LOOK = 0.2
 
 
 def compilation_limit(source_bytes: int) -> float:
@@ -25,8 +28,11 @@ def run_bounded(
     limit: float,
     folder: Path | None = None,
     started: Callable[[subprocess.Popen[Any]], Any] = lambda process: None,
+    going_on: Callable[[float], Any] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a program in ``folder`` and return what it said; ``started`` is told of its process.
+
+    ``going_on`` is told now and then for how many seconds it has run.
 
     Raises
     ------
@@ -40,7 +46,7 @@ def run_bounded(
     )  # fmt: skip
     started(process)
     try:
-        out, err = process.communicate(timeout=limit)
+        out, err = _answers(process, limit, going_on)
     except subprocess.TimeoutExpired:
         raise TimeoutError(f"{shlex.join(command)} did not end within {limit:.0f} s and was stopped") from None
     finally:
@@ -50,6 +56,20 @@ def run_bounded(
             if pipe is not None:
                 pipe.close()
     return subprocess.CompletedProcess(list(command), process.returncode, out, err)
+
+
+def _answers(process: subprocess.Popen[Any], limit: float, going_on: Callable[[float], Any] | None) -> tuple[str, str]:
+    """Return what a program says until it ends; raise :class:`subprocess.TimeoutExpired` after ``limit`` s."""
+    if going_on is None:
+        return process.communicate(timeout=limit)
+    begin = time.monotonic()
+    while True:
+        going_on(time.monotonic() - begin)
+        try:
+            return process.communicate(timeout=min(LOOK, limit))
+        except subprocess.TimeoutExpired:
+            if time.monotonic() - begin >= limit:
+                raise
 
 
 def kill_group(process: subprocess.Popen[Any]) -> None:

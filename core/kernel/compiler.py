@@ -9,8 +9,11 @@ import os
 import platform
 import shlex
 import shutil
+import statistics
 import sys
 import tempfile
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -58,11 +61,20 @@ class Compiler:
     version: str
 
     def build(self, source: Path, library: Path, level: str = USUAL_LEVEL) -> None:
-        """Compile ``source`` into the shared library ``library``."""
+        """Compile ``source`` into the shared library ``library``; whoever listens is told how long it takes."""
+        from kingpost.kernel.telling import listening, tell
+
+        size, expected = source.stat().st_size, None
+        if listening():
+            expected = _expected_seconds(size, library.parent.parent)
+
+        def going_on(seconds: float) -> None:
+            tell(f"compiling {size / 1e3:.0f} kB of C with {shlex.join(self.command)}", seconds, expected)
+
         for flags in ([NATIVE, *_flags(level)], _flags(level)):  # not every compiler knows the first
             command = [*self.command, *flags, source.name, "-o", library.name, "-lm"]
             try:
-                done = run_bounded(command, compilation_limit(source.stat().st_size), source.parent)
+                done = run_bounded(command, compilation_limit(size), source.parent, going_on=going_on)
             except TimeoutError as error:
                 raise CompilerError(str(error)) from None
             except OSError as error:
@@ -121,14 +133,17 @@ def build_cached(source: str, compiler: Compiler, directory: Path | None = None,
     if shipped is not None:
         return replace(shipped, obstacle=obstacle)
     remove_abandoned(root)
-    with locked(root / f".{key}.lock", compilation_limit(len(source)), lambda: _whole(entry)) as waited:
+    lock = root / f".{key}.lock"
+    with locked(lock, compilation_limit(len(source)), lambda: _whole(entry), _waiting) as waited:
         if _whole(entry):
             return Built(entry / LIBRARY, key, cached=True, obstacle=obstacle, compiler=compiler.version, waited=waited)
         work = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=root))
         try:
             (work / SOURCE).write_text(source)
+            started = time.perf_counter()
             compiler.build(work / SOURCE, work / LIBRARY, level)
-            _put(work, entry, compiler.version, level, source_hash(source, level), processor())
+            built = {"seconds": round(time.perf_counter() - started, 3), "source_bytes": len(source)}
+            _put(work, entry, compiler.version, level, source_hash(source, level), processor(), took=built)
         finally:
             if work.exists():
                 shutil.rmtree(work, ignore_errors=True)
@@ -181,7 +196,35 @@ def install(
     return entry
 
 
-def _put(work: Path, entry: Path, compiler: str, level: str, source: str, built_for: str, *, shipped: bool = False) -> None:
+def _waiting(seconds: float) -> None:
+    from kingpost.kernel.telling import tell
+
+    tell("waiting for another process that compiles the same", seconds)
+
+
+def _expected_seconds(size: int, root: Path) -> float | None:
+    """Return how long compiling so many bytes of source may take, by what those took that were compiled here last."""
+    paths = sorted(root.glob(f"*/{RECORD}"), key=lambda path: path.stat().st_mtime)[-20:]
+    records = [_record(path.parent) for path in paths]
+    rates = [
+        record["seconds"] / record["source_bytes"]
+        for record in records
+        if isinstance(record.get("seconds"), float) and isinstance(record.get("source_bytes"), int) and record["source_bytes"]
+    ]
+    return float(statistics.median(rates)) * size if rates else None
+
+
+def _put(
+    work: Path,
+    entry: Path,
+    compiler: str,
+    level: str,
+    source: str,
+    built_for: str,
+    *,
+    shipped: bool = False,
+    took: Mapping[str, float] | None = None,
+) -> None:
     """Complete the folder of a library with a record, and move it into its place."""
     record = {
         "sha256": _hash(work / LIBRARY),
@@ -190,6 +233,7 @@ def _put(work: Path, entry: Path, compiler: str, level: str, source: str, built_
         "source": source,
         "processor": built_for,
         **({"shipped": True} if shipped else {}),
+        **(took or {}),
     }
     (work / RECORD).write_text(json.dumps(record))
     if entry.exists() and not _whole(entry):

@@ -13,8 +13,13 @@ LOOK = 0.05
 
 
 @contextlib.contextmanager
-def locked(path: Path, limit: float, settled: Callable[[], bool] = lambda: False) -> Iterator[float]:
-    """Hold the lock ``path`` and give the seconds that were waited for it.
+def locked(
+    path: Path,
+    limit: float,
+    settled: Callable[[], bool] = lambda: False,
+    waiting: Callable[[float], object] = lambda seconds: None,
+) -> Iterator[float]:
+    """Hold the lock ``path`` and give the seconds that were waited for it; ``waiting`` is told of them meanwhile.
 
     The lock is of the open file, which the system closes when its process ends, by a signal or not: what a process that was
     killed leaves is a file that nobody holds. A wait ends early when ``settled``, and after ``limit`` s in any case, without
@@ -24,6 +29,7 @@ def locked(path: Path, limit: float, settled: Callable[[], bool] = lambda: False
     handle = None
     try:
         while (handle := _taken(path)) is None and not settled() and time.perf_counter() - started < limit:
+            waiting(time.perf_counter() - started)
             time.sleep(LOOK)
         yield time.perf_counter() - started
     finally:

@@ -52,9 +52,7 @@ class History:
             repeated = sorted(name for name, times in Counter(self.names).items() if times > 1)
             raise KingpostError(f"a history has several channels called {listed(repeated)}; names must differ")
         for name in ("time", "values"):
-            array = np.array(getattr(self, name), dtype=float)
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+            object.__setattr__(self, name, _read_only(getattr(self, name)))
 
     def __eq__(self, other: object) -> bool:
         """Compare everything that was computed: times, channels, values exactly, and provenance."""
@@ -193,6 +191,20 @@ class History:
             raise KingpostError(
                 f"no channel '{name}'{closest(str(name), self.names)} Channels: {listed(self.names, most=MOST_NAMED)}."
             ) from None
+
+
+def given_away(array: FloatArray) -> FloatArray:
+    """Return an array that nobody will write to again, so that a history takes it as it is: large ones are not copied."""
+    array.flags.writeable = False
+    return array
+
+
+def _read_only(array: FloatArray) -> FloatArray:
+    """Return an array of our own, or one that nobody can write to."""
+    owner = array.base if isinstance(array.base, np.ndarray) else array
+    if array.dtype == np.float64 and not array.flags.writeable and owner.flags.owndata and not owner.flags.writeable:
+        return array
+    return given_away(np.array(array, dtype=float))
 
 
 def _plain(provenance: Mapping[str, Any]) -> Any:

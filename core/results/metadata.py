@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,14 +18,18 @@ from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError
 from kingpost.base.record_form import fault_of, fault_of_record
 from kingpost.base.text_files import parse_json
+from kingpost.results.choosing import matching
 from kingpost.results.history import History
+
+if TYPE_CHECKING:
+    from kingpost.results.part import Part
 
 FORMAT = "kingpost history"
 #: Raised when a file of today could no longer be understood by yesterday's reader.
 VERSION = 1
 #: The form of the JSON text, beyond format and version.
 DESCRIPTION = {
-    "samples": int,
+    "samples?": int,
     "channels": [{"name": str, "unit": str, "frame?": str, "side?": str, "at?": [float], "stored_as?": str}],
     "provenance?": {},
     "run_id?": str,
@@ -35,13 +39,31 @@ ENTRY = "kingpost"
 
 
 @dataclass(frozen=True)
+class Outline:
+    """What is known of a history without its numbers. ``samples`` is None as long as it grows."""
+
+    channels: tuple[Channel, ...]
+    provenance: Mapping[str, Any]
+    run_id: str | None = None
+    samples: int | None = None
+    #: Start and step (s) of times that are evenly spaced.
+    even: tuple[float, float] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the channels."""
+        return tuple(channel.name for channel in self.channels)
+
+
+@dataclass(frozen=True)
 class Metadata:
     """The JSON text of a file, understood.
 
-    ``stored_as`` holds the names that the channels have in the file, where a format cannot take every name.
+    ``stored_as`` holds the names that the channels have in the file, where a format cannot take every name. ``samples`` is None
+    in the file of a run that did not come to its end.
     """
 
-    samples: int
+    samples: int | None
     channels: tuple[Channel, ...]
     stored_as: tuple[str, ...]
     provenance: Mapping[str, Any]
@@ -52,7 +74,7 @@ class Metadata:
         """Return the history with these numbers; raise :class:`ValueError` if they are not what was announced."""
         times: FloatArray = np.asarray(time, dtype=float)
         columns: FloatArray = np.asarray(values, dtype=float)
-        expected = (self.samples, len(self.channels))
+        expected = (len(times) if self.samples is None else self.samples, len(self.channels))
         if times.shape != expected[:1] or columns.shape != expected:
             raise ValueError(
                 f"{self.samples} samples of {len(self.channels)} channels are announced, but the file holds times of shape "
@@ -65,12 +87,30 @@ class Metadata:
         for name, column in zip(self.stored_as, columns, strict=True):
             if np.shape(column) != (self.samples,):
                 raise ValueError(f"'{name}' has the shape {np.shape(column)}, but {self.samples} samples are announced")
-        return self.history(time, np.column_stack(columns) if columns else np.empty((self.samples, 0)))
+        return self.history(time, np.column_stack(columns) if columns else np.empty((len(time), 0)))
+
+    def numbers(self, part: Part, times: FloatArray, values: FloatArray) -> History:
+        """Return the history with a part of the samples; ``samples`` was compared with what the file holds."""
+        rows = part.rows(times)
+        return replace(self, samples=None).history(times[rows], values[rows])
+
+    def part(self, names: Sequence[str] | None) -> tuple[list[str], Metadata]:
+        """Return the names in the file of some channels, by patterns, and the metadata of a history of these alone."""
+        chosen = None if names is None else set(matching([channel.name for channel in self.channels], names))
+        kept = [i for i, channel in enumerate(self.channels) if chosen is None or channel.name in chosen]
+        channels, stored_as = tuple(self.channels[i] for i in kept), tuple(self.stored_as[i] for i in kept)
+        return list(stored_as), replace(self, channels=channels, stored_as=stored_as)
 
 
-def to_text(history: History, stored_as: Sequence[str] | None = None, *, provenance: bool = True) -> str:
-    """Return the JSON text (one line, ASCII) for a file with ``history``."""
-    record: dict[str, Any] = {"format": FORMAT, "version": VERSION, "samples": len(history), "time": {"unit": "s"}}
+def outline_of(history: History) -> Outline:
+    """Return what is known of a history without its numbers."""
+    return Outline(history.channels, history.provenance, history.run_id, len(history))
+
+
+def to_text(history: History | Outline, stored_as: Sequence[str] | None = None, *, provenance: bool = True) -> str:
+    """Return the JSON text (one line, ASCII) for a file with ``history``, or for one that grows."""
+    samples = history.samples if isinstance(history, Outline) else len(history)
+    record: dict[str, Any] = {"format": FORMAT, "version": VERSION, "samples": samples, "time": {"unit": "s"}}
     if history.run_id:
         record["run_id"] = history.run_id
     names = history.names if stored_as is None else stored_as
@@ -90,6 +130,8 @@ def from_text(text: str) -> Metadata:
             f"it has version {record.get('version')!r} of the format, and this Kingpost reads version {VERSION}; use the "
             "Kingpost that wrote it, or a newer one"
         )
+    if "samples" not in record:
+        raise ValueError("its description is not as it should be: it lacks 'samples'")
     fault = fault_of(record, DESCRIPTION) or fault_of_record(record.get("provenance") or {})
     if fault:
         raise ValueError(f"its description is not as it should be: {fault}")
@@ -105,7 +147,7 @@ def from_text(text: str) -> Metadata:
         for entry in entries
     )
     stored_as = tuple(entry.get("stored_as") or entry["name"] for entry in entries)
-    return Metadata(record["samples"], channels, stored_as, record.get("provenance") or {}, record.get("run_id") or "")
+    return Metadata(record.get("samples"), channels, stored_as, record.get("provenance") or {}, record.get("run_id") or "")
 
 
 def plain_json(data: Mapping[str, Any], what: str, indent: int | None = None) -> str:

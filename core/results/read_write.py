@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from kingpost.results.history import History
 from kingpost.results.metadata import plain_json
 from kingpost.results.writer import Writer
 
+if TYPE_CHECKING:
+    from kingpost.results.part import Part
+
 #: The record of a run, in its folder.
 RECORD = "run.json"
 #: What the record says of its files, and not of the run.
@@ -33,14 +37,27 @@ class ExchangedError(FileError):
     """Files do not fit together, or one is gone: another process may have exchanged them between two looks."""
 
 
-def read_history(path: str | Path, plugins: PluginSet | None = None) -> History:
-    """Return the history in a file, or in a run folder.
+def read_history(
+    path: str | Path,
+    plugins: PluginSet | None = None,
+    *,
+    channels: str | Sequence[str] | None = None,
+    start: float | None = None,
+    end: float | None = None,
+) -> History:
+    """Return the history in a file, or in a run folder, or a part of it.
 
     Of a folder (or its ``run.json``) the first file whose format can be read here is taken. The provenance comes from the file
     itself if its format holds it, else from the JSON file beside it: ``NAME.json``, with the whole NAME of the file, or the
     ``run.json`` that lists the file. A history of another run than its record is refused; an exchange of files that was cut off
     is finished, or, where nothing can be written, read as if it were.
+
+    Of a long run a part may be enough: ``channels`` by names, with ``*`` for any text, and the samples from ``start`` to
+    ``end`` (s). Parquet and HDF5 files are then not read beyond that.
     """
+    from kingpost.results.part import Part
+
+    part = Part((channels,) if isinstance(channels, str) else None if channels is None else tuple(channels), start, end)
     path = Path(path)
     plugins = plugins or PluginSet()
     if not is_file(path) and not is_dir(path) and not is_dir(path.parent):
@@ -51,24 +68,24 @@ def read_history(path: str | Path, plugins: PluginSet | None = None) -> History:
         with contextlib.suppress(OSError):
             settle(path if path.is_dir() else path.parent)
         try:
-            return _read_once(path, plugins)
+            return _read_once(path, plugins, part)
         except ExchangedError:
             continue
-    return _read_once(path, plugins)
+    return _read_once(path, plugins, part)
 
 
-def _read_once(path: Path, plugins: PluginSet) -> History:
+def _read_once(path: Path, plugins: PluginSet, part: Part) -> History:
     if path.is_dir():
         if not current(path / RECORD).is_file():
             raise FileError(f"folder '{path}' holds no {RECORD}, so it is not the folder of a run{_instead(path, plugins)}")
-        return _read_recorded(path / RECORD, plugins)
+        return _read_recorded(path / RECORD, plugins, part)
     if not current(path).exists():
         siblings = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
         raise FileError(f"there is no file or folder '{path}'{closest(path.name, siblings)}")
     if path.suffix.lower() == ".json":
-        return _read_recorded(path, plugins)
+        return _read_recorded(path, plugins, part)
     cls = _format_of(path, plugins)
-    history = _read(cls, path)
+    history = _read(cls, path, part)
     if cls.embeds:
         return history
     for beside in _sidecars(path):
@@ -97,10 +114,10 @@ def write_history(history: History, path: str | Path, plugins: PluginSet | None 
     return [path.with_name(name) for name in files]
 
 
-def _read(cls: type[Writer], path: Path) -> History:
+def _read(cls: type[Writer], path: Path, part: Part) -> History:
     cls.check_installed()
     try:
-        history = cls().read(current(path))
+        history = cls().read(current(path)) if part.whole else cls().read_part(current(path), part)
     except KingpostError:
         raise
     except FileNotFoundError as error:  # it was there
@@ -128,7 +145,7 @@ def _check_times(path: Path, times: FloatArray) -> None:
         )
 
 
-def _read_recorded(record_path: Path, plugins: PluginSet) -> History:
+def _read_recorded(record_path: Path, plugins: PluginSet, part: Part) -> History:
     """Return the history of a run, by its record."""
     record = _load_record(record_path)
     names = _files(record)
@@ -143,7 +160,7 @@ def _read_recorded(record_path: Path, plugins: PluginSet) -> History:
         if found[0].missing():
             uninstalled = uninstalled or name
             continue
-        history = _read(found[0], path)
+        history = _read(found[0], path, part)
         described = _with_record(history, path, record, record_path)
         return history if found[0].embeds else described
     if uninstalled:
@@ -227,6 +244,6 @@ def _instead(folder: Path, plugins: PluginSet) -> str:
     readable = [
         entry.name
         for entry in sorted(folder.iterdir())
-        if any(cls.readable() for cls in _formats(entry, plugins)) and entry.is_file()
+        if (any(cls.readable() for cls in _formats(entry, plugins)) and entry.is_file()) or (entry / RECORD).is_file()
     ]
     return f"; name a file in it: {listed(readable)}" if readable else "; 'kingpost run MODEL' or write_run() makes one"

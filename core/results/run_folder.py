@@ -18,6 +18,13 @@ from kingpost.results.writer import Writer
 
 #: Formats, e.g. ``"csv,png"`` or ``["csv", "npz:float32=true"]``.
 WritersWanted: TypeAlias = str | Sequence[Selection[Writer]]
+#: Numbers in a history from which on it is large: 80 MB of memory, and 200 MB of text, which few programs open.
+LARGE = 10_000_000
+
+
+def numbers_of(samples: int, channels: int) -> int:
+    """Return how many numbers a history has, times included."""
+    return samples * (1 + channels)
 
 
 def write_run(
@@ -66,13 +73,15 @@ def write_run(
     return [folder / name for name in files]
 
 
-def choose_writers(wanted: WritersWanted | None, plugins: PluginSet, *, plot: bool = False) -> list[Writer]:
-    """Return the writers of the formats that are wanted, by default of CSV alone; ``plot`` adds a picture.
+def choose_writers(wanted: WritersWanted | None, plugins: PluginSet, numbers: int = 0, *, plot: bool = False) -> list[Writer]:
+    """Return the writers of the formats that are wanted; ``plot`` adds a picture.
 
-    A picture takes longer to draw than most machines take to run, so that it must be asked for.
+    By default CSV; of a history with more than ``LARGE`` numbers Parquet, which takes a third of the room and can be read in
+    parts, or CSV where that is not installed. A picture takes longer to draw than most machines take to run, so that it must
+    be asked for.
     """
     if wanted is None:
-        wanted = ["csv"]
+        wanted = ["parquet" if numbers > LARGE and _installed("parquet", plugins) else "csv"]
     elif isinstance(wanted, str):
         wanted = [name.strip() for name in wanted.split(",")]
     chosen = [select(plugins.writers, selection) for selection in wanted]
@@ -86,3 +95,7 @@ def choose_writers(wanted: WritersWanted | None, plugins: PluginSet, *, plot: bo
             raise PluginError(f"writers {both} both make a file history{writer.suffix}; choose one of them")
         writers[writer.suffix] = writer
     return list(writers.values())
+
+
+def _installed(name: str, plugins: PluginSet) -> bool:
+    return name in plugins.writers and not plugins.writers.get(name).missing()

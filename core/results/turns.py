@@ -41,8 +41,8 @@ class Turns:
         self._last = np.full(len(self._columns), np.nan)
         self._turns = np.zeros(len(self._columns))
 
-    def continued(self, values: FloatArray) -> FloatArray:
-        """Return the next samples, a row for each time; those that are not finite stay as they are."""
+    def continued(self, values: FloatArray, *, in_place: bool = False) -> FloatArray:
+        """Return the next samples, a row for each time, or change these; those that are not finite stay as they are."""
         result = values
         for i, column in enumerate(self._columns):
             here = np.isfinite(values[:, column])
@@ -53,11 +53,13 @@ class Turns:
             turns = self._turns[i] - np.cumsum(np.round(np.diff(angles, prepend=before) / TURN))
             self._last[i], self._turns[i] = angles[-1], turns[-1]
             if turns.any():
-                result = values.copy() if result is values else result
+                result = values.copy() if result is values and not in_place else result
                 result[here, column] = angles + TURN * turns
         return result
 
 
-def with_turns(channels: Sequence[Channel], values: FloatArray, known: Iterable[str] | None = None) -> FloatArray:
+def with_turns(
+    channels: Sequence[Channel], values: FloatArray, known: Iterable[str] | None = None, *, in_place: bool = False
+) -> FloatArray:
     """Return samples, a row for each time, whose roll and yaw of free joints go on through full turns; see :class:`Turns`."""
-    return Turns(channels, known).continued(values)
+    return Turns(channels, known).continued(values, in_place=in_place)

@@ -8,11 +8,16 @@ from __future__ import annotations
 import importlib.util
 from abc import abstractmethod
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from kingpost.base.errors import FileError, PluginError
 from kingpost.registry.plugin import Plugin
 from kingpost.results.history import History
+
+if TYPE_CHECKING:
+    from kingpost.results.growing import GrowingFile
+    from kingpost.results.metadata import Outline
+    from kingpost.results.part import Part
 
 
 class Writer(Plugin):
@@ -48,6 +53,19 @@ class Writer(Plugin):
     @abstractmethod
     def write(self, history: History, path: Path) -> None:
         """Write ``history`` to ``path``. The caller moves the file into place once it is complete."""
+
+    @classmethod
+    def grows(cls) -> bool:
+        """Say whether files of this format can be written while a run goes on."""
+        return cls.grow is not Writer.grow
+
+    def grow(self, path: Path, outline: Outline) -> GrowingFile:
+        """Begin a file to which samples are added while a run goes on, if the format can be written so."""
+        raise FileError(f"'{path}': {self.name} files cannot be written while a run goes on")
+
+    def read_part(self, path: Path, part: Part) -> History:
+        """Return a part of the history in a file; better than this is to read no more than that."""
+        return part.of(self.read(path))
 
     def read(self, path: Path) -> History:
         """Return the history in a file that ``write`` wrote, the provenance only if the format ``embeds`` it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -47,14 +47,17 @@ class Block:
         return len(self.time)
 
 
-def run_in_blocks(simulation: Simulation, samples: int = BLOCK) -> Iterator[Block]:
-    """Carry a run out and give so many samples at a time; see :meth:`kingpost.Simulation.blocks`."""
+def run_in_blocks(simulation: Simulation, samples: int = BLOCK, statistics: dict[str, Any] | None = None) -> Iterator[Block]:
+    """Carry a run out and give so many samples at a time; see :meth:`kingpost.Simulation.blocks`.
+
+    ``statistics`` gets the number of steps, or what a solver counts.
+    """
     if samples < 1:
         raise KingpostError(f"a block of {samples} samples is none; give 1 or more")
     source = _marched if simulation.problem.stepper.fixed else _solved
     turns = Turns(simulation.channels)
     try:
-        for first, rows in source(simulation, samples):
+        for first, rows in source(simulation, samples, {} if statistics is None else statistics):
             yield _with_inputs(simulation, first, turns.continued(rows))
     except SolverError as error:
         raise simulation.failures.explained(error) from None
@@ -76,7 +79,7 @@ def _begun(simulation: Simulation, samples: int) -> FloatArray:
     return y
 
 
-def _marched(simulation: Simulation, samples: int) -> Iterator[tuple[int, FloatArray]]:
+def _marched(simulation: Simulation, samples: int, statistics: dict[str, Any]) -> Iterator[tuple[int, FloatArray]]:
     grid, rows = simulation.grid, simulation.rows
     y = _begun(simulation, samples)
     stops = simulation.kernel.march_in_parts(
@@ -86,6 +89,7 @@ def _marched(simulation: Simulation, samples: int) -> Iterator[tuple[int, FloatA
     done = 0
     for stop in stops:
         good = stop.steps // grid.substeps
+        statistics["steps"] = stop.steps
         begin = 1 if done else 0  # the start goes with the first
         if good > done or not begin:
             yield done + begin, y[begin : 1 + good - done]
@@ -93,11 +97,11 @@ def _marched(simulation: Simulation, samples: int) -> Iterator[tuple[int, FloatA
         done = good
 
 
-def _solved(simulation: Simulation, samples: int) -> Iterator[tuple[int, FloatArray]]:
+def _solved(simulation: Simulation, samples: int, statistics: dict[str, Any]) -> Iterator[tuple[int, FloatArray]]:
     y = _begun(simulation, samples)
     filled, first = 1, 0
     try:
-        for k, row in simulation.solved({}):
+        for k, row in simulation.solved(statistics):
             if filled == len(y):
                 yield first, y[:filled]
                 filled, first = 0, k

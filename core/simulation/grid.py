@@ -45,6 +45,11 @@ class Grid:
         return self.t_start + steps * self.step
 
     @property
+    def t_end(self) -> float:
+        """The time of the last sample."""
+        return float(self.times_of(self.samples, self.samples + 1)[0])
+
+    @property
     def output_step(self) -> float:
         """The time between two samples."""
         return self.substeps * self.step

@@ -41,7 +41,7 @@ def run_record(simulation: Simulation, outcome: str, seconds: float, statistics:
         },
         "time": {
             "start_s": grid.t_start,
-            "end_s": float(grid.times[-1]),
+            "end_s": grid.t_end,
             "step_s": grid.step if fixed else None,
             "output_step_s": grid.output_step,
         },

@@ -21,7 +21,7 @@ from kingpost.kernel.kernel import Evaluator, Kernel, Status, Stop, Trail
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.registry.failures import plugin_failure
 from kingpost.registry.pluginset import PluginSet
-from kingpost.results.history import History
+from kingpost.results.history import History, given_away
 from kingpost.results.telling import Telling
 from kingpost.results.turns import with_turns
 from kingpost.simulation.blocks import BLOCK, Block, kept_run, run_in_blocks
@@ -164,8 +164,11 @@ class Simulation:
                 provenance |= tilts.record()
                 provenance["warnings"] = [*warnings, *tilts.warnings(), *self.rows.notes]
                 provenance["diverges"] = bool(warnings)
-            values = with_turns(self.channels, self._shown(y, rows))
-            return History(self.grid.times[rows], self.channels, values, provenance)
+            # The samples may take most of the memory that there is: they are handed on, not copied.
+            shown = [self.rows.column(channel.name)[rows] for channel in self.moving_inputs]
+            values = with_turns(self.channels, np.column_stack([y[rows], *shown]) if shown else y[rows], in_place=True)
+            given_away(y if values.base is y else values)
+            return History(self.grid.times[rows], self.channels, given_away(values), provenance)
 
         try:
             try:

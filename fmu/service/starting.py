@@ -30,7 +30,9 @@ HANDED_ON = (
 )
 #: Files of a history, the quickest to read first; of a run that was stopped, what it had computed.
 HISTORIES = tuple(
-    f"{prefix}history.{suffix}" for prefix in ("", "interrupted-", "failed-") for suffix in ("npz", "csv", "mat", "h5")
+    f"{prefix}history.{suffix}"
+    for prefix in ("", "interrupted-", "failed-")
+    for suffix in ("npz", "parquet", "csv", "mat", "h5")
 )
 HISTORY = re.compile(r"(interrupted-|failed-)?history\.\w+")
 #: What samples of a job are called.

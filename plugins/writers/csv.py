@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
+from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
-from kingpost.results.history import History
-from kingpost.results.metadata import FORMAT, Metadata, from_text, to_text
+from kingpost.results.history import History, given_away
+from kingpost.results.metadata import FORMAT, Metadata, Outline, from_text, to_text
 from kingpost.results.writer import Writer
 
-#: Rows that are put into text at once.
-ROWS = 1000
+if TYPE_CHECKING:
+    from kingpost.results.growing import GrowingFile
+
+#: Bytes of a file from which on machine code reads it sooner, although a compiler must be found.
+WORTH_COMPILING = 2_000_000
 # The names stand on one line, and '#' begins a comment for readers such as pandas.
 _NOT_IN_A_NAME = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff#]")
 NO_HEADER = "not written by Kingpost: units are not known and given as 1, time is taken as s"
@@ -31,16 +36,18 @@ class CsvWriter(Writer):
     suffix = ".csv"
 
     def write(self, history: History, path: Path) -> None:
-        columns = [_column_name(name) for name in history.names]
-        # 17 digits are exact and faster than the fewest that are; the times, one column, are nicer to read short.
-        row = "%r" + ",%.17g" * len(columns) + "\n"
-        with path.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(f"# {to_text(history, columns, provenance=False)}\n")
-            csv.writer(file, lineterminator="\n").writerow(["time", *columns])
-            for first in range(0, len(history), ROWS):
-                rows = slice(first, first + ROWS)
-                times, values = history.time[rows].tolist(), history.values[rows].tolist()
-                file.writelines([row % (time, *numbers) for time, numbers in zip(times, values, strict=True)])
+        from kingpost.plugins.writers.csv_rows import rows_at_once, rows_text
+
+        columns = [column_name(name) for name in history.names]
+        with path.open("wb") as file:
+            file.write(head(to_text(history, columns, provenance=False), columns))
+            for first in range(0, len(history), rows := rows_at_once(len(columns))):
+                file.write(rows_text(history.time[first : first + rows], history.values[first : first + rows]))
+
+    def grow(self, path: Path, outline: Outline) -> GrowingFile:
+        from kingpost.plugins.writers.growing_csv import GrowingCsv
+
+        return GrowingCsv(path, outline)
 
     def read(self, path: Path) -> History:
         try:
@@ -50,7 +57,14 @@ class CsvWriter(Writer):
             raise ValueError(f"it is not UTF-8 text: {error}") from None
 
 
-def _column_name(name: str) -> str:
+def head(text: str, columns: list[str]) -> bytes:
+    """Return the lines above the numbers: ``text``, and the names of the columns."""
+    names = io.StringIO()
+    csv.writer(names, lineterminator="\n").writerow(["time", *columns])
+    return f"# {text}\n{names.getvalue()}".encode()
+
+
+def column_name(name: str) -> str:
     return _NOT_IN_A_NAME.sub("_", name)
 
 
@@ -68,7 +82,15 @@ def _read(file: IO[str], path: Path) -> History:
         _check_names(names, metadata)
     else:
         _check_foreign(names)
+    growing = metadata is not None and metadata.samples is None
+    if path.stat().st_size >= WORTH_COMPILING:
+        from kingpost.plugins.writers.csv_tables import quick_table
+
+        table = quick_table(path, lines_before, len(names), cut_last=growing)
+        if table is not None:
+            return _history(path, names, metadata, table, ended=True)
     rows = _Rows(file)
+    rows.only_ended = growing
     first = next(rows, "")
     try:
         # An empty file would be a warning, not an empty table.
@@ -77,13 +99,19 @@ def _read(file: IO[str], path: Path) -> History:
         raise ValueError(_fault(path, lines_before, names) or str(error)) from None
     if table.shape[1] != len(names):
         raise ValueError(_fault(path, lines_before, names))
+    return _history(path, names, metadata, table, rows.ended)
+
+
+def _history(path: Path, names: list[str], metadata: Metadata | None, table: FloatArray, ended: bool) -> History:
+    """Return the history with the numbers in ``table``."""
+    table = given_away(table)
     if metadata is None:
         provenance = {"source": {"file": path.name, "note": NO_HEADER}}
         return History(table[:, 0], tuple(Channel(name, "1") for name in names[1:]), table[:, 1:], provenance)
-    if len(table) != metadata.samples or not rows.ended:
+    if metadata.samples is not None and (len(table) != metadata.samples or not ended):
         raise ValueError(
             f"its first line announces {metadata.samples} samples, but it has {len(table)}"
-            f"{'' if rows.ended else ', the last one not whole'}; if rows were taken out on purpose, correct "
+            f"{'' if ended else ', the last one not whole'}; if rows were taken out on purpose, correct "
             f'"samples" in the first line'
         )
     return metadata.history(table[:, 0], table[:, 1:])
@@ -95,6 +123,8 @@ class _Rows:
     def __init__(self, file: IO[str]) -> None:
         self._file = file
         self.ended = True
+        #: Whether a last line that was not ended is left out.
+        self.only_ended = False
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -102,6 +132,8 @@ class _Rows:
     def __next__(self) -> str:
         line = next(self._file)
         self.ended = line.endswith("\n")
+        if self.only_ended and not self.ended:
+            raise StopIteration
         return line
 
     def again(self, first: str) -> Iterator[str]:

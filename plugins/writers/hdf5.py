@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.plugins.writers.precision import Precision, in_precision
-from kingpost.results.history import History
-from kingpost.results.metadata import ENTRY, from_text, to_text, unique_names
+from kingpost.results.history import History, given_away
+from kingpost.results.metadata import ENTRY, Outline, from_text, to_text, unique_names
 from kingpost.results.writer import Writer
+
+if TYPE_CHECKING:
+    from kingpost.results.growing import GrowingFile
+    from kingpost.results.part import Part
 
 
 class Hdf5Writer(Writer):
@@ -27,6 +32,8 @@ class Hdf5Writer(Writer):
 
     def write(self, history: History, path: Path) -> None:
         import h5py  # an extra
+
+        from kingpost.plugins.writers.growing_hdf5 import attributes_of
 
         history, dtype = in_precision(history, self.options)
         names = unique_names(history.names, _dataset_name, taken=("time", ENTRY))
@@ -44,20 +51,51 @@ class Hdf5Writer(Writer):
             for j, (channel, name) in enumerate(zip(history.channels, names, strict=True)):
                 dataset = file.create_dataset(name, data=history.values[:, j].astype(dtype), **packing)
                 dataset.dims[0].attach_scale(time)
-                texts = {"units": channel.unit, "frame": channel.frame, "side": channel.side}
-                attributes = {key: text.replace("\0", "_") for key, text in texts.items()} | {"at": channel.at}
-                dataset.attrs.update({key: value for key, value in attributes.items() if value} | grid)
+                dataset.attrs.update(attributes_of(channel) | grid)
         path.write_bytes(memory.getbuffer())
 
-    def read(self, path: Path) -> History:
-        import h5py
+    def grow(self, path: Path, outline: Outline) -> GrowingFile:
+        names = unique_names(outline.names, _dataset_name, taken=("time", ENTRY))
+        from kingpost.plugins.writers.growing_hdf5 import GrowingHdf5
 
-        with h5py.File(path, "r") as file:
+        return GrowingHdf5(path, outline, names, self.options)
+
+    def read(self, path: Path) -> History:
+        from kingpost.results.part import Part
+
+        return self.read_part(path, Part())
+
+    def read_part(self, path: Path, part: Part) -> History:
+        with _opened(path) as file:
             if ENTRY not in file:
                 raise ValueError(f"it has no dataset '{ENTRY}'")
             metadata = from_text(file[ENTRY].asstr()[0])
-            time, *columns = (file[name][()] for name in ("time", *metadata.stored_as))
-            return metadata.columns(time, columns)
+            everything = ("time", *metadata.stored_as)
+            count = metadata.samples
+            if count is None:  # in one that was cut off, some datasets may be longer than others
+                count = min(file[name].shape[0] for name in everything)
+            for name in everything:
+                if file[name].shape != (count,) and metadata.samples is not None:
+                    raise ValueError(f"'{name}' has the shape {file[name].shape}, but {count} samples are announced")
+            names, metadata = metadata.part(part.channels)
+            times = file["time"][:count]
+            rows = part.rows(times)
+            values = np.empty((rows.stop - rows.start, len(names)))
+            for j, name in enumerate(names):
+                values[:, j] = file[name][rows]
+            return replace(metadata, samples=None).history(given_away(times[rows].copy()), given_away(values))
+
+
+def _opened(path: Path) -> Any:
+    """Return an open file; one whose writer was ended is read as if it still wrote."""
+    import h5py
+
+    try:
+        return h5py.File(path, "r")
+    except OSError as error:
+        if "already open for write" not in str(error):
+            raise
+        return h5py.File(path, "r", swmr=True, locking=False)
 
 
 def _dataset_name(name: str) -> str:
