@@ -12,7 +12,6 @@ from kingpost.base.arrays import FloatArray
 from kingpost.equations.equations import Equations, output_channels
 from kingpost.equations.formulation import Formulation
 from kingpost.multibody.assembly import Assembly
-from kingpost.plugins.formulations.closed_passes import ClosedPasses, loop_rows
 from kingpost.plugins.formulations.loops import LoopOptions, constraints_in, loop_treatment
 from kingpost.plugins.formulations.passes import TreePasses, in_straight_line
 from kingpost.symbols.externals import with_externals
@@ -76,6 +75,8 @@ class LoopByLoop:
 
     def corrections(self, equations: Equations) -> tuple[ca.Function, ca.Function] | None:
         """Return the functions (t, q, v, p) -> changes of q, and of v, that mend the constraints."""
+        from kingpost.plugins.formulations.closed_passes import ClosedPasses, loop_rows
+
         held = equations.constraints
         if not held.count:
             return None
@@ -105,6 +106,8 @@ class LoopByLoop:
         return [self.tree.space.symbols[name] for name in "tqvup"]
 
     def _solved(self, equations: Equations, rate: float) -> tuple[ca.MX, ca.MX]:
+        from kingpost.plugins.formulations.closed_passes import ClosedPasses, loop_rows  # most machines have no loops
+
         held = equations.constraints
         entries, rest = equations.function("closing", [ca.vec(held.A.nz[:]), equations.drift(rate)]).call(self._symbols)
         A = ca.MX(held.A.sparsity(), entries)  # as sparse as it is; functions give full matrices

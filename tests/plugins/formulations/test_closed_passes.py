@@ -7,6 +7,7 @@ import pytest
 
 from kingpost import Body, Closure, ForceElement, Joint, Mechanism, PluginSet
 from kingpost.multibody.assembly import assemble
+from kingpost.registry.selection import select
 from kingpost.simulation.problem import derive, pose
 from kingpost.simulation.settings import RunSettings
 from tests.core.simulation.test_default_formulation import four_bars, on_a_hull
@@ -178,3 +179,17 @@ def test_friction_that_depends_on_loads_works_in_loops():
         found.append(np.asarray(problem.equations.accelerations(0.0, q, v, [], [])).ravel())
     # The same fixed point, to round-off of a few thousand operations.
     assert np.allclose(*found, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.slow
+def test_inertia_that_forces_add_counts_in_loops():
+    mechanism = select(PLUGINS.models, "offshore-crane-cylinder").build()
+    kane, recursive = (pose(mechanism, RunSettings(formulation=name), plugins=PLUGINS) for name in ("kane", "recursive"))
+    assert np.abs(kane.x0 - recursive.x0).max() < 1e-9
+    q, v = kane.equations.split(kane.x0)
+    for name in ("accelerations", "multipliers"):
+        expected, found = (
+            np.asarray(getattr(item.equations, name)(0.0, q, v + 0.05, item.u0, item.p)).ravel() for item in (kane, recursive)
+        )
+        # Round-off of some thousand operations, with masses from 1e2 to 1e6 kg.
+        assert np.abs(found - expected).max() <= 1e-11 * np.abs(expected).max(), name
