@@ -139,7 +139,7 @@ def tables(models: Sequence[str], most: int) -> list[Table]:
                 Column("4 mj_forward, us", of("chain-peer", "mujoco"), "step", 1e6),
             ],
         ),
-        growth("loops", "N four-bar linkages, each with a closed loop: steps and building as of chains", "loops", "four-bars:", LOOPS, []),
+        growth("loops", "Rods side by side with N bars, so that there are N closed loops", "loops", "four-bars:", LOOPS, []),
         Table(
             "systems", "FMUs in a system: a communication step of 1 ms, for one FMU", "FMUs", [n for n in SYSTEMS if n <= most],
             [

@@ -30,7 +30,7 @@ import resource, sys
 from kingpost import PluginSet, prepare, run_into, write_run
 from kingpost.modelfiles.opened import open_model
 mechanism = open_model("double-pendulum", PluginSet(), []).mechanism
-simulation = prepare(mechanism, float(sys.argv[1]), output_step=0.001)
+simulation = prepare(mechanism, float(sys.argv[1]), output_step=0.001, loads="all")
 if sys.argv[3] == "kept":
     write_run(simulation.run(), sys.argv[2], writers=["parquet"])
 else:
