@@ -64,7 +64,9 @@ def elimination(pattern: ca.Sparsity) -> Elimination:
     for i, j in entries:
         rows[i].add(j)
     above: list[list[int]] = []
-    starts, pivots, columns, where = [0], [], [], {}
+    starts, pivots = [0], list[int]()
+    columns: list[int] = []
+    where: dict[tuple[int, int], int] = {}
     for i, row in enumerate(rows):
         row.add(i)
         left = sorted(j for j in row if j < i)

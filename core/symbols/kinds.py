@@ -48,9 +48,14 @@ class _Kind:
         wanted = [i for i, place in enumerate(first.arguments) if place < unknowns]
         slopes = ca.jacobian(results, x[wanted]) if wanted else ca.SX(results.numel(), 0)
         plain = ca.Function(f"{name}_rows", [x, c], [results])
-        with_slopes = ca.Function(f"{name}_matrix", [x, c], ca.cse([ca.vertcat(ca.SX(0, 1), *slopes.nonzeros()), results]))
+        with_slopes = ca.Function(f"{name}_matrix", [x, c], ca.cse([_entries(slopes), results]))
         self.pattern, self.wanted = slopes.sparsity(), wanted
         return plain, with_slopes, [[piece.constants[k] for k in lifted] for piece in self.pieces]
+
+
+def _entries(matrix: ca.SX) -> ca.SX:
+    """Return the entries of a sparse matrix as a column."""
+    return ca.SX(ca.Sparsity.dense(matrix.nnz(), 1), ca.vec(matrix).nz[:]) if matrix.nnz() else ca.SX(0, 1)
 
 
 def _piece(results: ca.SX, rows: Sequence[int], places: dict[int, int]) -> tuple[_Piece, Any]:
@@ -129,8 +134,8 @@ def in_kinds(function: ca.Function, groups: Sequence[Sequence[int]], name: str) 
     for place, row in enumerate(order):
         back[row] = place
     numbered = ca.DM.triplet(rows_of, columns_of, ca.DM(range(1, len(rows_of) + 1)), size, unknowns)
-    entries = [int(number) - 1 for number in numbered.nonzeros()]
-    matrix = ca.MX(numbered.sparsity(), ca.vertcat(*slopes)[entries])
+    taken = [int(number) - 1 for number in numbered.nonzeros()]
+    matrix = ca.MX(numbered.sparsity(), ca.vertcat(*slopes)[taken])
     names, result = function.name_in(), function.name_out(0)
     residual = ca.Function(function.name(), given, [ca.vertcat(*values)[back]], names, [result])
     both = ca.Function(name, given, [matrix, ca.vertcat(*values_beside)[back]], names, [f"jac_{result}_{names[0]}", result])

@@ -86,6 +86,9 @@ class GeneralizedAlpha(DescriptorStep):
         a1 = (change / s.h - s.v - s.h * (0.5 - beta) * a0) / (s.h * beta)
         return s.v + s.h * ((1 - gamma) * a0 + gamma * a1)
 
+    def expected(self, parts: Parts, s: Interval) -> ca.MX:
+        return s.h * (s.v + s.h / 2 * s.memory[: parts.nv, :])
+
     def balance(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
         w1 = self._accelerations(parts, s, v1)[2]
         return s.h * (parts.M(s, q1) @ w1 - parts.f(s, s.end, q1, v1) + parts.A(s, s.end, q1).T @ lam)

@@ -154,9 +154,9 @@ class Parts:
         slope = ca.Function("kp_slopes", symbols, [ca.jacobian(function(*symbols), symbols[3])[:, :nu]])
         slopes = slope(t, q, v, ca.vertcat(now, z), p)
         blocks = ca.horzcat(ca.MX(size, edges[4]), slopes, -slopes, ca.MX(size, edges[-1] - edges[4] - 2 * nu))
-        names = [f"jac_{jump.name()}", [whole, result], [blocks], ["i0", "out_o0"], ["jac_o0_i0"]]
-        options = {
-            "custom_jacobian": ca.Function(*names),
+        jacobian = ca.Function(f"jac_{jump.name()}", [whole, result], [blocks], ["i0", "out_o0"], ["jac_o0_i0"])
+        options: dict[str, Any] = {
+            "custom_jacobian": jacobian,
             "enable_forward": False,
             "enable_reverse": False,
             "never_inline": True,
@@ -282,6 +282,10 @@ class DescriptorStep(ImplicitStepMap):
         None, as here, if nobody says: then the step is not solved for the motions of bodies.
         """
         return None
+
+    def expected(self, parts: Parts, s: Interval) -> ca.MX:
+        """Return what the change of the coordinates may be, where N = I: a first guess of an iteration."""
+        return s.h * s.v
 
     def held_at(self, s: Interval, q1: ca.MX) -> ca.MX:
         """Return the coordinates at which :meth:`balance` takes the directions of forces of constraints."""

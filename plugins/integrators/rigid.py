@@ -90,12 +90,12 @@ class RigidParts(Parts):
 
     def fitted(self, at: Moment, q: ca.MX, v: ca.MX, p: ca.MX) -> ca.MX:
         """Return B nu with A B nu = -b nearest to ``v`` in the mass metric."""
-        t, place, speed, u, numbers = symbols = [
-            ca.MX.sym(f"i{k}", item.numel()) for k, item in enumerate([at.t, q, v, at.u, p])
-        ]
-        momentum = self.mass(t, place, speed, u, numbers) @ speed
-        found = self._solved(symbols, self.B(place).T @ momentum, -self.b(self._at(symbols), Moment(t, u), place))
-        return ca.Function(f"{ORDERED}_fitted", symbols, [found], WHOLE)(at.t, q, v, at.u, p)
+        given = [at.t, q, v, at.u, p]
+        symbols = [ca.MX.sym(f"i{k}", item.numel()) for k, item in enumerate(given)]
+        t, place, speed, u = symbols[:4]
+        momentum = self.mass(*symbols) @ speed
+        drift = -self.b(self._at(symbols), Moment(t, u), place)
+        return self._solution(f"{ORDERED}_fitted", symbols, momentum, drift)(*given)
 
     def jump(self, s: Interval, before: ca.MX) -> ca.MX:
         if not self.equations.nu:
@@ -104,44 +104,49 @@ class RigidParts(Parts):
         edges = [int(edge) for edge in np.cumsum([0, *(item.numel() for item in given)])]
         whole = ca.MX.sym("whole", edges[-1])
         t, q, v, z, now, then, p = ca.vertsplit(whole, edges)
-        new, old = ([t, q, v, ca.vertcat(u, z), p] for u in (now, then))
-        difference = self.force(*new) - self.force(*old)
-        jump = ca.Function(f"{ORDERED}_jump", [whole], [self._moved(new, difference)], WHOLE)
-        symbols = [ca.MX.sym(f"i{k}", item.numel()) for k, item in enumerate(new)]
-        response = ca.Function("kp_response", symbols, [self._moved(symbols, self.force(*symbols))])
-        return self._if_any(jump, response, given, edges)
-
-    def _moved(self, at: list[ca.MX], force: ca.MX) -> ca.MX:
-        """Return the accelerations that a force alone makes."""
-        return self._solved(at, self.B(at[1]).T @ force, ca.MX.zeros(self.m))
+        acting = [ca.vertcat(u, z) for u in (now, then)]
+        symbols = [ca.MX.sym(f"i{k}", item.numel()) for k, item in enumerate([t, q, v, acting[0], p])]
+        other = ca.MX.sym("other", acting[1].numel())
+        nothing = ca.MX.zeros(self.m)
+        force, before_it = self.force(*symbols), self.force(*symbols[:3], other, symbols[4])
+        moved = self._solution(f"{ORDERED}_moved", [*symbols, other], force - before_it, nothing)
+        jump = ca.Function("kp_jump", [whole], [moved(t, q, v, acting[0], p, acting[1])])
+        return self._if_any(jump, self._solution("kp_response", symbols, force, nothing), given, edges)
 
     def _at(self, symbols: list[ca.MX]) -> Interval:
         """Return a step at whose start these are; nothing of it is used but these."""
         t, q, v, u, p = symbols
         return Interval(t, ca.MX(1), q, v, ca.MX(0, 1), ca.MX(0, 1), u, p, ca.MX(0, 1))
 
-    def _solved(self, symbols: list[ca.MX], f: ca.MX, c: ca.MX) -> ca.MX:
-        """Return x = B nu of B'MB nu + (AB)' y = f, AB nu = c; ``f`` and ``c`` are expressions in ``symbols``, or in others."""
-        inner = [ca.MX.sym(f"s{k}", item.numel()) for k, item in enumerate(symbols)]
-        t, q, v, u, p = inner
-        s, at = self._at(inner), Moment(t, u)
-        B, M = self.B(q), self.mass(t, q, v, u, p)
+    def _solution(self, name: str, symbols: list[ca.MX], f: ca.MX, c: ca.MX) -> ca.Function:
+        """Return the function symbols -> B nu of B'MB nu + (AB)' y = B' f, AB nu = c.
+
+        The symbols are t, q, v, u and p, and others that ``f`` and ``c`` may depend on.
+        """
+        t, q, u = symbols[0], symbols[1], symbols[3]
+        s, at = self._at(symbols[:5]), Moment(t, u)
+        B = self.B(q)
         along = self.A(s, at, q) @ B
         inertia = self.motion_inertia(s, B)
         share = self.shares(along, inertia)
-        right, wanted = ca.MX.sym("f", B.shape[1]), ca.MX.sym("c", self.m)
-        weighted = along.T @ ca.diag(share * self.touched) if self.touched.any() else None
-        mass = B.T @ M @ B
-        matrix = ca.blockcat([[mass if weighted is None else mass + weighted @ along, along.T], [along, ca.MX(self.m, self.m)]])
-        full = ca.vertcat(right if weighted is None else right + weighted @ wanted, wanted)
+        mass, right = B.T @ self.mass(*symbols[:5]) @ B, B.T @ f
+        if self.touched.any():
+            weighted = along.T @ ca.diag(share * self.touched)
+            mass, right = mass + weighted @ along, right + weighted @ c
+        matrix = ca.blockcat([[mass, along.T], [along, ca.MX(self.m, self.m)]])
         order = self.rigid.order(self.equations.constraints.owners)
+        # Scaled by roots of inertias, all entries are numbers of the size one.
         scale = ca.densify(ca.vertcat(1 / ca.sqrt(inertia), ca.sqrt(share)))[order]
         by_rows = ca.diag(scale)
-        results = [by_rows @ matrix[order, order] @ by_rows, ca.densify(scale * full[order]), scale]
-        system = straightened(ca.Function("kp_saddle", [*inner, right, wanted], results), self.equations)
-        K, r, scale = system.call([*symbols, f, c])
+        results = [by_rows @ matrix[order, order] @ by_rows, ca.densify(scale * ca.vertcat(right, c)[order]), scale]
+        system = straightened(ca.Function("kp_saddle", symbols, results), self.equations)
+        found = ca.MX.sym("found", len(order))
         back = [int(row) for row in np.argsort(order)][: B.shape[1]]
-        return ca.densify(self.B(symbols[1]) @ (ca.solve(K, r, "qr") * scale)[back])
+        roots = ca.MX.sym("roots", len(order))
+        motion = ca.Function("kp_motion", [q, found, roots], [ca.densify(B @ (found * roots)[back])])
+        K, r, scale = system.call(symbols)
+        moved = straightened(motion, self.equations)(q, ca.solve(K, r, "qr"), scale)
+        return ca.Function(name, symbols, [moved], WHOLE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,13 +251,13 @@ class RigidStep:
         return ca.Function("kp_following", arguments, [ca.vertcat(q1, v1, z1, memory)])
 
     def _guess(self, s: Interval, known: list[ca.MX], order: list[int]) -> ca.Function:
-        """Return the first guess, constant speeds without multipliers, and the factors."""
+        """Return the first guess, what the method expects without multipliers, and the factors."""
         parts, e = self.parts, self.parts.equations
         size = parts.size(s)
         B = parts.B(s.q)
         inertia = parts.motion_inertia(s, B)
         share = parts.shares(parts.A(s, s.start, s.q) @ B, inertia)
-        moved = s.h * parts.rigid.speeds(s.q[: parts.nv, :], s.v) / size
+        moved = parts.rigid.speeds(s.q[: parts.nv, :], self.method.expected(parts, s)) / size
         change = s.h * parts.state_rates(s, s.start, s.q, s.v)
         load = 1 + ca.fabs(s.z) + ca.fabs(change)
         guess = ca.densify(ca.vertcat(moved, ca.MX.zeros(parts.m), change / load))[order]
