@@ -1,6 +1,6 @@
 """Every block of code in the documentation is checked: Python and commands run, files can be read, output is marked so.
 
-A block says what it is: ``python`` and ``sh`` are run, ``toml`` and ``json`` are read, ``text`` and ``csv`` are output or
+A block says what it is: ``python`` and ``sh`` are run, ``toml`` and ``json`` are read, ``text`` is output or
 data. What Python needs beside what a page shows stands before it in a line ``<!-- setup: import this -->``; a block that cannot
 run has a line ``<!-- fragment: what it needs -->`` before it. Lines of indented blocks that begin with ``kingpost`` are
 commands, too. In the quick suite, Python is compiled and commands are held against the parsers; the
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 #: Languages, and what is done with them.
-LANGUAGES = {"python", "sh", "toml", "json", "text", "csv", "matlab"}
+LANGUAGES = {"python", "sh", "toml", "json", "text", "matlab"}
 FRAGMENT = re.compile(r"<!-- fragment: \S.* -->")
 SETUP = re.compile(r"<!-- setup: (\S.*) -->")
 #: Verbs that wait for a person, a server or another machine; each has tests of its own.

@@ -16,7 +16,7 @@ PLUGINS = PluginSet(entry_points=False)
 
 def write(folder):
     study, spots, positions = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.S)
-    (scatter,) = re.findall(r"```csv\n(Hs.*?)```", PAGE, flags=re.S)
+    (scatter,) = re.findall(r"```text\n(Hs.*?)```", PAGE, flags=re.S)
     for name, text in (("sea.toml", study), ("spots.toml", spots), ("scatter.csv", scatter)):
         (folder / name).write_text(text)
     return study, positions
