@@ -70,7 +70,7 @@ def crane_tables(sheet: Sheet) -> None:
 def let_go(integrator: str, step: float) -> History:
     """Return a second of the rotary crane without inputs, slewing at 1 rad/s, in generalized coordinates."""
     machine = open_model("rotary-crane")
-    how = {"formulation": "kane", "integrator": integrator, "plugins": machine.plugins, "monitors": True}
+    how: Any = {"formulation": "kane", "integrator": integrator, "plugins": machine.plugins, "monitors": True}
     return simulate(machine.mechanism, 1.0, step=step, output_step=max(step, 5e-3), **how)
 
 

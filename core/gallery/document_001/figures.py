@@ -38,7 +38,7 @@ def links_table(sheet: Sheet) -> None:
     for i, (mass, E1, E2, length) in enumerate(rows, start=1):
         sheet.row(f"link {i}: m", values[f"mass{i}"], mass, 0, "kg", "Table 6.1")
         sheet.row(f"link {i}: l", values[f"length{i}"], length, 0, "m", "Table 6.1")
-        body = opened.mechanism.body(f"link{i}")
+        body: Any = opened.mechanism.body(f"link{i}")
         sheet.row(
             f"link {i}: E1 + E2, moment about the normal", float(max(body.inertia[:3])), E1 + E2, 6e-5, "kg m^2", "Table 6.1"
         )

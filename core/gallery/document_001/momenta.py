@@ -72,13 +72,13 @@ def satellite_table(sheet: Sheet) -> None:
     mechanism = open_model("satellite").mechanism
     sheet.because("half a unit of the fourth decimal that is printed")
     for name, (mass, *euler) in TABLE_4_1.items():
-        body = mechanism.body(name)
+        body: Any = mechanism.body(name)
         moments = [float(value) for value in body.inertia[:3]]
         sheet.row(f"{name}: m", float(body.mass), mass, 6e-5, "kg", "Table 4.1")
         for axis, E in enumerate(euler):
             sheet.row(f"{name}: E{axis + 1}", sum(moments) / 2 - moments[axis], E, 6e-5, "kg m^2", "Table 4.1")
     for i, distance in enumerate(DISTANCES):
-        place = mechanism.joints[i + 1].position
+        place: Any = mechanism.joints[i + 1].position
         sheet.row(f"rotor{i + 1}: distance", float(place[i]), distance, 6e-5, "m", "Table 4.1")
     axes = np.arange(1.0, 4.0)
     sheet.draw(

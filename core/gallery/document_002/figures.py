@@ -321,7 +321,8 @@ def tricycle_table(sheet: Sheet) -> None:
     sheet.because("printed numbers, as they are; masses are printed in m, and meant in kg")
     for name, value in TABLE_5_1.items():
         sheet.row(name, values[name], value, 0, "m/s^2" if name == "gravity" else "kg", "Table 5.1")
-    frame, rear, handlebar = (mechanism.body(name) for name in ("frame", "rear-wheel", "handlebar"))
+    parts: list[Any] = [mechanism.body(name) for name in ("frame", "rear-wheel", "handlebar")]
+    frame, rear, handlebar = parts
     printed = {
         "frame: Ixx": (frame.inertia[0], 9.70),
         "frame: Izz": (frame.inertia[2], 3.10),
