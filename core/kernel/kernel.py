@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import casadi as ca
 import numpy as np
@@ -25,13 +25,15 @@ from kingpost.kernel.compiler import (
     find_compiler,
     source_hash,
 )
-from kingpost.kernel.lanes import LOOP, Lanes, in_lanes
 from kingpost.kernel.loops import InterpretedLoop as InterpretedLoop
 from kingpost.kernel.loops import Loop as Loop
 from kingpost.kernel.loops import Portion
 from kingpost.kernel.loops import Status as Status
 from kingpost.kernel.loops import Stop as Stop
 from kingpost.kernel.loops import Trail as Trail
+
+if TYPE_CHECKING:
+    from kingpost.kernel.lanes import Lanes
 
 #: C sources beyond this many characters are interpreted unless machine code is demanded: a compiler would take hours and many
 #: gigabytes for them. The longest one that is known to be worth its minutes has a third of it.
@@ -246,6 +248,8 @@ class Kernel:
         compiler = find_compiler()
         if compiler is None:
             return "no C compiler was found"
+        from kingpost.kernel.lanes import LOOP, Lanes, in_lanes  # for batches alone
+
         source = self._with_loop(in_lanes(generated("kernel", self._functions.values())), LOOP)
         try:
             return Lanes(ctypes.CDLL(str(build_cached(source, compiler).library)))

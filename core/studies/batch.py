@@ -14,7 +14,6 @@ from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError, SolverError
 from kingpost.equations.integrator import Solver
 from kingpost.kernel.kernel import Status, Stop, input_rows_in_memory
-from kingpost.kernel.lanes import LaneRun, Lanes, LaneStop
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.mechanism.values import Values, resolve_values
 from kingpost.multibody.assembly import Assembly
@@ -31,12 +30,13 @@ from kingpost.simulation.run import Simulation
 from kingpost.simulation.settings import RunChoices, RunSettings
 from kingpost.simulation.signals import Signals, signals_by_name
 from kingpost.simulation.simulate import ready, run_grid
-from kingpost.studies.starts import ScenarioTable, common_starts, tabulated
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from kingpost.kernel.lanes import Lanes, LaneStop
     from kingpost.simulation.small_angles import Tilts
+    from kingpost.studies.starts import ScenarioTable
 
 
 #: Steps in all runs together from which on a second compilation pays: a compiler takes about as long for an operation of a
@@ -96,6 +96,8 @@ class Batch:
         """Carry some runs out, put their outputs into ``values``, and return how each ended."""
         grid, every = self.simulation.grid, self.simulation.grid.substeps // self.rows[0].per_sample
         if self.lanes is not None:
+            from kingpost.kernel.lanes import LaneRun
+
             runs = [LaneRun(self.x0[k], input_rows_in_memory(self.rows[k].values), self.p[k], values[k, 1:]) for k in some]
             return self.lanes.march(runs, grid.substeps, every, grid.t_start, grid.step)
         march, steps = self.simulation.kernel.march, (grid.substeps, grid.t_start, grid.step)
@@ -175,6 +177,8 @@ def prepare_batch(
     grid = run_grid(how, plugins)
     if isinstance(how.integrator, Solver):
         raise SolverError(f"a batch needs a fixed-step integrator such as rk4; '{how.integrator.name}' is a solver")
+    from kingpost.studies.starts import common_starts, tabulated
+
     rows: list[InputRows] = []
     tables: list[ScenarioTable] = []
 
@@ -203,7 +207,7 @@ def _lanes(simulation: Simulation, runs: int, wanted: bool | None) -> tuple[Lane
     if wanted is False or (wanted is None and (runs == 1 or steps < WORTH_COMPILING)):
         return None, "one after the other" + ("" if wanted is False else f": {steps} steps in all are too few to compile for")
     found = simulation.kernel.side_by_side
-    if isinstance(found, Lanes):
+    if not isinstance(found, str):
         return found, f"{found.count} at once"
     if wanted:
         raise SolverError(f"'{simulation.mechanism.name}' cannot be run several times at once: {found}")
