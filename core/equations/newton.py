@@ -25,8 +25,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError
 from kingpost.equations.equations import Equations
 from kingpost.equations.integrator import StepMap
-from kingpost.kernel.codegen import WATCHED
-from kingpost.kernel.elimination import MATRIX, ORDERED, RESIDUAL
+from kingpost.kernel.codegen import MATRIX, ORDERED, RESIDUAL, WATCHED
 from kingpost.symbols.straightline import expanded, fused
 
 #: Iterations end when the scaled unknowns move by less: convergence is quadratic, so about the square of this is left.

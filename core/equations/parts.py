@@ -12,12 +12,12 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel, Quantity
 from kingpost.equations.augmentation import Augmentation
 from kingpost.equations.discrete_null_space import DiscreteNullSpace
-from kingpost.equations.rigid_motions import RigidMotions
 from kingpost.symbols.externals import External
 from kingpost.symbols.types import Symbolic
 
 if TYPE_CHECKING:
     from kingpost.equations.equations import Equations
+    from kingpost.equations.rigid_motions import RigidMotions
     from kingpost.multibody.opened import OpenedAssembly
 
 

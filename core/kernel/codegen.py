@@ -8,10 +8,14 @@ from collections.abc import Iterable
 import casadi as ca
 
 from kingpost.kernel.compiler import CompilerError
-from kingpost.kernel.elimination import ORDERED, with_eliminations
 
 #: The name of Newton iterations whose caller looks at the result itself; they may end without convergence.
 WATCHED = "kp_newton"
+#: How names of functions begin in which equations are in the order of their elimination.
+ORDERED = "kp_ordered"
+#: The names of functions of the matrix and the residual of an iteration, and of the residual alone, of the same arguments. The
+#: second must need no more room than the first.
+MATRIX, RESIDUAL = "kp_matrix", "kp_equations"
 #: What CasADi writes above a function: its name, arguments and results.
 _HEADING = re.compile(r"^/\* (\w+):\(.*\)->\(.*\) \*/$", re.MULTILINE)
 #: What is no failure of its own: a call of one generated function by another, and how many arguments or results there are.
@@ -25,7 +29,12 @@ def generated(name: str, functions: Iterable[ca.Function]) -> str:
     generator = ca.CodeGenerator(name, {"casadi_int": "long long int"})
     for function in functions:
         generator.add(function)
-    return with_eliminations(with_newton_failures(generator.dump()))
+    code = with_newton_failures(generator.dump())
+    if ORDERED not in code:
+        return code
+    from kingpost.kernel.elimination import with_eliminations  # built on this, and seldom needed
+
+    return with_eliminations(code)
 
 
 def with_newton_failures(code: str) -> str:

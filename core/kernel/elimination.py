@@ -1,8 +1,8 @@
 """C code that solves sparse equations in a fixed order, by tables: what is generated for CasADi's sparse QR, replaced.
 
 Who writes equations in the order in which they are to be eliminated, so that no pivot has to be looked for, gives the function
-around them a name that begins with :data:`ORDERED`. Their factorisation is then a row-wise LU driven by index tables: one
-multiplication and subtraction for each entry that can be there at all, and a few hundred bytes of code.
+around them a name that begins with :data:`.codegen.ORDERED`. Their factorisation is then a row-wise LU driven by index tables:
+one multiplication and subtraction for each entry that can be there at all, and a few hundred bytes of code.
 
 Where this fails, because a pivot vanishes or rounding has eaten the result, CasADi's QR stays: at once where equations are
 linear, in the iteration that repeats a step where they are Newton's.
@@ -16,15 +16,11 @@ from importlib.resources import files
 
 import casadi as ca
 
+from kingpost.kernel.codegen import MATRIX, ORDERED, RESIDUAL
 from kingpost.kernel.compiler import CompilerError
 
-#: How names of functions begin in which equations are in the order of their elimination.
-ORDERED = "kp_ordered"
 #: Factors with more entries than this would not fit on the stack of a small thread; CasADi's QR stays.
 LARGEST = 40_000
-#: The names of functions of the matrix and the residual of an iteration, and of the residual alone, of the same arguments. The
-#: second must need no more room than the first.
-MATRIX, RESIDUAL = "kp_matrix", "kp_equations"
 _RESIDUAL = re.compile(rf"^/\* {RESIDUAL}:(\(.*\))->\(.*\) \*/\nstatic int (casadi_f\d+)\(", re.MULTILINE)
 #: Where there are no factors to keep.
 _NONE = "(int *) 0"

@@ -12,7 +12,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.equations.equations import Equations
 from kingpost.equations.newton import StepProblem, straightened
 from kingpost.equations.rigid_motions import RigidMotions
-from kingpost.kernel.elimination import MATRIX, ORDERED
+from kingpost.kernel.codegen import MATRIX, ORDERED
 from kingpost.multibody.constraints import Constraints
 from kingpost.plugins.integrators.implicit import DescriptorStep, Interval, Moment, Parts
 from kingpost.symbols.kinds import in_kinds

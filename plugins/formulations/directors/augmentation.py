@@ -7,19 +7,22 @@ of motion are solved together with the constraints (:mod:`kingpost.equations.aug
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.equations.augmentation import FLAT, Augmentation
-from kingpost.equations.rigid_motions import SCALAR, RigidBody, RigidMotions
 from kingpost.mechanism.closures import Closure
 from kingpost.mechanism.elements import Joint
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.tree import JointSpace
 from kingpost.plugins.formulations.directors.bodies import SIZE, euler_tensor
 from kingpost.plugins.formulations.directors.driven import ENDING, Driven
+
+if TYPE_CHECKING:
+    from kingpost.equations.rigid_motions import RigidMotions
 
 #: What a body without inertia is taken to have in scales, as a part of the mean over all bodies.
 STAND_IN = 1e-3
@@ -77,6 +80,8 @@ def volumes(assembly: Assembly, sizes: Mapping[str, int]) -> dict[str, tuple[tup
 
 def rigid_motions(assembly: Assembly, sizes: Mapping[str, int], driven: Driven | None = None) -> RigidMotions:
     """Return the bodies in the order in which a step is solved for their motions."""
+    from kingpost.equations.rigid_motions import SCALAR, RigidBody, RigidMotions  # only where bodies have directors
+
     mechanism, scalars = assembly.mechanism, () if driven is None else driven.names
     first = dict(zip(sizes, np.cumsum([0, *sizes.values()])[:-1].tolist(), strict=True))
     end = sum(sizes.values())

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -22,13 +22,15 @@ from kingpost.base.errors import MechanismError
 from kingpost.equations.augmentation import Augmentation
 from kingpost.equations.equations import Equations
 from kingpost.equations.parts import Coordinates, Observed, Structure
-from kingpost.equations.rigid_motions import RigidMotions
 from kingpost.mechanism.elements import Joint
 from kingpost.multibody.assembly import Assembly
 from kingpost.multibody.constraints import Constraints
 from kingpost.plugins.formulations.directors.bodies import SIZE
 from kingpost.symbols.externals import External
 from kingpost.symbols.screws import rotation_rpy
+
+if TYPE_CHECKING:
+    from kingpost.equations.rigid_motions import RigidMotions
 
 #: Numbers for each body, of the r, d1 and d2 of its coordinates.
 PLANE_SIZE = 6
@@ -313,7 +315,9 @@ def _volume(body: int) -> tuple[tuple[int, ...], ...]:
 
 def _rigid(full: RigidMotions) -> RigidMotions:
     """Return the same bodies with three motions each."""
-    return RigidMotions(tuple(replace(body, first=body.first // SIZE * PLANE_SIZE, size=PLANE_SIZE) for body in full.bodies))
+    return replace(
+        full, bodies=tuple(replace(body, first=body.first // SIZE * PLANE_SIZE, size=PLANE_SIZE) for body in full.bodies)
+    )
 
 
 def _augmentation(full: Augmentation) -> Augmentation:

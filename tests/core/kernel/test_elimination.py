@@ -4,9 +4,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kingpost.kernel.codegen import generated
+from kingpost.kernel.codegen import ORDERED, generated
 from kingpost.kernel.compiler import CompilerError, build_cached, find_compiler
-from kingpost.kernel.elimination import ORDERED, elimination, with_eliminations
+from kingpost.kernel.elimination import elimination, with_eliminations
 
 COMPILER = find_compiler()
 
