@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from kingpost.mechanism.mechanism import Mechanism
 from kingpost.registry.failures import plugin_failure
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History, given_away
-from kingpost.results.telling import Telling
 from kingpost.results.turns import with_turns
 from kingpost.simulation.blocks import BLOCK, Block, kept_run, run_in_blocks
 from kingpost.simulation.failures import Failures
@@ -32,6 +31,9 @@ from kingpost.simulation.other_numbers import Feed, with_numbers
 from kingpost.simulation.problem import Problem, check_singularity
 from kingpost.simulation.provenance import run_record
 from kingpost.simulation.stability import MANY, step_warnings
+
+if TYPE_CHECKING:
+    from kingpost.results.telling import Telling
 
 Progress: TypeAlias = Callable[[float], None]
 
@@ -141,12 +143,12 @@ class Simulation:
             raise self.failures.explained(error) from None
         self.failures.check_outputs(self.grid.t_start, y[0])
         finished = 0
-        telling = Telling(progress, lambda: self.channels)
+        telling = self._telling(progress)
 
         def advanced(steps: int) -> None:
             nonlocal finished
             finished = steps // self.grid.substeps
-            if telling.due(finished + 1, last=finished == self.grid.samples):
+            if telling is not None and telling.due(finished + 1, last=finished == self.grid.samples):
                 rows = slice(telling.told, finished + 1)
                 telling.tell(self.grid.times[rows], self._shown(y, rows))
             progress(steps / (self.grid.samples * self.grid.substeps))
@@ -187,6 +189,14 @@ class Simulation:
             message = " ".join([explanation, *(f"Note: {note}." for note in history.provenance["warnings"])])
             raise type(error)(message, history=history) from None
         return so_far("complete")
+
+    def _telling(self, progress: Progress) -> Telling | None:
+        """Return what hands samples over, if somebody watches."""
+        if getattr(progress, "watch", None) is None:
+            return None
+        from kingpost.results.telling import Telling
+
+        return Telling(progress, lambda: self.channels)
 
     def _shown(self, y: FloatArray, rows: slice) -> FloatArray:
         """Return the samples of all channels: outputs, and the inputs that move."""

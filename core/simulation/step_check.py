@@ -10,7 +10,6 @@ import numpy as np
 
 from kingpost.base.errors import Interrupted, KingpostError, SolverError
 from kingpost.base.load_frames import COMPONENTS
-from kingpost.base.watching import unwatched
 from kingpost.results.history import History
 from kingpost.simulation.run import Progress, Simulation
 
@@ -32,6 +31,8 @@ def with_step_check(
         raise KingpostError(
             "the check of the step compares peak loads, and the run has none; ask for loads, e.g. loads = 'all'"
         )
+    from kingpost.results.telling import unwatched
+
     halved, against = finer(simulation)
     try:
         checked = halved.run(unwatched(progress))

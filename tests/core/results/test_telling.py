@@ -5,8 +5,7 @@ import pytest
 
 from kingpost import simulate
 from kingpost.base.channels import Channel
-from kingpost.base.watching import unwatched, watch_of
-from kingpost.results.telling import Telling
+from kingpost.results.telling import Telling, unwatched, watch_of
 from kingpost.simulation.simulate import carry_out, prepare
 from tests.core.results.watches import WatchedProgress
 
