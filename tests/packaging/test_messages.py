@@ -8,8 +8,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FLAG = re.compile(r"(?<![\w-])--[a-z{]")
-#: Where flags are at home, and files that hand flags to other programs.
-COMMANDS = ("core/cli", "fmu/commands", "fmu/service")
+#: Where flags are at home, or commands are shown, and files that hand flags to other programs.
+COMMANDS = ("core/cli", "core/gallery", "fmu/commands", "fmu/service")
 OTHER_PROGRAMS = (
     "core/kernel/compiler.py",
     "core/studies/cluster_script.py",
