@@ -33,8 +33,9 @@ NOTEBOOKS = ROOT / "examples" / "notebooks"
 AS_NOTEBOOKS = ("life-from-a-scatter-table", "own-integrator", "load-along-a-path", "optimal-manoeuvre")
 FENCE = re.compile(r'^```(?P<language>\w+)?(?: title="(?P<title>[^"]+)")?[^\n]*\n(?P<text>.*?)^```$', flags=re.M | re.S)
 NUMBER = re.compile(r"(?<![\w.-])-?\d+\.?\d*(?:e[+-]?\d+)?(?![\w])")
-#: Dates, times that something took, sizes of files and hashes, which are others on every machine.
+#: Dates, times that something took, sizes of files, hashes and versions, which are others on every machine.
 OWN_OF_A_MACHINE = re.compile(
+    r"\b(?:Kingpost|fmpy|rainflow) \d+\.[\d.]+\d|"
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\b[\d.e+-]+ (?:s|ms|us|min|h)\b|[\d.]+ [kM]?B\b|\b[0-9a-f]{8,}\b"
 )
 
