@@ -37,6 +37,15 @@ def test_every_block_is_done_or_belongs_to_another_program(page):
     assert [line for line in lines if line.startswith("kingpost ")] in ([], ["kingpost serve project --open"])
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_readers_are_told_what_files_are_called(page):
+    # Not everything that shows a page shows the title of a block.
+    text = page.read_text()
+    for match in tutorials.FENCE.finditer(text):
+        before = text[: match.start()].rstrip().rpartition("\n\n")[2]
+        assert not match["title"] or f"`{match['title']}`" in before, match["title"]
+
+
 @pytest.mark.parametrize("name", tutorials.AS_NOTEBOOKS)
 def test_notebooks_are_those_of_the_pages(name):
     stored = (tutorials.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8")
