@@ -42,9 +42,9 @@ class EnergyMomentum(DescriptorStep):
         assert equations.structure.discrete is not None
         return equations.structure.discrete.rates(*equations.split(x), p)
 
-    def problem(self, equations: Equations) -> StepProblem:
+    def problem(self, equations: Equations, *, branches: bool = False) -> StepProblem:
         reduced = self._reduced(equations)
-        return super().problem(equations) if reduced is None else reduced.problem()
+        return super().problem(equations, branches=branches) if reduced is None else reduced.problem()
 
     def observe(self, equations: Equations) -> ca.Function:
         reduced = self._reduced(equations)

@@ -22,8 +22,10 @@ class Parts:
     #: Whether jumps and projections are solved for as sparse systems in their own order.
     ordered = False
 
-    def __init__(self, equations: Equations) -> None:
+    def __init__(self, equations: Equations, *, branches: bool = True) -> None:
         self.equations = equations
+        #: Whether what follows from inputs that change may be left out where they do not.
+        self.branches = branches
         self.nq, self.nv, self.m = equations.nq, equations.nv, equations.constraints.count
         #: Rows of constraints on positions; the others are on speeds alone.
         self.holonomic = equations.constraints.holonomic
@@ -135,6 +137,9 @@ class Parts:
 
     def _where_changed(self, name: str, s: Interval, before: ca.MX, function: ca.Function) -> ca.MX:
         """Return by how much a function of (t, q, v, u, p) changes with the inputs; it is evaluated only where they do."""
+        if not self.branches:
+            with_now, with_then = (function(s.t, s.q, s.v, ca.vertcat(u, s.z), s.p) for u in (s.inputs, before))
+            return with_now - with_then
         given = [s.t, s.q, s.v, s.z, s.inputs, before, s.p]
         edges = [int(edge) for edge in np.cumsum([0, *(item.numel() for item in given)])]
         # One argument: CasADi loses the slopes of custom_jacobian where one of several is empty.
@@ -305,10 +310,11 @@ class DescriptorStep(ImplicitStepMap):
     def solving(self, equations: Equations) -> StepProblem:
         from kingpost.plugins.integrators.rigid import rigid_step  # it is built on this
 
-        return rigid_step(self, equations) or self.problem(equations)
+        return rigid_step(self, equations) or self.problem(equations, branches=True)
 
-    def problem(self, equations: Equations) -> StepProblem:
-        parts = Parts(equations)
+    def problem(self, equations: Equations, *, branches: bool = False) -> StepProblem:
+        # Steps that are solved all at once are differentiated twice, and their inputs change at every one: no branches there.
+        parts = Parts(equations, branches=branches)
         self.check(parts)
         sizes = {
             "t": 1,
