@@ -13,7 +13,7 @@ Subject = Literal["model", "system", "study", "fmu", "result"]
 
 #: Options that the service itself gives, or that name places on the server, by verb; "" stands for every verb.
 LEFT_OUT: dict[str, tuple[str, ...]] = {
-    "": ("help", "plugin", "no_plugins", "json", "out", "set", "verbose", "sandbox"),
+    "": ("help", "plugin", "no_plugins", "json", "out", "set", "verbose", "sandbox", "plot"),
     "cosim": ("picture", "in_process"),
     "study": ("on", "workers", "resume", "replay"),
     "fmu-check": ("list",),

@@ -41,6 +41,7 @@ class GeneralizedAlpha(DescriptorStep):
     order = 2
     Options = AlphaOptions
     fits = True
+    by_bodies = True
 
     @property
     def coefficients(self) -> tuple[float, float, float, float]:

@@ -262,6 +262,9 @@ class DescriptorStep(ImplicitStepMap):
     """
 
     problems = ("ode", "index-3 dae")
+    #: Whether steps in directors are solved for the motions of bodies. That ends at half a turn of a body in one step, so that
+    #: methods which are meant for steps of any length do without.
+    by_bodies: ClassVar[bool] = False
     #: Whether the speeds are projected onto the constraints after a step.
     fits: ClassVar[bool] = False
 
@@ -310,7 +313,8 @@ class DescriptorStep(ImplicitStepMap):
     def solving(self, equations: Equations) -> StepProblem:
         from kingpost.plugins.integrators.rigid import rigid_step  # it is built on this
 
-        return rigid_step(self, equations) or self.problem(equations, branches=True)
+        rigid = rigid_step(self, equations) if self.by_bodies else None
+        return rigid or self.problem(equations, branches=True)
 
     def problem(self, equations: Equations, *, branches: bool = False) -> StepProblem:
         # Steps that are solved all at once are differentiated twice, and their inputs change at every one: no branches there.

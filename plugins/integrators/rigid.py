@@ -27,11 +27,11 @@ WHOLE = {"never_inline": True}
 def rigid_step(method: DescriptorStep, equations: Equations) -> StepProblem | None:
     """Return the equations of a step of a method for the motions of bodies, or None where it has to be solved otherwise.
 
-    That is where coordinates are not those of rigid bodies, or where the method does not say which speeds belong to a
-    displacement, or says something else of displacement or forces than the class that said so.
+    That is where coordinates are not those of rigid bodies, where forces have states, or where the method does not say which
+    speeds belong to a displacement, or says something else of displacement or forces than the class that said so.
     """
     rigid = equations.structure.rigid
-    if rigid is None or not rigid.count or not _consistent(type(method)):
+    if rigid is None or not rigid.count or equations.nz or not _consistent(type(method)):
         return None
     parts = RigidParts(equations, rigid)
     if not parts.rates or parts.nv != rigid.coordinates:

@@ -104,4 +104,4 @@ def test_nothing_is_asked_from_outside():
 
 def test_the_tutorials_are_listed():
     text = (ROOT / "docs" / "tutorials" / "README.md").read_text()
-    assert [int(number) for number in re.findall(r"^(\d)\. ", text, flags=re.M)] == [1, 2, 3, 4, 5, 6, 7]
+    assert len(re.findall(r"^\| \[[^]]+\]\([a-z-]+\.md\)", text, flags=re.M)) == 7

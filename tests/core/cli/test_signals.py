@@ -114,7 +114,7 @@ OPTIMISE = """
 import sys, time
 from kingpost.cli.output import ProgressBar
 
-def slowly(self, words):
+def slowly(self, words, *_, **numbers):
     if float(words.rpartition("violation")[2]) < 1e-6 or len(sys.argv) > 1:
         print("under way", flush=True)
         time.sleep(1.0)
@@ -190,7 +190,7 @@ def test_commands_that_read_results_end_as_well(tmp_path, verb):
     code = (
         "import sys, time\n"
         "import kingpost.results.read_write as reading\n"
-        "def read(*arguments):\n"
+        "def read(*_, **kept):\n"
         "    print('reading', flush=True)\n"
         "    time.sleep(60)\n"
         "reading.read_history = read\n"

@@ -112,7 +112,7 @@ def test_a_parameter_must_not_have_the_name_of_a_place_on_a_surface():
 
 def test_the_closures_of_the_docs(root):
     section = (root / "docs" / "model-files.md").read_text().split("## Closures")[1].split("\n## ")[0]
-    entries = tomllib.loads(section.split("```")[1])["closures"]
+    entries = tomllib.loads(section.split("```")[1].removeprefix("toml\n"))["closures"]
     assert [Closure(**entry).kind for entry in entries] == ["point-on-line", "gear"]
     for kind, freedom in FREEDOM.items():
         row = next(line for line in section.splitlines() if line.startswith("|") and f"`{kind}`" in line)

@@ -35,6 +35,7 @@ def end_state(build, method, h, steps, formulation="directors", backend="vm", se
 
 def assert_same(build, method, h, steps, monkeypatch, tolerance=3e-13, **choices):
     """Compare the two ways; speeds are differences of coordinates over h."""
+    monkeypatch.setattr(DescriptorStep, "by_bodies", True)
     run, found = end_state(build, method, h, steps, **choices)
     newton = _newton(run.integrator, run.equations)
     assert newton.problem.ordered
