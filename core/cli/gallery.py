@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +128,7 @@ def _reproduce(of: list[Document], arguments: argparse.Namespace) -> int:
         page = gallery_page(of, outcomes, note).encode("utf-8")
         files: dict[str, Fill] = {"index.html": lambda path: _bytes(path, page), "gallery.json": json_file(record)}
         for outcome in outcomes:
-            files |= {name: (lambda path, data=data: _bytes(path, data)) for name, data in outcome.pictures.items()}
+            files |= {name: partial(_bytes, data=data) for name, data in outcome.pictures.items()}
         write_together(out, files)
     if interrupt is not None:
         kept = f"; what was made is in {out}" if outcomes else ""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from kingpost.base.errors import InternalError
+
+#: What runs compute, of Python or of NumPy.
+Number: TypeAlias = "float | np.floating[Any]"
 
 #: Label, abscissae, ordinates and, where wanted, how matplotlib is to draw it.
 Curve = tuple[Any, ...]
@@ -123,13 +126,13 @@ class Sheet:
         """Give the reason for the tolerances of the rows that follow."""
         self._reason = reason
 
-    def row(self, what: str, found: float, wanted: float, within: float, unit: str = "", printed: str = "") -> None:
+    def row(self, what: str, found: Number, wanted: float, within: float, unit: str = "", printed: str = "") -> None:
         """Compare a number with the one that is wanted; ``printed`` says where the document has it."""
         found = float(found)
         good = abs(found - wanted) <= within
         self.rows.append(Row(what, found, float(wanted), float(within), unit, "number", printed, self._reason, bool(good)))
 
-    def below(self, what: str, found: float, bound: float, unit: str = "", printed: str = "") -> None:
+    def below(self, what: str, found: Number, bound: float, unit: str = "", printed: str = "") -> None:
         """Say whether a number, an error for the most part, is small enough."""
         found = float(found)
         self.rows.append(Row(what, found, float(bound), 0.0, unit, "bound", printed, self._reason, bool(found <= bound)))
@@ -147,7 +150,7 @@ class Sheet:
         ends = (float(ticks[0]), float(ticks[-1]))
         self.rows.append(Row(f"range of {panel.title}", (low, high), ends, step, "", "axis", place, reason, bool(good)))
 
-    def says(self, statement: str, holds: bool, place: str) -> None:
+    def says(self, statement: str, holds: bool | np.bool_, place: str) -> None:
         """Say whether what the document states in words at ``place`` holds of what was computed."""
         self.rows.append(Row(statement, float(bool(holds)), 1.0, 0.0, "", "statement", place, "", bool(holds)))
 

@@ -104,14 +104,16 @@ class OpenedModel:
 
     def simulate(
         self,
+        t_end: float | None = None,
         *,
         settings: Mapping[str, float] | None = None,
         inputs: Signals | None = None,
         **choices: Unpack[RunChoices],
     ) -> History:
-        """Run it as its file says; ``choices`` come before that (:func:`kingpost.simulate`)."""
+        """Run it as its file says; ``t_end`` and ``choices`` come before that (:func:`kingpost.simulate`)."""
         own = self.driven(settings, inputs)
-        return simulate(self.mechanism, inputs=own.inputs, **self._arguments(settings, choices))
+        said = {**choices, **({} if t_end is None else {"t_end": t_end})}
+        return simulate(self.mechanism, inputs=own.inputs, **self._arguments(settings, said))
 
     def export(
         self,

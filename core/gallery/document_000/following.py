@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -59,7 +59,7 @@ def snapshots(
     return Panel(f"{title}, {labels[1]}", curves, xlabel=labels[0], equal=True)
 
 
-def compare(sheet: Sheet, history: History, instants: Iterable[float], within: Any) -> None:
+def compare(sheet: Sheet, history: History, instants: Mapping[float, Mapping[str, float]], within: Any) -> None:
     """Compare channels with numbers of an independent computation: {time: {channel: number}}."""
     for instant, values in instants.items():
         k = int(np.argmin(np.abs(history.time - instant)))

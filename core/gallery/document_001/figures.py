@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -43,7 +43,14 @@ def links_table(sheet: Sheet) -> None:
             f"link {i}: E1 + E2, moment about the normal", float(max(body.inertia[:3])), E1 + E2, 6e-5, "kg m^2", "Table 6.1"
         )
     for i, start in enumerate((np.pi / 2, -np.pi / 2, np.pi / 2), start=1):
-        sheet.row(f"joint {i}: start", float(opened.mechanism.joints[i - 1].start_values[0]), start, 1e-12, "rad", "Table 6.1")
+        sheet.row(
+            f"joint {i}: start",
+            float(cast(float, opened.mechanism.joints[i - 1].start_values[0])),
+            start,
+            1e-12,
+            "rad",
+            "Table 6.1",
+        )
     sheet.draw(
         "Document 001, Table 6.1: the links at the start",
         [arm(np.array([[np.pi / 2, -np.pi / 2, np.pi / 2]]), [0], "start")],
@@ -386,6 +393,8 @@ def particle(sheet: Sheet) -> None:
     grids = (10, 20, 40, 80)
     for N in grids:
         of = solved(PARTICLE, N, transcription=INDIRECT)
+        assert of.multipliers is not None
+        assert of.costates is not None
         averages = (of.hamiltonian.mean(), abs(of.multipliers[:, 2].mean()), abs(of.costates[:, 2].mean()))
         errors.append(np.abs(np.array(averages) - REFERENCE))
     orders = np.log2(np.array(errors)[:-1] / np.array(errors)[1:])
@@ -424,7 +433,7 @@ KEPT = "hamiltonian:sigma=3000"
 
 def conserving_links(sheet: Sheet) -> None:
     """Figs. 8.6 to 8.8: three links with a constant Hamiltonian, N = 40."""
-    curves = []
+    curves: list[Any] = []
     for N, cost in ((10, 4026989.3), (20, 3993558.6), (40, 3984107.7)):
         found = solved(LINKS, N, transcription=KEPT)
         sheet.because(DIGITS)

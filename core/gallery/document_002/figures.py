@@ -7,7 +7,6 @@ pictures, which two packages hold that the document points to.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from kingpost.gallery.entry import Panel, Sheet
 from kingpost.results.history import History
 
 
-def torques_of(model: str, step: float, t_end: float | None = None, loads: Sequence[str] = ()) -> History:
+def torques_of(model: str, step: float, t_end: float | None = None, loads: tuple[str, ...] = ()) -> History:
     """Return what method `modular` (theorem 4.3) finds for the task of the document."""
     machine = open_model(model)
     task = machine.task("002")
@@ -70,8 +69,8 @@ def ring(sheet: Sheet) -> None:
     sheet.because(
         "errors of rk4 are (w h)^4 of a swing with 3 rad/s; samples miss a turning point by (w h)^2 / 8 of it, 3e-5 rad"
     )
-    for t, wanted in ((1.0, 0.228206), (2.0, 0.883813), (5.0, 1.143761)):
-        sheet.row(f"theta({t:g} s)", theta[round(t / 5e-3)], wanted, 1e-6, "rad")
+    for at, wanted in ((1.0, 0.228206), (2.0, 0.883813), (5.0, 1.143761)):
+        sheet.row(f"theta({at:g} s)", theta[round(at / 5e-3)], wanted, 1e-6, "rad")
     sheet.row("theta, lowest", np.degrees(theta.min()), 8.4108, 2e-3, "deg")
     slopes = np.radians(np.linspace(2.0, 80.0, 40))
     curves = []
@@ -218,9 +217,9 @@ def three_legs(sheet: Sheet) -> None:
         (4.12235, 1.42105, 6.43340),
         (0.11951, -10.96923, 2.68388),
     ]
-    for t, wanted in enumerate(rows, start=1):
+    for second, wanted in enumerate(rows, start=1):
         for k, value in enumerate(wanted, start=1):
-            sheet.row(f"torque{k} at {t} s", history[f"torque{k}"][round(t / 0.02)], value, 6e-6, "N m")
+            sheet.row(f"torque{k} at {second} s", history[f"torque{k}"][round(second / 0.02)], value, 6e-6, "N m")
     t = history.time
     x, y, angle = -np.sin(np.pi * t / 2), np.sin(np.pi * t / 4), np.pi / 6 * np.sin(np.pi * t / 4) ** 4
     error = np.hypot(history["platform.x"] - x, history["platform.y"] - y)

@@ -30,10 +30,14 @@ def rest_to_rest(start: float, end: float, duration: float) -> list[Callable[[An
     """Return eq. (26) and its derivatives up to the fourth, as functions of a time that may be after the end."""
     path = Polynomial([0, 0, 0, 0, 0, 126, -420, 540, -315, 70])(Polynomial([0, 1 / duration])) * (end - start) + start
     at = [path.deriv(k) if k else path for k in range(5)]
-    return [lambda t, p=p: p(np.minimum(t, duration)) * 1.0 for p in at]
+
+    def held(p: Any) -> Callable[[Any], Any]:
+        return lambda t: p(np.minimum(t, duration)) * 1.0
+
+    return [held(p) for p in at]
 
 
-def follow(model: str, t_end: float | None, method: str = "minimal-extension", **settings: Any) -> History:
+def follow(model: str, t_end: float, method: str = "minimal-extension", **settings: Any) -> History:
     """Return the inverse dynamics of the task '003' up to a time after the manoeuvre."""
     machine = open_model(model)
     task = dataclasses.replace(machine.task("003"), t_end=t_end)
@@ -137,7 +141,10 @@ def crane_reference(times: FloatArray, damping: float) -> FloatArray:
     t = ca.SX.sym("t")
     c = sum(k * (t / 3) ** n for k, n in ((126, 5), (-420, 6), (540, 7), (-315, 8), (70, 9)))
     x, z = 5 * c, 4 - 2.5 * c
-    rate = lambda y, n=1: y if n == 0 else rate(ca.jacobian(y, t), n - 1)  # noqa: E731
+
+    def rate(y: Any, n: int = 1) -> Any:
+        return y if n == 0 else rate(ca.jacobian(y, t), n - 1)
+
     up, along = 9.81 - rate(z, 2), rate(x, 2)
     s, l = x + z * along / up, z * ca.sqrt(along**2 + up**2) / up
     tension = 100 * ca.sqrt(along**2 + up**2)
@@ -210,8 +217,11 @@ def masses_reference(times: FloatArray, damping: float) -> tuple[FloatArray, Flo
     if not damping:
         return 0.2 * s[2] + s[0] - 0.5, 0.2 * s[3] + s[1], 0.2 * s[4] + 3 * s[2]
     path = rest_to_rest(0.5, 3.0, 6.0)
+
     # Balance of the second mass: 2 s'' = - c (s - x1 - l0) - d (s' - x1').
-    rate = lambda t, x: path[1](t) + (2 * path[2](t) + 10 * (path[0](t) - x - 0.5)) / damping  # noqa: E731
+    def rate(t: Any, x: Any) -> Any:
+        return path[1](t) + (2 * path[2](t) + 10 * (path[0](t) - x - 0.5)) / damping
+
     x1 = solve_ivp(rate, (0, times[-1]), [0.0], "DOP853", times, rtol=1e-12, atol=1e-13, max_step=0.05).y[0]
     v1 = rate(times, x1)
     a1 = s[2] + (2 * s[3] + 10 * (s[1] - v1)) / damping
@@ -280,7 +290,7 @@ def figure_7(sheet: Sheet) -> None:
 
 
 #: Model, settings, what the document calls the realisation, its rank, and the index and internal states that follow.
-KINDS = (
+KINDS: tuple[tuple[str, dict[str, float], str, int, int, int], ...] = (
     ("passive-joint-arm", {"damping": 0.2}, "orthogonal", 1, 3, 2),
     ("overhead-crane", {}, "mixed", 1, 5, 0),
     ("mass-chain:n=2", {"damping": 0.0}, "tangential", 0, 5, 0),
