@@ -19,7 +19,9 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from kingpost.fmu.service.client import Client
 
@@ -40,20 +42,26 @@ def started(folder: Path, workers: int) -> tuple[subprocess.Popen[str], Client]:
     raise SystemExit("the server did not start")
 
 
-def measure(client: Client, clients: int, seconds: float, submit: bool) -> list[float]:
-    """Return the seconds that requests took while so many clients asked at the same time, each ten times a second."""
-    took: list[float] = []
+def measure(client: Client, clients: int, seconds: float, submit: bool) -> dict[str, list[float]]:
+    """Return the seconds that requests of each kind took while so many clients asked at once, each ten times a second."""
+    looks: dict[str, Callable[[], object]] = {
+        "50 jobs": client.jobs,
+        "one job": lambda: client.job(1),
+        "health": lambda: client.ask("GET", "health"),
+    }
+    took: dict[str, list[float]] = {name: [] for name in (*looks, *(["submit"] if submit else []))}
     end = time.monotonic() + seconds
 
     def ask(seed: int) -> None:
         chance = random.Random(seed)
         while time.monotonic() < end:
+            name = "submit" if submit and chance.randrange(SUBMIT_EVERY) == 0 else chance.choice(list(looks))
             began = time.perf_counter()
-            if submit and chance.randrange(SUBMIT_EVERY) == 0:
+            if name == "submit":
                 client.submit("run", model="double-pendulum", options=SHORT)
             else:
-                chance.choice([client.jobs, lambda: client.job(1), lambda: client.ask("GET", "health")])()
-            took.append(time.perf_counter() - began)
+                looks[name]()
+            took[name].append(time.perf_counter() - began)
             time.sleep(chance.uniform(0.05, 0.15))
 
     threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(clients)]
@@ -88,11 +96,13 @@ def by_route(client: Client, process: int, count: int = 200) -> dict[str, float]
     return found
 
 
-def measured(client: Client, process: int, arguments: argparse.Namespace, submit: bool) -> dict[str, float]:
+def measured(client: Client, process: int, arguments: argparse.Namespace, submit: bool) -> dict[str, Any]:
     """Let clients ask for a while; return what they found, and what it cost the server."""
     before = cpu_seconds(process)
-    took = measure(client, arguments.clients, arguments.seconds, submit)
-    return {**figures(took), "server_cpu_ms_per_request": round(1e3 * (cpu_seconds(process) - before) / len(took), 2)}
+    by_kind = measure(client, arguments.clients, arguments.seconds, submit)
+    took = [seconds for kind in by_kind.values() for seconds in kind]
+    cost = {"server_cpu_ms_per_request": round(1e3 * (cpu_seconds(process) - before) / len(took), 2)}
+    return {**figures(took), **cost, "p99_ms_by_kind": {name: figures(kind)["p99_ms"] for name, kind in by_kind.items()}}
 
 
 def figures(took: list[float]) -> dict[str, float]:

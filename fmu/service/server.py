@@ -25,6 +25,8 @@ from kingpost.fmu.service.store import Store
 LOOPBACK = "127.0.0.1"
 #: Seconds that answers under way have when the server ends.
 LAST_ANSWERS = 3
+#: Seconds that a thread keeps the interpreter while others wait for it: short, since most answers take less than a millisecond.
+SWITCH = 0.001
 
 
 class Server(uvicorn.Server):
@@ -83,6 +85,7 @@ def serve(
         )
         logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="kingpost: %(name)s: %(message)s")
         server = app.state.server = Server(config, context)
+        sys.setswitchinterval(SWITCH)
         with suppress(KeyboardInterrupt):
             asyncio.run(server.serve(sockets=[listening]))
         folder.address_file.unlink(missing_ok=True)
