@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from kingpost.gallery.document_001.figures import (
-    conserving_links,
-    crane,
-    free_links,
-    links_table,
-    one_sided,
-    particle,
-    pendulum,
-    satellite_free,
-    satellite_friction,
-    with_friction,
-)
+from kingpost.gallery.document_001.crane import crane
+from kingpost.gallery.document_001.hamiltonian import conserving_links, particle, pendulum
+from kingpost.gallery.document_001.links import free_links, links_table, one_sided, with_friction
 from kingpost.gallery.document_001.momenta import friction, satellite_table, top, torques
+from kingpost.gallery.document_001.satellite import satellite_free, satellite_friction
 from kingpost.gallery.entry import DATA, DRAWING, RESULT, Document, Entry, Misprint, figures
 
 DERIVED = "derived anew"
