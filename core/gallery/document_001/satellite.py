@@ -37,7 +37,9 @@ def satellite(sheet: Sheet, task: str, friction: float, coarse: dict[int, float]
     nu = [np.linalg.lstsq(np.asarray(space.motions(at, found.p)), mean, rcond=None)[0] for at, mean in middles]
     ours = balance(found, found.h * np.array(nu)[:, columns], friction)
     M = np.asarray(space.natural.mass_at(np.zeros(1), found.p))
-    J = np.cross(q.reshape(len(q), -1, 3), (v @ M.T).reshape(len(q), -1, 3)).sum(axis=1)
+    # Points and directors come first; turns and angles that are followed beside them have no mass.
+    vectors = q[:, : v.shape[1]].reshape(len(q), -1, 3)
+    J = np.cross(vectors, (v @ M.T).reshape(vectors.shape)).sum(axis=1)
     sheet.because("what the solver leaves: 1e-9 in rows relative to 212 kg m^2 at 5 rad/s; the figure has 2e-8")
     sheet.below("T + W + D, change", np.abs(ours).max(), 1e-5, "J")
     sheet.below("angular momentum", np.abs(J).max(), 1e-5, "kg m^2/s")
