@@ -163,7 +163,6 @@ DOCUMENT = Document(
             one_sided,
             ("Table 6.1",),
             GRAVITY,
-            long=True,
         ),
         Entry(
             ("6.3", "6.5"),
@@ -174,7 +173,6 @@ DOCUMENT = Document(
             with_friction,
             ("Table 6.1",),
             GRAVITY,
-            long=True,
         ),
         Entry(
             ("6.6", "6.8"),
@@ -183,7 +181,6 @@ DOCUMENT = Document(
             "kingpost optimise satellite --task 001 --intervals 20 --formulation nullspace --integrator energy-momentum",
             satellite_free,
             ("(4.51)",),
-            long=True,
         ),
         Entry(
             ("6.7", "6.9"),
@@ -193,7 +190,6 @@ DOCUMENT = Document(
             "energy-momentum",
             satellite_friction,
             ("(4.51)", "6.3"),
-            long=True,
         ),
         Entry(
             ("7.2", "7.3"),
@@ -212,7 +208,6 @@ DOCUMENT = Document(
             free_links,
             ("Table 6.1",),
             GRAVITY,
-            long=True,
         ),
         Entry(
             ("8.2", "8.3", "8.4"),
