@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -55,13 +57,30 @@ def satellite(sheet: Sheet, task: str, friction: float, coarse: dict[int, float]
         Panel("u [N m]", [(f"u{k + 1}", t, u[:, k]) for k in range(3)], ticks=(-1500, -1000, -500, 0, 500, 1000, 1500)),
         Panel("T + W + D, change [J]", [("", found.times, ours)]),
         Panel("angular momentum [kg m^2/s]", [(f"J{k + 1}", found.times, J[:, k]) for k in range(3)]),
-        costs_panel({"REM": {N: solved(SATELLITE, N, REM, task).cost for N in coarse}, "GC": plain}),
+        costs_panel({"REM": {20: found.cost}, "GC": plain}),
+        *axes_panels(found),
     ]
     if friction:
         for panel in panels[:3]:
             sheet.axis(panel, "Fig. 6.9")
         sheet.says("costs lie between 2.35e6 and 2.6e6", 2.35e6 < plain[40] < found.cost < 2.6e6, "Fig. 6.9")
     sheet.draw(title, panels, 3)
+
+
+def axes_panels(found: Optimum) -> list[Panel]:
+    """Return the axes of the main body, which are its directors, as a snapshot every 1.25 s in three views."""
+    directors = found.states[:, 3:12].reshape(-1, 3, 3)
+    rows = [int(np.argmin(np.abs(found.times - t))) for t in np.arange(0.0, 5.1, 1.25)]
+    panels = []
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        curves: list[Any] = []
+        for shade, row in zip(np.linspace(0.25, 1.0, len(rows)), rows, strict=True):
+            for k in range(3):
+                label = f"d{k + 1}" if row == rows[-1] else ""
+                tip = directors[row, k]
+                curves.append((label, [0.0, tip[a]], [0.0, tip[b]], {"color": f"C{k}", "alpha": shade, "lw": 2}))
+        panels.append(Panel(f"axes every 1.25 s, {'xyz'[b]}", curves, xlabel="xyz"[a], equal=True))
+    return panels
 
 
 def q_of(found: Optimum) -> FloatArray:
