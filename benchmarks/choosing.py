@@ -227,7 +227,7 @@ def prepared(machine: Mechanism, formulation: str, rule: str) -> tuple[Simulatio
     try:
         run = prepare(
             machine, steps * 1e-3, formulation=formulation, integrator=rule, step=1e-3, output_step=steps * 1e-3,
-            loads=["none"], close_loops=True, plugins=PLUGINS,
+            loads=["none"], close_loops=True, backend="c", plugins=PLUGINS,
         )  # fmt: skip
         run.run()
     except KingpostError as failure:

@@ -141,8 +141,7 @@ def write_live_report(opened: OpenedModel, path: Path) -> str:
     try:
         how = opened.how()
         t_end = min(how.t_end if how.t_end is not None else SHOWN, SHOWN)
-        output_step = _output_step(opened)
-        history = opened.simulate(t_end=t_end, loads=("all",), **({"output_step": output_step} if output_step else {}))
+        history = opened.simulate(t_end=t_end, loads=("all",), output_step=_output_step(opened))
         write_report(history, path, title=opened.mechanism.name)
     except KingpostError as problem:
         return f"its default run is refused: {problem}"

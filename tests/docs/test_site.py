@@ -145,6 +145,16 @@ def test_links_become_links_of_the_site(pages):
     assert "](optimal-control.md)" in pages["changelog.md"]
 
 
+def test_links_of_pages_that_are_made_lead_to_pages(site):
+    """Those of docs/ are followed by test_docs.py, and all of them by Sphinx, which takes a minute."""
+    there = {*site.pages, *site.files, *site.drawn}
+    for place in site.pages:
+        if place.startswith((MODELS, "reference/")):
+            for target in re.findall(r"\]\(([^)#\s:]+)[^)]*\)", site.pages[place]):
+                found = (ROOT / place).parent.joinpath(target).resolve().relative_to(ROOT).as_posix()
+                assert found in there, f"{place} links to {target}"
+
+
 def test_nothing_is_asked_from_outside():
     """Fonts, icons and scripts come with the site; addresses of others may only be linked."""
     for path in (ROOT / "tools" / "docsite").rglob("*"):
