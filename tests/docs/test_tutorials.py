@@ -58,12 +58,14 @@ def test_notebooks_run(name, tmp_path, monkeypatch):
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
     monkeypatch.setenv("PATH", tutorials.Player(tmp_path).environment["PATH"])
+    monkeypatch.setenv("COLUMNS", "500")  # notebooks show what a terminal would, which breaks lines that pages do not
     book = nbformat.reads((tutorials.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"), as_version=4)
     nbformat.validate(book)
     done = nbclient.NotebookClient(book, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
     printed = "".join(
         output.get("text", "") for cell in done.cells if cell.cell_type == "code" for output in cell.outputs if "text" in output
     )
+    printed = printed.replace("\x1b[K", "\n")  # a progress bar that is wiped out
     shown = [step.text for step in tutorials.steps((tutorials.TUTORIALS / f"{name}.md").read_text()) if step.kind == "output"]
     assert [wrong for text in shown if (wrong := tutorials.missing(text, printed))] == []
 
