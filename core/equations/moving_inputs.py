@@ -74,18 +74,18 @@ class MovingInputs(Equations):
         t, x, u, p = symbols = self._state_symbols()
         return ca.Function("kp_rhs", symbols, [self.held.rhs(t, x, self.values(t, u), p)], ["t", "x", "u", "p"], ["xdot"])
 
-    @property
+    @cached_property
     def corrections(self) -> ca.Function:
         return self.held.corrections
 
-    @property
+    @cached_property
     def _own_corrections(self) -> tuple[ca.Function, ca.Function] | None:
         return self.held._own_corrections
 
-    @property
+    @cached_property
     def solution(self) -> ca.Function:
         return self.held.solution
 
-    @property
+    @cached_property
     def kinematics(self) -> ca.Function:
         return self.held.kinematics

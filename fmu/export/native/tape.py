@@ -114,8 +114,10 @@ def _in_runs(
                 if missing[user] == 0:
                     ready[operations[user][0]].append(user)
     places: dict[int | str, int] = {place: place for place in range(inputs)}
-    places |= {name: inputs + i for i, name in enumerate(constants)}
-    places |= {inputs + number: inputs + len(constants) + i for i, number in enumerate(order)}
+    for i, name in enumerate(constants):
+        places[name] = inputs + i
+    for i, number in enumerate(order):
+        places[inputs + number] = inputs + len(constants) + i
     return Tape(
         sizes,
         tuple(constants.values()),
