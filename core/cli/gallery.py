@@ -14,7 +14,7 @@ from kingpost.cli.output import ProgressBar, print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from kingpost.base.transactions import Fill
-    from kingpost.gallery.entry import Document
+    from kingpost.gallery.entry import Document, Entry
     from kingpost.registry.pluginset import PluginSet
 
 EVERY, MODELS = "all", "models"
@@ -107,14 +107,14 @@ def _reproduce(of: list[Document], arguments: argparse.Namespace) -> int:
     check_installed()
     chosen = entries(of, arguments.only, arguments.all)
     out: Path = arguments.out or Path("gallery") / arguments.document
-    left = [] if arguments.only or arguments.all else [entry for doc in of for entry in doc.entries if entry.long]
+    left = [] if arguments.only or arguments.all else [_named(doc, entry) for doc in of for entry in doc.entries if entry.long]
     bar = ProgressBar("gallery")
 
     def done(count: int, outcome: Outcome) -> None:
         bar.close()
         if not arguments.json:
-            titles = ", ".join(outcome.document.item(number).title for number in outcome.entry.shows)
-            print(f"{outcome.document.name} {titles}: {outcome.sentence} ({outcome.seconds:.1f} s)", flush=True)
+            title = _named(outcome.document, outcome.entry)
+            print(f"{title}: {outcome.sentence} ({outcome.seconds:.1f} s)", flush=True)
         bar(count / len(chosen))
 
     bar(0.0)
@@ -139,9 +139,14 @@ def _reproduce(of: list[Document], arguments: argparse.Namespace) -> int:
         print()
         print_text(summary(outcomes))
         if left:
-            print_text(f"{len(left)} entries take long and were left out; --all runs them, --only NUMBER one of them.")
+            print_text(f"Left out, since they take long: {'; '.join(left)}. --all runs them, --only NUMBER one of them.")
         print_table([("page", str(out / "index.html"))])
     return 0 if all(outcome.good for outcome in outcomes) else 1
+
+
+def _named(doc: Document, entry: Entry) -> str:
+    """Return document, figures and tables of an entry, as a reader calls them."""
+    return f"{doc.name} {', '.join(doc.item(number).title for number in entry.shows)}"
 
 
 def _bytes(path: Path, data: bytes) -> None:

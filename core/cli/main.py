@@ -71,7 +71,7 @@ def _carried_out(words: list[str], asked: Asked) -> int:
             from kingpost.registry.pluginset import PluginSet
 
             plugins = PluginSet(_plugin_files(words), announce=_announcer())
-            parser = make_parser(plugins)
+            parser = make_parser(plugins, words[0] if words and words[0] in plugins.commands else None)
             arguments, left = parser.parse_known_args(words)
             if left:
                 _refuse(arguments.verb, left)
@@ -96,8 +96,8 @@ def _carried_out(words: list[str], asked: Asked) -> int:
         return _told(error)
 
 
-def make_parser(plugins: PluginSet) -> argparse.ArgumentParser:
-    """Return the parser with the verbs of all command plugins."""
+def make_parser(plugins: PluginSet, verb: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser with the verbs of all command plugins, or with one of them, which is sooner made."""
     parser = argparse.ArgumentParser(
         prog="kingpost",
         description="Multibody machines: simulate them, ask for their loads, ship them as FMUs.",
@@ -112,9 +112,9 @@ def make_parser(plugins: PluginSet) -> argparse.ArgumentParser:
     )
     for each in (parser, shared):
         each.add_argument(NO_PLUGINS, action="store_true", help="import no plugins, neither installed ones nor files")
-    for name in plugins.commands:
+    for name in [verb] if verb else plugins.commands:
         command = plugins.commands.get(name)()
-        verb = verbs.add_parser(
+        words = verbs.add_parser(
             name,
             parents=[shared],
             help=command.summary(),
@@ -122,8 +122,8 @@ def make_parser(plugins: PluginSet) -> argparse.ArgumentParser:
             epilog=f"example:\n  {command.example}" if command.example else None,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.configure(verb)
-        verb.set_defaults(command=command, verb=verb)
+        command.configure(words)
+        words.set_defaults(command=command, verb=words)
     return parser
 
 

@@ -27,6 +27,8 @@ class ResultOptions:
     report: bool
     #: Whether the record is printed instead of a table.
     json: bool
+    #: Where the writers come from.
+    plugins: PluginSet
 
 
 def add_result_options(
@@ -53,4 +55,4 @@ def result_options(arguments: argparse.Namespace, name: str, plugins: PluginSet,
         raise FileError(f"--out {folder}: '{nearest}' is a file, not a folder; choose another")
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise FileError(f"--out {folder}: no permission to write in '{nearest}'; choose another folder")
-    return ResultOptions(folder, writers, arguments.report, arguments.json)
+    return ResultOptions(folder, writers, arguments.report, arguments.json, plugins)

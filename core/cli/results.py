@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kingpost.base.errors import Interrupted, SolverError, listed
 from kingpost.base.load_frames import FORCE_UNIT, MOMENT_UNIT
@@ -68,10 +68,11 @@ def _written(history: History, options: ResultOptions, beside: Mapping[str, Fill
     """Write a complete run. The first interrupt does not throw away what was computed; a second one meanwhile does."""
     from kingpost.results.run_folder import write_run
 
+    how: dict[str, Any] = {"writers": options.writers, "beside": beside, "plugins": options.plugins}
     try:
-        return write_run(history, options.folder, writers=options.writers, beside=beside)
+        return write_run(history, options.folder, **how)
     except KeyboardInterrupt:
-        files = write_run(history, options.folder, writers=options.writers, beside=beside)
+        files = write_run(history, options.folder, **how)
         raise KeyboardInterrupt(f"interrupted after the run; its results are whole, in {file_row(files)[1]}") from None
 
 
@@ -174,6 +175,7 @@ def _kept(history: History | None, options: ResultOptions) -> str:
         return ""
     from kingpost.results.run_folder import write_run
 
-    files = write_run(history, options.folder, writers=options.writers, prefix=f"{history.provenance['outcome']}-")
+    prefix = f"{history.provenance['outcome']}-"
+    files = write_run(history, options.folder, writers=options.writers, prefix=prefix, plugins=options.plugins)
     count = "The sample" if len(history) == 1 else f"The {len(history)} samples"
     return f"\n{count} up to t = {history.time[-1]:g} s {'is' if len(history) == 1 else 'are'} in {file_row(files)[1]}"

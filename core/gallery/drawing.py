@@ -68,5 +68,6 @@ def _fill(axis: Any, curves: Sequence[tuple[Any, ...]]) -> None:
     for label, x, y, *style in curves:
         how = {"lw": 1.2, **(style[0] if style else {})}
         if how.get("color") in ("k", "black"):
-            how["color"] = INK
+            # A reference lies under curves that should hide it: it is broad enough to be seen.
+            how |= {"color": INK, "lw": 2.6}
         axis.plot(x, y, label=label, **how)

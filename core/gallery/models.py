@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -19,6 +21,20 @@ from kingpost.report.page import write_report
 QUICK_BODIES = 5
 #: Seconds of a live report, where the model's own run is longer.
 SHOWN = 10.0
+#: Samples that a motion needs to be looked at; runs keep one every 0.01 s unless they are told otherwise.
+FRAMES, USUAL = 100, 0.01
+#: What the columns of a table are called.
+COLUMNS = {
+    "Options": ("option", "default", "takes"),
+    "Parameters": ("parameter", "default", "meaning"),
+    "Inputs": ("input", "default", "meaning"),
+    "Coordinates": ("coordinate", "start", "belongs to"),
+    "Outputs": ("output", "unit", "what it is"),
+    "Measures": ("measure", "unit", "what it is"),
+    "Servo tasks": ("task", "duration", "what is to be done"),
+    "Optimal tasks": ("task", "", "what is to be done"),
+    "How it is run": ("what", "unless you say otherwise", ""),
+}
 
 
 @dataclass(frozen=True)
@@ -27,11 +43,14 @@ class ModelPage:
 
     name: str
     summary: str
-    #: SVG of the machine at the start, or an empty text.
-    picture: str
-    #: Heading: rows of name, number or unit, and description.
+    #: Heading, one of COLUMNS: rows of name, number or unit, and description.
     tables: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
-    command: str = ""
+    #: What its documentation says beyond the summary, in paragraphs.
+    about: tuple[str, ...] = ()
+    #: Command lines and what each does, the one that makes a report first.
+    commands: tuple[tuple[str, str], ...] = ()
+    #: SVG of the machine at the start, or an empty text.
+    picture: str = ""
     #: Name of the file with the live report, or why there is none.
     report: str = ""
     no_report: str = ""
@@ -43,9 +62,9 @@ def built_in(plugins: PluginSet) -> list[str]:
 
 
 def describe(name: str, plugins: PluginSet) -> tuple[ModelPage, OpenedModel]:
-    """Return the page of a model, without a report."""
+    """Return what is to be said of a model, without a picture or a report."""
     opened = open_model(name, plugins)
-    mechanism, how = opened.mechanism, opened.how()
+    mechanism, how, cls = opened.mechanism, opened.how(), plugins.models.get(name)
     coordinates = [
         (
             c.name,
@@ -56,8 +75,9 @@ def describe(name: str, plugins: PluginSet) -> tuple[ModelPage, OpenedModel]:
         for c, start in zip(joint.positions, joint.start_values, strict=False)
     ]
     tables = {
-        "Parameters": [(p.name, f"{p.default:g} {p.unit}", p.description) for p in mechanism.shown_parameters],
-        "Inputs": [(i.name, f"{i.default:g} {i.unit}", i.description) for i in mechanism.inputs],
+        "Options": [(f.name, str(getattr(cls.Options(), f.name)), str(f.type)) for f in dataclasses.fields(cls.Options)],
+        "Parameters": [(p.name, _with_unit(p.default, p.unit), p.description) for p in mechanism.shown_parameters],
+        "Inputs": [(i.name, _with_unit(i.default, i.unit), i.description) for i in mechanism.inputs],
         "Coordinates": coordinates,
         "Outputs": [(o.name, o.unit, f"{o.quantity} of a point of '{o.body}'") for o in mechanism.outputs],
         "Measures": [(m.name, mechanism.measure_units[m.name], m.words) for m in mechanism.measures],
@@ -70,15 +90,40 @@ def describe(name: str, plugins: PluginSet) -> tuple[ModelPage, OpenedModel]:
             ("step", f"{how.step:g} s" if how.step is not None else "1e-3 s", ""),
         ],
     }
-    picture = start_picture(mechanism, plugins)
     page = ModelPage(
         name,
         mechanism.description,
-        picture,
         {key: rows for key, rows in tables.items() if rows},
-        f"kingpost run {name} --report",
+        tuple(" ".join(part.split()) for part in (inspect.getdoc(cls) or "").split("\n\n")[1:]),
+        _commands(opened, name),
     )
     return page, opened
+
+
+def _commands(opened: OpenedModel, name: str) -> tuple[tuple[str, str], ...]:
+    """Return what can be typed for a model, and what it does."""
+    output_step = _output_step(opened)
+    often = f" --output-step {output_step:g}" if output_step else ""
+    found = [
+        (f"kingpost run {name} --report{often}", "motion, loads, and a live report in one file"),
+        (f"kingpost models {name} --toml", "as a file, to begin your own from"),
+    ]
+    found += [(f"kingpost inverse {name} --task {task}", "which inputs do a task") for task in list(opened.tasks)[:1]]
+    found += [(f"kingpost optimise {name} --task {task}", "the best way to do one") for task in list(opened.optimal_tasks)[:1]]
+    return tuple(found)
+
+
+def _with_unit(number: float, unit: str) -> str:
+    return f"{number:g}" if unit == "1" else f"{number:g} {unit}"
+
+
+def _output_step(opened: OpenedModel) -> float | None:
+    """Return the time between samples of a motion that is too short for the usual one; else nothing."""
+    how = opened.how()
+    t_end, step = how.t_end or SHOWN, how.step or opened.step
+    if how.output_step is not None or t_end >= FRAMES * USUAL:
+        return None
+    return step * max(1, round(t_end / FRAMES / step))
 
 
 def why_no_report(opened: OpenedModel, long: bool) -> str:
@@ -96,7 +141,7 @@ def write_live_report(opened: OpenedModel, path: Path) -> str:
     try:
         how = opened.how()
         t_end = min(how.t_end if how.t_end is not None else SHOWN, SHOWN)
-        history = opened.simulate(t_end=t_end, loads=("all",))
+        history = opened.simulate(t_end=t_end, loads=("all",), output_step=_output_step(opened))
         write_report(history, path, title=opened.mechanism.name)
     except KingpostError as problem:
         return f"its default run is refused: {problem}"
@@ -123,7 +168,8 @@ def write_model_pages(
             if not reason:
                 report = f"{name}-report.html"
                 reason = write_live_report(opened, folder / report)
-        page = ModelPage(page.name, page.summary, page.picture, page.tables, page.command, "" if reason else report, reason)
+        picture = start_picture(opened.mechanism, plugins)
+        page = dataclasses.replace(page, picture=picture, report="" if reason else report, no_report=reason)
         _write(folder / f"{name}.html", html_page(page))
         if page.picture:
             _write(folder / f"{name}.svg", page.picture)
@@ -134,18 +180,28 @@ def write_model_pages(
     return pages
 
 
+def table_of(heading: str, rows: Sequence[tuple[str, str, str]]) -> list[list[str]]:
+    """Return the titles of a table's columns and its rows, without columns in which nothing stands."""
+    there = [k for k in range(len(COLUMNS[heading])) if any(row[k] for row in rows)]
+    return [[row[k] for k in there] for row in (COLUMNS[heading], *rows)]
+
+
 def html_page(page: ModelPage) -> str:
     """Return the page of one model."""
     parts = ['<p><a href="index.html">all models</a></p>', f"<h1>{escape(page.name)}</h1>", f"<p>{escape(page.summary)}</p>"]
-    parts.append(f'<section class="card">{page.picture or "<p>No bodies to be drawn.</p>"}<code>{escape(page.command)}</code>')
+    parts += [f"<p>{escape(text.replace('``', ''))}</p>" for text in page.about]
+    parts.append(f'<section class="card">{page.picture or "<p>No bodies to be drawn.</p>"}')
+    parts += [f"<p><code>{escape(command)}</code> {escape(purpose)}</p>" for command, purpose in page.commands]
     if page.report:
         parts.append(f'<p><a href="{escape(page.report)}">Live report: animation, loads, curves</a></p>')
     elif page.no_report:
         parts.append(f'<p class="muted">No live report here: {escape(page.no_report)}.</p>')
     parts.append("</section>")
     for heading, rows in page.tables.items():
-        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        parts.append(f'<h2>{heading}</h2><div class="wide"><table>{body}</table></div>')
+        first, *others = table_of(heading, rows)
+        head = "".join(f"<th>{escape(title)}</th>" for title in first)
+        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in others)
+        parts.append(f'<h2>{heading}</h2><div class="wide"><table><tr>{head}</tr>{body}</table></div>')
     return whole_page(page.name, "\n".join(parts))
 
 

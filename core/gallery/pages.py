@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kingpost.base.files import write_whole
 from kingpost.gallery.catalogue import documents, entries
 from kingpost.gallery.entry import Document
-from kingpost.gallery.models import ModelPage, built_in, describe, why_no_report, write_live_report
+from kingpost.gallery.models import ModelPage, built_in, describe, table_of, why_no_report, write_live_report
 from kingpost.gallery.page import sorted_items, state_of, summary
+from kingpost.gallery.projection import start_picture
 from kingpost.gallery.running import Outcome, run_entries
 from kingpost.registry.pluginset import PluginSet
 
@@ -110,33 +112,43 @@ def _made(doc: Document, number: str, by_name: dict[str, Outcome]) -> bool:
 
 
 def _models(folder: Path, plugins: PluginSet, reports: bool) -> list[Path]:
-    files, rows = [folder / "index.md"], []
+    files, pages = [folder / "index.md"], []
     for name in built_in(plugins):
         page, opened = describe(name, plugins)
-        if page.picture:
-            _write(folder / f"{name}.svg", page.picture.encode("utf-8"))
-        report = ""
+        if opened.mechanism.bodies:
+            page = replace(page, picture=f"{name}.svg")
+            _write(folder / page.picture, start_picture(opened.mechanism, plugins).encode("utf-8"))
         if reports and not why_no_report(opened, long=False) and not write_live_report(opened, folder / f"{name}-report.html"):
-            report = f"{name}-report.html"
+            page = replace(page, report=f"{name}-report.html")
         files.append(folder / f"{name}.md")
-        _write(files[-1], model_page(page, report).encode("utf-8"))
-        rows.append(f"| [{name}]({name}.md) | {_plain(page.summary)} |")
-    text = "# Models\n\n| model | what it is |\n|---|---|\n" + "\n".join(rows) + "\n"
-    _write(files[0], text.encode("utf-8"))
+        _write(files[-1], model_page(page).encode("utf-8"))
+        pages.append(page)
+    _write(files[0], models_page(pages).encode("utf-8"))
     return files
 
 
-def model_page(page: ModelPage, report: str = "") -> str:
-    """Return the page of a model."""
-    parts = [f"# {page.name}", page.summary]
+def models_page(pages: Sequence[ModelPage]) -> str:
+    """Return the page of all models."""
+    rows = [f"| [{page.name}]({page.name}.md) | {_plain(page.summary)} |" for page in pages]
+    return "# Models\n\n| model | what it is |\n|---|---|\n" + "\n".join(rows) + "\n"
+
+
+def model_page(page: ModelPage, live: str = "") -> str:
+    """Return the page of a model; its picture and its report are names of files beside it, ``live`` stands below commands."""
+    parts = [f"# {page.name}", _plain(page.summary)]
     if page.picture:
-        parts.append(f"![{page.name} at the start]({page.name}.svg)")
-    parts.append(f"```sh\n{page.command}\n```")
-    if report:
-        parts.append(f"[Live report: animation, loads, curves]({report})")
+        parts.append(f"![{page.name} at the start]({page.picture})")
+    parts += [_plain(text) for text in page.about]
+    long = max(len(command) for command, _ in page.commands)
+    parts.append("```sh\n" + "\n".join(f"{command:{long}}  # {purpose}" for command, purpose in page.commands) + "\n```")
+    if live:
+        parts.append(live)
+    elif page.report:
+        parts.append(f"[Live report: animation, loads, curves]({page.report})")
     for heading, rows in page.tables.items():
-        table = "\n".join("| " + " | ".join(_plain(cell) for cell in row) + " |" for row in rows)
-        parts.append(f"## {heading}\n\n| name | | |\n|---|---|---|\n{table}")
+        titles, *others = table_of(heading, rows)
+        lines = [titles, ["---"] * len(titles), *([_plain(cell) for cell in row] for row in others)]
+        parts.append(f"## {heading}\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines))
     return "\n\n".join(parts) + "\n"
 
 

@@ -101,6 +101,11 @@ def _of_body(
             begin, end = slide.barrel if body == carried.parent else slide.rod
             yield _rod(begin, end, (1.5 if body == carried.parent else 0.7) * radius)
             drawn.append(begin if np.linalg.norm(begin - root) > radius else end)
+    # What a spring or a rope pulls at belongs to the body, though no joint is there.
+    for at in (at for line in geometry.lines for owner, at in (line.points[0], line.points[-1]) if owner == body):
+        if min([_distance(at, root, end) for end in drawn], default=float(np.linalg.norm(at - root))) > 2 * radius:
+            yield _rod(root, at, 0.5 * radius)
+            drawn.append(at)
     away = min([_distance(centre, root, end) for end in drawn], default=float(np.linalg.norm(centre - root)))
     if away > 2 * radius:
         yield _rod(root, centre, 0.5 * radius)

@@ -55,6 +55,9 @@ def _limit(text: str) -> None:
     with contextlib.suppress(OSError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.nice(nice)
+        # A job leads a session of its own, and Linux may give every session the same share, however nice its processes are.
+        if nice > 0 and os.getsid(0) == os.getpid():
+            Path("/proc/self/autogroup").write_text(str(nice), encoding="ascii")
 
 
 if __name__ == "__main__":

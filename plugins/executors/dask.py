@@ -150,8 +150,7 @@ class _Submission:
 
         self.library, self.client, self.options, self._run = library, client, options, run_bundle
         self.name = f"kingpost-study-{uuid.uuid4().hex[:12]}"
-        self._await_workers()
-        client.register_plugin(StudyPlugin(self.name, work), name=self.name)
+        self._plugin = StudyPlugin(self.name, work)
         self._completed = library.as_completed(loop=client.loop)
         self._flying: dict[str, tuple[tuple[Case, ...], int]] = {}
         # When a worker dies, Dask suspects all tasks that it had. So the cases of a task that it gives up go once more, each in
@@ -163,6 +162,7 @@ class _Submission:
 
     def outcomes(self, cases: Iterator[Case]) -> Iterator[Outcome]:
         try:
+            self._begin()
             while True:
                 self._submit(cases)
                 if not self._flying:
@@ -174,10 +174,14 @@ class _Submission:
             with contextlib.suppress(Exception):  # a scheduler that is gone needs no farewell
                 self.client.unregister_worker_plugin(self.name)
 
-    def _await_workers(self) -> None:
+    def _begin(self) -> None:
+        """Wait for the first worker, and give all workers what they need."""
         try:
             self.client.wait_for_workers(1, timeout=self.options.patience)
-        except (OSError, TimeoutError):
+            self.client.register_plugin(self._plugin, name=self.name)
+        except (self.library.TimeoutError, OSError):  # two classes in Python 3.10
+            if self.client.status != "running":
+                raise self._lost() from None
             raise KingpostError(
                 f"the Dask scheduler at {self.client.scheduler.address} has had no worker for {self.options.patience:g} s; "
                 "start some with: dask worker ADDRESS"

@@ -33,6 +33,8 @@ FRAGMENT = re.compile(r"<!-- fragment: \S.* -->")
 SETUP = re.compile(r"<!-- setup: (\S.*) -->")
 #: Verbs that wait for a person, a server or another machine; each has tests of its own.
 WAITING = ("live", "serve", "submit", "jobs")
+#: Commands that do all that other tests do piece by piece: tests/core/gallery runs every entry.
+ELSEWHERE = (("gallery", "all"),)
 #: Files of the reader's own that commands name, and what they are; a command with another one must run.
 OWN_FILES = {
     "system.toml": "a coupled system",
@@ -136,7 +138,8 @@ def missing_file(words, folder):
 def test_the_commands_of_a_page_run(name, tmp_path):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     for words in commands(ROOT / name):
-        if words[0] in WAITING or "dask" in " ".join(words) or missing_file(words, tmp_path):
+        waits = words[0] in WAITING or "dask" in " ".join(words)
+        if waits or tuple(words[:2]) in ELSEWHERE or missing_file(words, tmp_path):
             continue
         done = subprocess.run(
             [sys.executable, "-m", "kingpost", *words], cwd=tmp_path, capture_output=True, text=True, check=False

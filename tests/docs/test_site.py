@@ -3,16 +3,21 @@
 import dataclasses
 import importlib
 import re
+import shlex
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
 from docsite import api, stage
 from docsite.commands import FOLDER as COMMANDS
+from docsite.model_pages import FOLDER as MODELS
+from docsite.model_pages import write_reports
 from docsite.plugin_pages import FOLDER as PLUGINS
 
 import kingpost
 from kingpost.cli.completion import verb_parsers
 from kingpost.cli.main import make_parser
+from kingpost.modelfiles.opened import open_model
 from kingpost.modelfiles.schema import model_schema
 from kingpost.registry.hookspecs import KINDS_HOOK
 
@@ -22,8 +27,13 @@ ENTRANCES = {"README.md", "guides.md", "explanation.md", "reference.md"}
 
 
 @pytest.fixture(scope="module")
-def pages():
-    return stage.staged().pages
+def site():
+    return stage.staged(reports=["mathematical-pendulum"])
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return site.pages
 
 
 def test_every_page_is_of_one_kind():
@@ -88,11 +98,61 @@ def test_every_key_of_a_model_file_is_on_its_page(pages, plugins):
             assert f"`{name}`" in text.split(f"(key-{key.replace('_', '-')})=")[1].split("\n## ")[1], f"{key}: {name}"
 
 
+def test_every_model_has_a_page_with_its_picture_and_its_numbers(site, plugins):
+    parser, names = make_parser(plugins), sorted(plugins.models)
+    assert len(names) > 50
+    for name in names:
+        text, mechanism = site.pages[f"{MODELS}/{name}.md"], open_model(name, plugins).mechanism
+        assert f"[{name}]({name}.md)" in site.pages[f"{MODELS}/index.md"]
+        assert (f"![{name} at the start]({name}.svg)" in text) == bool(mechanism.bodies), name
+        assert (f"{MODELS}/{name}.svg" in site.drawn) == bool(mechanism.bodies), name
+        options = [field.name for field in dataclasses.fields(plugins.models.get(name).Options)]
+        said = [item.name for item in (*mechanism.shown_parameters, *mechanism.inputs, *mechanism.measures)]
+        for word in (*options, *said):
+            assert f"\n| {word} |" in text, f"{name}: {word}"
+        commands = [shlex.split(line, comments=True) for line in text.split("```sh\n")[1].split("```")[0].splitlines()]
+        assert commands[0][:4] == ["kingpost", "run", name, "--report"]
+        for words in commands:
+            parser.parse_args(words[1:])
+
+
+def test_the_picture_of_a_model_is_a_drawing_without_a_background(site):
+    drawing = ElementTree.fromstring(site.drawn[f"{MODELS}/overhead-crane.svg"]())
+    kinds = {item.tag.rpartition("}")[2] for item in drawing}
+    assert kinds == {"polygon", "polyline"}
+
+
+def test_a_live_report_is_shown_where_it_was_asked_for(pages, tmp_path, capsys):
+    assert write_reports(tmp_path, ["mathematical-pendulum", "five-bar-subsystems"]) == ["mathematical-pendulum"]
+    assert "five-bar-subsystems: it has no bodies to be drawn" in capsys.readouterr().out
+    assert "mathematical-pendulum" in (tmp_path / MODELS / "mathematical-pendulum-report.html").read_text()
+    assert 'src="mathematical-pendulum-report.html"' in pages[f"{MODELS}/mathematical-pendulum.md"]
+    assert "<iframe" not in pages[f"{MODELS}/chain.md"]
+
+
+def test_a_drawing_for_both_kinds_of_screens_stands_on_the_site_once_for_each(site):
+    assert site.pages["index.md"].count("{image} images/overview-") == 2
+    light, dark = (site.drawn[f"images/overview-{kind}.svg"]() for kind in ("light", "dark"))
+    assert "@media not all {" in light and "@media all {" in dark
+    for drawing in (light, dark):
+        ElementTree.fromstring(drawing)
+
+
 def test_links_become_links_of_the_site(pages):
     assert "](decisions/index.md)" in pages["explanation.md"]
     assert "](../benchmarks/README.md)" not in "".join(pages.values())
     assert "](servo-constraints.md#index)" in pages["command-line.md"]
     assert "](optimal-control.md)" in pages["changelog.md"]
+
+
+def test_links_of_pages_that_are_made_lead_to_pages(site):
+    """Those of docs/ are followed by test_docs.py, and all of them by Sphinx, which takes a minute."""
+    there = {*site.pages, *site.files, *site.drawn}
+    for place in site.pages:
+        if place.startswith((MODELS, "reference/")):
+            for target in re.findall(r"\]\(([^)#\s:]+)[^)]*\)", site.pages[place]):
+                found = (ROOT / place).parent.joinpath(target).resolve().relative_to(ROOT).as_posix()
+                assert found in there, f"{place} links to {target}"
 
 
 def test_nothing_is_asked_from_outside():

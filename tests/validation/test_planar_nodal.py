@@ -6,9 +6,10 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from kingpost.gallery.document_002.numbers import THREE_LEGS
 from kingpost.modular.planar import base, plane_assembly, prismatic, revolute, rigid_body, slot
 from kingpost.modular.tree import assembled
-from tests.plugins.models.inverse_002 import L3, R4, RRR_TORQUES, moments_of, quick_return, rrr_legs, rrr_path
+from tests.plugins.models.inverse_002 import L3, R4, moments_of, quick_return, rrr_legs, rrr_path
 
 T = ca.SX.sym("t")
 
@@ -146,7 +147,7 @@ def test_3rrr_from_nodes(legs_apart):
     at, turning = moving(places, T), moving(spins(turns, T), T)
     tree = assembled(nodal_rrr(legs_apart))
     assert tree.degrees_of_freedom == 3
-    for t, row in enumerate(RRR_TORQUES, start=1):
+    for t, row in enumerate(THREE_LEGS, start=1):
         known, accelerations = at(t)
         rates, _ = turning(t)
         known |= {f"w_{body}": rates[f"w_{body}"] for body in turns}

@@ -44,6 +44,7 @@ html_theme = "furo"
 html_title = f"Kingpost {version}"
 html_static_path = [str(HERE / "static")]
 html_css_files = ["site.css"]
+html_favicon = str(HERE / "static" / "icon.svg")
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False

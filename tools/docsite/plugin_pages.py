@@ -50,6 +50,8 @@ def _page(kind: PluginKind, plugins: PluginSet) -> str:
         parts.append(f"({_anchor(kind, cls)})=\n## {cls.name}\n\n{paragraphs(inspect.getdoc(cls) or '')}")
         if kind.name == "commands":
             parts.append(f"[All options of the verb](../commands/{cls.name}.md)")
+        if kind.name == "models":
+            parts.append(f"[Picture, commands and numbers](../../models/{cls.name}.md)")
         options = options_of(cls)
         if options:
             parts.append(paragraphs(inspect.getdoc(cls.Options) or ""))

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from docsite import api, commands, model_file, plugin_pages
+from docsite import api, commands, model_file, model_pages, pictures, plugin_pages
 
 ROOT = Path(__file__).parents[2]
 #: Pages outside of docs/ that are shown, and where.
@@ -24,7 +24,7 @@ OUTSIDE = {
     "examples/README.md": "examples/index.md",
 }
 #: The pages that list others in tables; what they list stands below them in the navigation, in that order.
-SECTIONS = ("tutorials/index.md", "guides.md", "explanation.md", "reference.md", "gallery/index.md")
+SECTIONS = ("tutorials/index.md", "guides.md", "explanation.md", "reference.md", "models/index.md")
 #: What stands below a page in the navigation though no table of it says so: beginnings of names.
 BELOW = {
     "explanation.md": ("decisions/index.md",),
@@ -45,6 +45,7 @@ MADE = """
 | page | for |
 |---|---|
 | [Commands](reference/commands.md) | every verb with all of its options |
+| [Models](models/index.md) | a page for every machine: picture, commands, numbers |
 | [Plugins](reference/plugins/index.md) | everything built in, by kind, with options and defaults |
 | [Model file, key by key](reference/model-file.md) | every table and key of a model file |
 | [Python](reference/api/index.md) | every public name |
@@ -61,6 +62,8 @@ class Stage:
     pages: dict[str, str] = field(default_factory=dict)
     files: dict[str, Path] = field(default_factory=dict)
     places: dict[str, str] = field(default_factory=dict)
+    #: Pictures that are drawn when the site is written.
+    drawn: dict[str, Callable[[], str]] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
         """Write everything into an empty folder."""
@@ -71,10 +74,13 @@ class Stage:
         for place, path in self.files.items():
             (folder / place).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, folder / place)
+        for place, draw in self.drawn.items():
+            (folder / place).parent.mkdir(parents=True, exist_ok=True)
+            (folder / place).write_text(draw(), encoding="utf-8")
 
 
-def staged() -> Stage:
-    """Return the whole site."""
+def staged(reports: Collection[str] = ()) -> Stage:
+    """Return the whole site; ``reports`` are the models whose pages show a live report."""
     stage = Stage()
     sources = {path.relative_to(ROOT).as_posix(): path for path in sorted((ROOT / "docs").rglob("*")) if path.is_file()}
     for name in sources:
@@ -91,7 +97,11 @@ def staged() -> Stage:
         stage.pages[f"examples/{path.name}.md"] = _source_page(path)
     for made in (commands.pages(), plugin_pages.pages(), model_file.pages(), api.pages()):
         stage.pages |= made
+    made, stage.drawn = model_pages.pages(reports)
+    stage.pages |= made
     stage.pages["reference.md"] += MADE
+    for place, text in stage.pages.items():
+        stage.pages[place] = pictures.for_light_and_dark(text, place, stage)
     for place, below in _navigation(stage).items():
         stage.pages[place] += _toctree(place, below)
     return stage

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
+from kingpost.base.arrays import FloatArray
 from kingpost.gallery.document_000.following import follow, snapshots
 from kingpost.gallery.entry import Panel, Sheet
 from kingpost.results.history import History
@@ -14,6 +16,31 @@ WINCHES = (("winch1_inertia", 0.75), ("winch2_inertia", 0.75), ("winch3_inertia"
 GANTRY = ("gantry-rail.y", "trolley1.x", "trolley2.x", "trolley3.x")
 FORCES = ("gantry_force", "trolley1_force", "trolley2_force", "trolley3_force")
 TORQUES = ("winch1_torque", "winch2_torque", "winch3_torque")
+
+
+def corners(history: History) -> list[FloatArray]:
+    """Return the platform's three corners over time: rows of x, y and z, eq. (6.70)."""
+    middle = np.array([history[f"load.{axis}"] for axis in "xyz"])
+    angles = history.select([f"attitude.{name}" for name in ("roll", "pitch", "yaw")])
+    turned = Rotation.from_euler("XYZ", angles)
+    third, sixth = 1.2 / np.sqrt(3), 0.6 / np.sqrt(3)
+    return [middle + turned.apply(at).T for at in ((third, 0, 0), (-sixth, 0.6, 0), (-sixth, -0.6, 0))]
+
+
+def trolleys(history: History) -> list[FloatArray]:
+    """Return the places of the three trolleys over time."""
+    y, level = history["gantry-rail.y"], np.zeros(len(history))
+    return [np.array([history[f"trolley{i}.x"], y + shift, level]) for i, shift in ((1, 0.0), (2, 0.6), (3, -0.6))]
+
+
+def shots(history: History, a: int, b: int, title: str) -> Panel:
+    """Return platform, cables and trolleys in one view at the instants of the document, 0, 10 and 20 s."""
+    ends = corners(history)
+    lines: list[Any] = [[(end[a], end[b]) for end in (*ends, ends[0])]]
+    lines += [[(at[a], at[b]), (end[a], end[b])] for at, end in zip(trolleys(history), ends, strict=True)]
+    paths = [("middle", (history[f"load.{'xyz'[a]}"], history[f"load.{'xyz'[b]}"]))]
+    labels = (f"{'xyz'[a]} [m]", f"{'xyz'[b]} [m]")
+    return snapshots(f"{title}, 0, 10, 20 s", history.time, (0, 10, 20), *lines, labels=labels, paths=paths)
 
 
 def cablev(number: str, case: str, rows: Any, work: float, sheet: Sheet) -> History:
@@ -32,6 +59,10 @@ def cablev(number: str, case: str, rows: Any, work: float, sheet: Sheet) -> Hist
                 within = 0.02
             sheet.row(f"{name}({instant:g} s)", found, value, within, history.unit(name))
     sheet.row("work of the inputs", history["servo.work"][-1], work, 1.0, "J")
+    sheet.because("corners by the platform's angles, ropes by their drums: to what Newton's method leaves")
+    spans = zip(corners(history), trolleys(history), (1, 2, 3), strict=True)
+    gap = max(np.abs(np.linalg.norm(end - at, axis=0) - 3 - 0.1 * history[f"winch{i}.angle"]).max() for end, at, i in spans)
+    sheet.below("cables: from trolleys to corners, less their lengths", gap, 1e-9, "m")
     lengths = [(f"cable {i}", t, 3 + 0.1 * history[f"winch{i}.angle"]) for i in (1, 2, 3)]
     panels = [
         Panel("gantry and trolleys [m]", [(name, t, history[name]) for name in GANTRY]),
@@ -39,17 +70,8 @@ def cablev(number: str, case: str, rows: Any, work: float, sheet: Sheet) -> Hist
         Panel("tensions [N]", [(f"cable{i}", t, history[f"cable{i}.tension"]) for i in (1, 2, 3)]),
         Panel("gantry and trolleys [N]", [(name, t, history[name]) for name in FORCES]),
         Panel("winches [N m]", [(name, t, history[name]) for name in TORQUES]),
-        snapshots(
-            "platform's middle and trolleys from above",
-            t,
-            (0, 5, 10, 15, 20),
-            *(
-                ((history[f"trolley{i}.x"], history["gantry-rail.y"] + shift), (history["load.x"], history["load.y"]))
-                for i, shift in ((1, 0.0), (2, 0.6), (3, -0.6))
-            ),
-            labels=("x [m]", "y [m]"),
-        ),
     ]
+    panels += [shots(history, *view) for view in ((0, 1, "from above"), (0, 2, "from the front"), (1, 2, "from the side"))]
     sheet.draw(f"Document 000, section 6.3.7, {case}, 0.01 s", panels, 3)
     return history
 

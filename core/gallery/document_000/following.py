@@ -39,6 +39,17 @@ def largest(history: History, names: Sequence[str], wanted: Any) -> list[float]:
     return [np.abs(history[name] - other)[1:].max() for name, other in zip(names, wanted, strict=True)]
 
 
+def converges(sheet: Sheet, coarse: Sequence[float], fine: Sequence[float], place: str) -> None:
+    """Say whether the errors of all inputs fall to less than half with a smaller step; how far is a matter of the rows."""
+    falls = all(small < large / 2 for large, small in zip(coarse, fine, strict=True))
+    sheet.says("inputs converge to the reference when the step is reduced", falls, place)
+
+
+def apart(one: History, other: History, names: Sequence[str]) -> float:
+    """Return the largest difference of two runs after their start, as a part of the range of each channel."""
+    return float(max(np.abs(one[name] - other[name])[1:].max() / np.ptp(one[name]) for name in names))
+
+
 def snapshots(
     title: str,
     times: FloatArray,
@@ -47,15 +58,19 @@ def snapshots(
     labels: tuple[str, str] = ("x [m]", "z [m]"),
     paths: Any = (),
 ) -> Panel:
-    """Return a panel with ropes, as sequences of points (x, z) over time, at some instants, and the paths of points."""
-    curves = []
-    for instant in instants:
+    """Return a panel with ropes, as sequences of points (x, z) over time, at some instants, and the paths of points.
+
+    What is earlier is paler.
+    """
+    curves: list[Any] = []
+    shown = tuple(instants)
+    for shade, instant in zip(np.linspace(0.3, 1.0, len(shown)), shown, strict=True):
         k = int(np.argmin(np.abs(times - instant)))
         for line in lines:
             x, z = ([np.broadcast_to(point[axis], times.shape)[k] for point in line] for axis in (0, 1))
-            curves.append(("", x, z, {"color": "tab:blue", "marker": "o", "ms": 3}))
-    for label, (x, z) in paths:
-        curves.append((label, x, z, {"ls": ":"}))
+            curves.append(("", x, z, {"color": "C0", "marker": "o", "ms": 3, "alpha": shade}))
+    for k, (label, (x, z)) in enumerate(paths, start=1):
+        curves.append((label, x, z, {"ls": ":", "color": f"C{k}"}))
     return Panel(f"{title}, {labels[1]}", curves, xlabel=labels[0], equal=True)
 
 

@@ -275,7 +275,6 @@ ENTRIES = (
         figure_5_12,
         ("(5.127)",),
         ("radii of the winches 0.1 m (not printed); only torque over radius counts",),
-        long=True,
     ),
     Entry(
         ("5.13",),
@@ -285,7 +284,6 @@ ENTRIES = (
         figure_5_13,
         ("(5.127)",),
         ("radii of the winches 0.1 m (not printed); only torque over radius counts",),
-        long=True,
     ),
     Entry(
         ("5.14", "5.15", "5.16"),
@@ -295,7 +293,6 @@ ENTRIES = (
         figure_5_14,
         ("(5.127)",),
         ("radii of the winches 0.1 m (not printed)",),
-        long=True,
     ),
     Entry(
         ("6.2", "6.3", "6.4", "6.5"),

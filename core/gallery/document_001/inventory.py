@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from kingpost.gallery.document_001.figures import (
-    conserving_links,
-    crane,
-    free_links,
-    links_table,
-    one_sided,
-    particle,
-    pendulum,
-    satellite_free,
-    satellite_friction,
-    with_friction,
-)
+from kingpost.gallery.document_001.crane import crane
+from kingpost.gallery.document_001.hamiltonian import conserving_links, particle, pendulum
+from kingpost.gallery.document_001.links import free_links, links_table, one_sided, with_friction
 from kingpost.gallery.document_001.momenta import friction, satellite_table, top, torques
+from kingpost.gallery.document_001.satellite import satellite_free, satellite_friction
 from kingpost.gallery.entry import DATA, DRAWING, RESULT, Document, Entry, Misprint, figures
 
 DERIVED = "derived anew"
@@ -171,7 +163,6 @@ DOCUMENT = Document(
             one_sided,
             ("Table 6.1",),
             GRAVITY,
-            long=True,
         ),
         Entry(
             ("6.3", "6.5"),
@@ -182,7 +173,6 @@ DOCUMENT = Document(
             with_friction,
             ("Table 6.1",),
             GRAVITY,
-            long=True,
         ),
         Entry(
             ("6.6", "6.8"),
@@ -191,7 +181,6 @@ DOCUMENT = Document(
             "kingpost optimise satellite --task 001 --intervals 20 --formulation nullspace --integrator energy-momentum",
             satellite_free,
             ("(4.51)",),
-            long=True,
         ),
         Entry(
             ("6.7", "6.9"),
@@ -201,7 +190,6 @@ DOCUMENT = Document(
             "energy-momentum",
             satellite_friction,
             ("(4.51)", "6.3"),
-            long=True,
         ),
         Entry(
             ("7.2", "7.3"),
@@ -220,7 +208,6 @@ DOCUMENT = Document(
             free_links,
             ("Table 6.1",),
             GRAVITY,
-            long=True,
         ),
         Entry(
             ("8.2", "8.3", "8.4"),

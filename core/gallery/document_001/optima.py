@@ -11,6 +11,7 @@ import numpy as np
 
 from kingpost import Grid, OptimalTask, Optimum, RunSettings, open_model, prepare_optimisation
 from kingpost.base.arrays import FloatArray
+from kingpost.gallery.entry import Panel
 
 #: The schemes of the document: generalized coordinates with the mid-point rule, and both energy-momentum schemes; the last is
 #: the basic one in coordinates that are natural by themselves.
@@ -18,6 +19,10 @@ GC = RunSettings(formulation="kane", integrator="midpoint", backend="vm")
 BEM = RunSettings(formulation="directors:planar=true", integrator="energy-momentum", backend="vm")
 REM = RunSettings(formulation="nullspace", integrator="energy-momentum", backend="vm")
 NATURAL = RunSettings(formulation="kane", integrator="energy-momentum", backend="vm")
+#: Times of the document's snapshots.
+INSTANTS = (0.0, 0.75, 1.5, 2.25, 3.0)
+#: Why costs may differ by what they do.
+DIGITS = "digits of an independent program: half a unit of the last one, and 1e-9 that the solver leaves"
 #: Eq. (7.9): all four rates of the overhead crane vanish at the end.
 ALL_RATES: Mapping[str, float] = {
     "travel.displacement": 5.0,
@@ -84,3 +89,13 @@ def chain_moves(found: Optimum) -> FloatArray:
 def held(found: Optimum) -> FloatArray:
     """Return the middles of the intervals, where inputs are drawn."""
     return (found.times[1:] + found.times[:-1]) / 2
+
+
+def at_instants(found: Optimum) -> list[int]:
+    """Return the nodes at the instants of the document's snapshots."""
+    return [int(np.argmin(np.abs(found.times - t))) for t in INSTANTS]
+
+
+def costs_panel(series: dict[str, dict[int, float]]) -> Panel:
+    """Return costs over the number of intervals."""
+    return Panel("cost", [(name, list(row), list(row.values()), {"marker": "o"}) for name, row in series.items()], xlabel="N")

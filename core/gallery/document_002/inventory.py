@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from kingpost.gallery.document_002.figures import (
-    drift,
-    ring,
-    slider_crank,
-    sphere,
-    three_legs,
-    tricycle,
-    tricycle_table,
-    whitworth,
-)
+from kingpost.gallery.document_002.linkages import drift, slider_crank, three_legs, whitworth
+from kingpost.gallery.document_002.rolling import ring, sphere
+from kingpost.gallery.document_002.tricycle import tricycle, tricycle_table
 from kingpost.gallery.entry import DATA, DRAWING, LOST, RESULT, WORDS, Document, Entry, Misprint, figures
 
 DERIVED = "derived anew"

@@ -2,6 +2,7 @@
 
 import shlex
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +51,23 @@ def test_commands_can_be_typed_and_tasks_are_there(name):
         if getattr(typed, "task", None):
             assert typed.task in (*opened.tasks, *opened.optimal_tasks), entry.command
         assert all(open_model(model, PLUGINS).mechanism for model in entry.models)
+
+
+def test_the_page_of_the_gallery_names_every_figure_and_table():
+    text = (Path(__file__).parents[3] / "docs" / "gallery.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| 00")]
+    found = {(row[0], title): row for row in rows for cell in row[1:3] for title in cell.split(", ")}
+    for doc in DOCUMENTS.values():
+        for item in doc.items:
+            entry = doc.entry_for(item.number)
+            row = found[doc.name, item.title]
+            said = f"{entry.title}{', takes long' if entry.long else ''}" if entry else item.reason
+            assert said in row, item
+    items = sum(len(doc.items) for doc in DOCUMENTS.values())
+    runs = [entry for doc in DOCUMENTS.values() for entry in doc.entries]
+    shown = sum(len(entry.shows) for entry in runs)
+    sentence = f"have {items} figures and tables; {len(runs)} entries show {shown} of them, and {items - shown} are named"
+    assert sentence in text
 
 
 def test_items_are_sorted_by_their_numbers():

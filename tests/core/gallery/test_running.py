@@ -107,6 +107,18 @@ def test_a_page_holds_pictures_and_text_without_markup_of_theirs():
     assert 'src="http' not in page and 'href="http' not in page
 
 
+def broken(sheet: Sheet) -> None:
+    raise RuntimeError("a slip that nobody foresaw")
+
+
+def test_an_entry_that_breaks_leaves_the_others_as_they_are():
+    first, second, third = document(good), document(broken), document(printed)
+    outcomes, interrupt = run_entries([(doc, doc.entries[0]) for doc in (first, second, third)])
+    assert interrupt is None
+    assert [outcome.verdict for outcome in outcomes] == [INDEPENDENT, FAILED, AGREES]
+    assert "RuntimeError: a slip that nobody foresaw" in outcomes[1].sentence
+
+
 def test_what_was_made_before_an_interrupt_is_kept():
     first, second = document(good), document(interrupted)
     outcomes, interrupt = run_entries([(first, first.entries[0]), (second, second.entries[0])])
@@ -128,6 +140,15 @@ def test_the_verb_writes_pictures_numbers_and_a_page(made_up, tmp_path, capsys):
     (record,) = json.loads((tmp_path / "g" / "gallery.json").read_text())
     assert record["verdict"] == AGREES and len(record["rows"]) == 2
     assert "1 figures and tables by 1 runs, 1 of them agree" in capsys.readouterr().out
+
+
+def test_the_verb_names_what_it_left_out(monkeypatch, tmp_path, capsys):
+    one = document(printed)
+    slow = replace(one.entries[0], shows=("2",), long=True)
+    both = replace(one, items=(*one.items, *figures(RESULT, "", [("2", "another line")])), entries=(*one.entries, slow))
+    monkeypatch.setattr(catalogue, "document", lambda name: both)
+    assert main(["gallery", "003", "--out", str(tmp_path / "g")]) == 0
+    assert "Left out, since they take long: 009 Fig. 2. --all runs them" in capsys.readouterr().out
 
 
 def test_the_verb_says_by_its_status_that_something_differs(made_up, tmp_path, capsys):
@@ -182,10 +203,11 @@ def test_faces_of_shapes_lie_about_their_middle_and_have_their_height(shape):
 
 
 def test_a_page_of_a_model_has_its_parameters_with_units_and_its_picture():
-    page, _ = describe("overhead-crane", PLUGINS)
+    page, opened = describe("overhead-crane", PLUGINS)
     assert ("trolley_mass", "10 kg") in [row[:2] for row in page.tables["Parameters"]]
     assert {"Inputs", "Outputs", "Servo tasks", "Optimal tasks", "How it is run"} <= set(page.tables)
-    assert page.picture.startswith("<svg") and page.picture.count("<polygon") > 20
+    picture = start_picture(opened.mechanism, PLUGINS)
+    assert picture.startswith("<svg") and picture.count("<polygon") > 20
 
 
 @pytest.mark.slow

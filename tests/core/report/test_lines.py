@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from kingpost import PluginSet, open_model
+from kingpost.gallery.projection import start_of
 from kingpost.report.channels import take_inventory
 from kingpost.report.lines import slack
 from kingpost.report.scene import make_scene
@@ -39,3 +41,12 @@ def test_a_sheave_stands_where_the_rope_turns():
     assert [sheave["at"] for sheave in sheaves] == [[0.0, 0.0, 5.0]]
     # The rope lies in the plane y = 0.
     assert np.abs(sheaves[0]["axis"]) == pytest.approx([0, 1, 0])
+
+
+def test_a_spring_hangs_on_the_body_that_it_pulls_at():
+    """The squeezer's spring pulls at a point of K3 where no joint is: something of the body is there all the same."""
+    geometry, poses = start_of(open_model("andrews-squeezer").mechanism, PluginSet(entry_points=False))
+    (spring,) = geometry.lines
+    body, at = spring.points[0]
+    ends = [shape["to"] for shape in body_shapes(geometry, poses)[body] if shape["kind"] == "bar"]
+    assert min(np.linalg.norm(np.array(end) - at) for end in ends) == pytest.approx(0, abs=1e-12)

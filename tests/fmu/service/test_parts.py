@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -154,6 +155,16 @@ def test_a_job_is_held_to_its_limits_and_imports_nothing_from_its_folder(tmp_pat
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("kingpost ")
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this system does not share processors by sessions")
+def test_the_session_of_a_job_is_as_nice_as_its_process():
+    text = "from kingpost.fmu.service.job_process import _limit; import os; before = os.nice(0); _limit('0 0 0 7'); "
+    text += "print(os.nice(0) - before, open('/proc/self/autogroup').read())"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, start_new_session=True)
+    niceness, _, session = done.stdout.strip().partition(" ")
+    assert niceness == "7"
+    assert session == "" or session.endswith("nice 7")  # empty within a control group, which has shares of its own
 
 
 def test_a_crew_stops_what_it_started(context):

@@ -103,6 +103,24 @@ def test_a_scheduler_that_is_killed_is_told_and_the_study_is_resumed(tmp_path, c
         assert {case.key: dict(store.outcome(case.key).numbers) for case in many} == alone
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("step", "patience"), [("wait_for_workers", 5.0), ("register_plugin", 30.0)])
+def test_a_scheduler_that_is_killed_before_the_first_case_is_told(clusters, monkeypatch, step, patience):
+    import distributed
+
+    cluster = clusters()
+    real = getattr(distributed.Client, step)
+
+    def killed(*words, **more):
+        os.killpg(cluster.scheduler.pid, signal.SIGKILL)
+        cluster.scheduler.wait()
+        return real(*words, **more)
+
+    monkeypatch.setattr(distributed.Client, step, killed)
+    with pytest.raises(KingpostError, match=r"the Dask scheduler at 127.0.0.1:\d+ no longer answers.*resume the study"):
+        next(Dask(DaskOptions(cluster.address, patience=patience)).outcomes(work(), cases(3)))
+
+
 CLIENT = """
 import sys
 from kingpost.plugins.executors import dask

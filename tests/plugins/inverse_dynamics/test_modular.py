@@ -9,6 +9,7 @@ from kingpost import Body, ForceElement, Input, Joint, Mechanism, PluginSet, Run
 from kingpost.control.servo.posing import pose_servo
 from kingpost.control.servo.solution import ServoSolution
 from kingpost.control.servo.start import consistent_start
+from kingpost.gallery.document_002.numbers import THREE_LEGS
 from kingpost.mechanism.trajectories import RestToRest
 from kingpost.plugins.inverse_dynamics.modular import Modular
 from kingpost.registry.selection import select
@@ -29,18 +30,6 @@ def driven(machine, *coordinates):
 
 def task(measure, first, last, *inputs):
     return ServoTask({measure: RestToRest(first, last, 0.0, 1.0)}, inputs, 1.0)
-
-
-#: Torques of the 3RRR of document 002, section 5.3.2, at 1, 2, ... 7 s (N m).
-RRR = (
-    (-4.10916, 4.79659, -5.02503),
-    (7.17420, 4.16660, -0.61282),
-    (6.90788, -7.33861, 3.28025),
-    (-0.66276, 0.94118, 1.50228),
-    (-7.33762, 8.05715, -4.34370),
-    (4.12235, 1.42105, 6.43340),
-    (0.11951, -10.96923, 2.68388),
-)
 
 
 def solved(machine, wanted, method, samples=21):
@@ -123,7 +112,7 @@ def test_the_torques_of_the_3rrr_are_those_of_document_002():
     model = PLUGINS.models.get("rrr-parallel")()
     problem, solution = solved(model.build(), model.tasks()["002"], "modular", samples=321)
     u = solution.part(problem, "u")
-    np.testing.assert_allclose(u[20:160:20], RRR, atol=6e-6)  # five digits
+    np.testing.assert_allclose(u[20:160:20], THREE_LEGS, atol=6e-6)  # five digits
 
 
 @pytest.mark.slow

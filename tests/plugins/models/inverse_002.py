@@ -100,16 +100,6 @@ def quick_return(crank):
     return parts, [crank, lever, rod - lever, x]
 
 
-#: Torques (N m) of the 3RRR at 1 to 7 s: notes on figures 5.19 to 5.21.
-RRR_TORQUES = [
-    (-4.10916, 4.79659, -5.02503),
-    (7.17420, 4.16660, -0.61282),
-    (6.90788, -7.33861, 3.28025),
-    (-0.66276, 0.94118, 1.50228),
-    (-7.33762, 8.05715, -4.34370),
-    (4.12235, 1.42105, 6.43340),
-    (0.11951, -10.96923, 2.68388),
-]
 #: Which side of the line from base to corner the elbows are on: all to the same, seen along it.
 SIDE = -1.0
 

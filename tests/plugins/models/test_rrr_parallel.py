@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from kingpost import inverse, simulate
+from kingpost.gallery.document_002.numbers import THREE_LEGS
 from kingpost.modelfiles.opened import open_model
 from kingpost.multibody.assembly import assemble
 from kingpost.simulation.problem import derive
 from kingpost.simulation.settings import RunSettings
-from tests.plugins.models.inverse_002 import RRR_TORQUES, along, moments_of, needed, rrr_legs, rrr_path
+from tests.plugins.models.inverse_002 import along, moments_of, needed, rrr_legs, rrr_path
 
 T = ca.SX.sym("t")
 PATH = rrr_path(T)
@@ -54,7 +55,7 @@ def test_the_torques_of_the_table(opened, torques, places):
     """All 21 values by the equations of the machine, at places, speeds and accelerations that are found without it."""
     equations = derive(assemble(opened.mechanism, opened.plugins), "kane", opened.plugins)
     p = [parameter.default for parameter in opened.mechanism.parameters]
-    for t, row in enumerate(RRR_TORQUES, start=1):
+    for t, row in enumerate(THREE_LEGS, start=1):
         by_hand = np.asarray(torques(t)).ravel()
         np.testing.assert_allclose(by_hand, row, atol=6e-6)
         ours, residual = needed(equations, t, *places(t), p, TORQUES)

@@ -10,22 +10,13 @@ from kingpost import MechanismError, RunSettings, SolverError, evaluate, inverse
 from kingpost.control.servo.index.report import IndexReport
 from kingpost.control.servo.inverse import PreparedInverse
 from kingpost.control.servo.posing import pose_servo
+from kingpost.gallery.document_002.numbers import SLIDER_CRANK
 from kingpost.plugins.models.spatial_slider_crank import START, loop, rod_angles
 from kingpost.registry.selection import select
 from tests.plugins.models.slider_crank_forces import L1, L2, slider_crank, slider_path
 from tests.validation.natural import PLUGINS, derive
 
 MU = 0.50
-#: The table of the notes: t, s, chi, chi', u1, y3*, z3*, x3*.
-TABLE = (
-    (0.05, -0.07306, 0.93059, 8.1864, 27.44449, -5.80370, 17.38870, 9.16583),
-    (0.10, -0.15591, 1.40334, 10.1080, 6.93901, -8.00520, 12.92572, 7.60193),
-    (0.15, -0.25831, 1.90473, 9.6908, -8.25343, 6.97690, -3.80674, 3.97393),
-    (0.40, -0.15591, 1.40334, -10.1080, 4.55973, -3.98349, 8.16715, -4.54342),
-    (0.45, -0.07306, 0.93059, -8.1864, 25.09193, -3.44144, 12.68357, -6.57108),
-)
-
-
 #: Parameters of a machine whose friction rises with the speed of the slider over a good part of the path.
 SOFT = {"transition": 0.5}
 
@@ -98,7 +89,7 @@ def frictionless():
 
 
 def test_the_closed_form_has_the_table_of_the_notes():
-    for t, s, chi, rate, *forces in TABLE:
+    for t, s, chi, rate, *forces in SLIDER_CRANK:
         at = {name: value[0] for name, value in exact(t).items()}
         assert [at["s"], at["chi"]] == pytest.approx([s, chi], abs=6e-6)
         assert at["chi_rate"] == pytest.approx(rate, abs=6e-5)
@@ -152,7 +143,7 @@ def test_inverse_dynamics_with_friction_has_the_table_of_the_document(found):
     """In the five digits of the table: the slider moves with 1.2 m/s and more there, 1200 times the transition."""
     assert found.provenance["inverse"]["index"]["index"] == 3
     assert found.provenance["inverse"]["method"]["name"] == "modular"
-    for t, s, chi, rate, *forces in TABLE:
+    for t, s, chi, rate, *forces in SLIDER_CRANK:
         i = round(t / 0.01)
         assert [found[name][i] for name in ("guide.displacement", "shaft.angle")] == pytest.approx([s, chi], abs=6e-6)
         assert found["shaft.angle.rate"][i] == pytest.approx(rate, abs=6e-5)
@@ -369,7 +360,7 @@ def test_energy_is_kept_without_a_torque():
 def test_with_friction_the_torque_of_the_document_moves_the_slider_as_prescribed(formulation):
     """The rows of the table: state and torque in; acceleration, reactions and friction out. The smooth sign is 1 - 1e-300."""
     mechanism = model().build()
-    for t, *_, torque, y3, z3, x3 in TABLE if formulation == "kane" else TABLE[:1]:
+    for t, *_, torque, y3, z3, x3 in SLIDER_CRANK if formulation == "kane" else SLIDER_CRANK[:1]:
         at = {name: value[0] for name, value in exact(t).items()}
         chi, psi, phi = loop(at["s"])
         first, second = rod_angles(chi, psi, phi)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kingpost import inverse, read_history
+from kingpost.gallery.document_002.numbers import QUICK_RETURN
 from kingpost.modelfiles.opened import open_model
 from kingpost.multibody.assembly import assemble
 from kingpost.simulation.problem import derive
@@ -63,19 +64,6 @@ def test_the_torque_is_that_of_virtual_work(found, reference):
         np.testing.assert_allclose(found[name] - 2 * pi * np.round(turns), places[:, k], atol=1e-12)
 
 
-#: Channel, time and value of the notes on figures 5.11 to 5.13.
-EXTREMA = [
-    ("rail.displacement.rate", 2.474, 0.87072),
-    ("rail.displacement.rate", 0.662, -0.31477),
-    ("lever-pivot.angle.rate", 0.5, 0.50325),
-    ("lever-pivot.angle.rate", 2.5, -1.40085),
-    ("torque", 2.297, 0.95237),
-    ("torque", 2.655, -1.00406),
-    ("torque", 1.538, -0.06092),
-    ("torque", 3.706, 0.04219),
-]
-
-
 @pytest.fixture(scope="module")
 def slopes():
     """Return, for each channel, the function of the time that gives it and its first three derivatives."""
@@ -94,7 +82,7 @@ def slopes():
     return found
 
 
-@pytest.mark.parametrize(("name", "time", "value"), EXTREMA)
+@pytest.mark.parametrize(("name", "time", "value"), QUICK_RETURN)
 def test_extrema_and_their_times(found, slopes, name, time, value):
     """Against the extremum of the closed form, found by Newton's method on its slope.
 
