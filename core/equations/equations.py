@@ -342,17 +342,29 @@ class Equations:
         """The function (t, x, u, p) -> values of :attr:`channels`."""
         t, x, u, p = self._state_symbols()
         unit = self.normalised(x)
-        q, v = self.split(unit)
-        acting = self.acting(u, unit)
-        values = [unit, self.observations(t, q, v, acting, p)]
         observers = self.observed.observers
-        if observers:
-            # Reactions belong to accelerations without stabilisation.
-            vdot = self.exact.accelerations(t, q, v, acting, p)
-            lam = self.multipliers(t, q, v, acting, p) if self.constraints.count else ca.MX(0, 1)
-            values += [observer.values(self, t, q, v, vdot, lam, acting, p) for observer in observers]
-        observe = ca.Function("kp_observe", [t, x, u, p], [ca.densify(ca.vertcat(*values))])
+        # Reactions belong to accelerations without stabilisation.
+        reactions = self.reactions(t, unit, u, p) if observers else self.no_reactions
+        observe = ca.Function("kp_observe", [t, x, u, p], [ca.densify(self.observed_with(*reactions, t, unit, u, p))])
         return self._shared(observe) if observers else observe
+
+    def reactions(self, t: Any, x: Any, u: Any, p: Any) -> tuple[Any, Any]:
+        """Return accelerations and multipliers, without stabilisation, at a state of which quaternions have unit length."""
+        arguments = (t, *self.split(x), self.acting(u, x), p)
+        return self.exact.accelerations(*arguments), self.multipliers(*arguments) if self.constraints.count else ca.MX(0, 1)
+
+    @property
+    def no_reactions(self) -> tuple[ca.MX, ca.MX]:
+        """What stands for accelerations and multipliers where nothing needs them."""
+        return ca.MX.zeros(self.nv), ca.MX.zeros(self.constraints.count)
+
+    def observed_with(self, vdot: Any, lam: Any, t: Any, x: Any, u: Any, p: Any) -> Any:
+        """Return the values of :attr:`channels` at a state with quaternions of unit length, and with its :meth:`reactions`."""
+        q, v = self.split(x)
+        acting = self.acting(u, x)
+        values = [x, self.observations(t, q, v, acting, p)]
+        values += [observer.values(self, t, q, v, vdot, lam, acting, p) for observer in self.observed.observers]
+        return ca.vertcat(*values)
 
     def _shared(self, function: ca.Function) -> ca.Function:
         """Return a function in which the parts that several of its results need are found once, where that can be done."""

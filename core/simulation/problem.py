@@ -24,6 +24,7 @@ from kingpost.equations.formulation import (
 )
 from kingpost.equations.guard import SINGULAR_JOINT, guarded_joints
 from kingpost.equations.integrator import Integrator, StepMap
+from kingpost.equations.moving_inputs import MovingInputs
 from kingpost.equations.redundancy import without_redundant_rows
 from kingpost.loads.joint_loads import derive_loads
 from kingpost.loads.load_dependent import with_judged_loads, with_load_dependence
@@ -108,7 +109,10 @@ class Problem:
         layout = InputLayout(names, forms, driven)
         assembly = self.assembly.with_moving_inputs(layout)
         posed = replace(self, assembly=assembly, equations=self.deriving(assembly))
-        return layout, Stepper(with_closed_loops(posed, self.t_start, self.x0), self.integrator)
+        equations, held = with_closed_loops(posed, self.t_start, self.x0), self.equations
+        if equations.treatment == held.treatment and equations.constraints.owners == held.constraints.owners:
+            equations = MovingInputs.of(equations, held, layout)
+        return layout, Stepper(equations, self.integrator)
 
     @property
     def declared_starts(self) -> tuple[Scalar, ...]:

@@ -22,12 +22,14 @@ from kingpost.base.errors import ExportError, closest, listed
 from kingpost.base.formulas import Expression, evaluate
 from kingpost.base.open_loads import open_joints
 from kingpost.base.units import Unit, parse_unit
+from kingpost.equations.equations import Equations
 from kingpost.kernel.kernel import Evaluator
 from kingpost.mechanism.free_motion import free_motion_words
 from kingpost.multibody.input_layout import InputLayout
 from kingpost.simulation.export_model import ExportModel
 from kingpost.simulation.exporter import ExportSelection
 from kingpost.simulation.stepper import Stepper
+from kingpost.symbols.straightline import shorter
 
 #: Relative tolerance that model exchange suggests, and counts on where an importer does not tell its own.
 SOLVER_TOLERANCE = 1e-8
@@ -305,9 +307,31 @@ def _outputs_function(model: ExportModel, rows: Sequence[int]) -> ca.Function:
     """Return the function (t, x, u, p) -> the selected rows of the observed channels."""
     observe = model.equations.observe
     symbols: Any = observe.sx_in() if observe.is_a("SXFunction") else observe.mx_in()
-    values = observe.call(symbols)[0]
-    chosen = values[list(rows)] if rows else type(values)(0, 1)
+    chosen = _chosen_outputs(model.equations, rows, symbols) if observe.is_a("MXFunction") and rows else None
+    if chosen is None:
+        values = observe.call(symbols)[0]
+        chosen = values[list(rows)] if rows else type(values)(0, 1)
     return ca.Function("kp_outputs", symbols, [ca.densify(chosen)])
+
+
+def _chosen_outputs(equations: Equations, rows: Sequence[int], symbols: Sequence[ca.MX]) -> ca.MX | None:
+    """Return some rows of the observed channels, found without what only the others need; None where that is no less code.
+
+    Accelerations come from the function of which steps are made, so that they are in the code once.
+    """
+    if equations.all_externals:
+        return None
+    t, x, u, p = symbols
+    arguments = [ca.MX.sym("vdot", equations.nv), ca.MX.sym("lam", equations.constraints.count), *symbols]
+    values = equations.observed_with(*arguments)[list(rows)]
+    beside = ca.Function("kp_observed", arguments, [ca.densify(values)])
+    shared = shorter(beside)
+    if shared is beside:
+        return None
+    unit = equations.normalised(x)
+    needed = any(shared.numel_in(k) and shared.jac_sparsity(0, k).nnz() for k in (0, 1))
+    reactions = equations.reactions(t, unit, u, p) if needed else equations.no_reactions
+    return ca.MX(shared(*reactions, t, unit, u, p))
 
 
 def _dependencies(model: ExportModel, outputs: ca.Function, first: dict[str, int]) -> dict[int, tuple[int, ...]]:

@@ -12,11 +12,12 @@ import casadi as ca
 
 from kingpost.base.errors import ExportError
 from kingpost.equations.guard import guarded_joints
+from kingpost.fmu.export.native.tape import Tape, recorded, tape_source
 from kingpost.fmu.interface.interface import INPUT_ORDER, SOLVER_TOLERANCE, Interface, start_function
 from kingpost.kernel.codegen import generated
 from kingpost.kernel.compiler import CompilerError
 from kingpost.simulation.export_model import ExportModel, SampleRows
-from kingpost.symbols.straightline import FUSED, fused
+from kingpost.symbols.straightline import fused
 
 #: The functions that the sources in native/ call.
 FUNCTIONS = (
@@ -52,35 +53,39 @@ def motion_functions(interface: Interface, ramps: bool = False) -> list[ca.Funct
     return found if interface.projection is None else [*found, interface.projection]
 
 
-def tangent_functions(interface: Interface) -> list[ca.Function]:
-    """Return (t, x, u, p, seed) -> change of [xdot; y] along a change ``seed`` of [t; x; u; p], and the same of the start."""
+def values_function(interface: Interface) -> ca.Function:
+    """Return (t, x, u, p) -> [xdot; y], of which derivatives are taken; zeros for a model of sample times, which has none."""
     model = interface.model
     equations = model.equations
     sizes = [1, len(model.x0), equations.nu, equations.np]
     symbols = [ca.MX.sym(name, size) for name, size in zip("txup", sizes, strict=True)]
     if model.samples is not None:
-        nothing = ca.MX.zeros(sizes[1] + len(interface.channels))
-        unused = ca.Function("kp_tangent", [*symbols, ca.MX.sym("seed", sum(sizes))], [nothing])
-        return [unused, _along("kp_start_tangent", start_function(model))]
+        return ca.Function("values", symbols, [ca.MX.zeros(sizes[1] + len(interface.channels))])
     values = ca.vertcat(equations.rhs(*symbols), interface.outputs_function(*symbols))
-    tangent = _along("kp_tangent", ca.Function("values", symbols, [values]))
-    start = _along("kp_start_tangent", start_function(model))
-    return [tangent if equations.all_externals or equations.nv > FUSED else fused(tangent), start]
+    return ca.Function("values", symbols, [ca.densify(values)])
 
 
-def cotangent_functions(interface: Interface) -> list[ca.Function]:
-    """Return (t, x, u, p, weights) -> derivatives with respect to [t; x; u; p] of weights' [xdot; y], and of the start."""
-    model = interface.model
-    equations = model.equations
-    sizes = [1, len(model.x0), equations.nu, equations.np]
-    symbols = [ca.MX.sym(name, size) for name, size in zip("txup", sizes, strict=True)]
-    start = _back("kp_start_cotangent", start_function(model))
-    if model.samples is not None:
-        weights = ca.MX.sym("weights", sizes[1] + len(interface.channels))
-        return [ca.Function("kp_cotangent", [*symbols, weights], [ca.MX.zeros(sum(sizes))]), start]
-    values = ca.vertcat(equations.rhs(*symbols), interface.outputs_function(*symbols))
-    back = _back("kp_cotangent", ca.Function("values", symbols, [values]))
-    return [back if equations.all_externals or equations.nv > FUSED else fused(back), start]
+def derivative_sources(interface: Interface, back: bool) -> dict[str, str]:
+    """Return the C sources of derivatives along a direction, and with ``back`` of adjoint ones: as tapes where that can be."""
+    values, start = values_function(interface), start_function(interface.model)
+    external = interface.model.equations.all_externals
+    tapes = {"values": None if external else _tape(values), "start": _tape(start)}
+    made = {name: tape for name, tape in tapes.items() if tape is not None}
+    if len(made) == len(tapes):
+        functions = {"kp_tangent": ("values", "kp_along"), "kp_start_tangent": ("start", "kp_along")}
+        if back:
+            functions |= {"kp_cotangent": ("values", "kp_back"), "kp_start_cotangent": ("start", "kp_back")}
+        return {"sweeps.h": _shared("sweeps.h"), "tape.c": tape_source(made, functions)}
+    along = [_along("kp_tangent", values), _along("kp_start_tangent", start)]
+    texts = {"derivatives.c": _generated("derivatives", along)}
+    if back:
+        texts["adjoints.c"] = _generated("adjoints", [_back("kp_cotangent", values), _back("kp_start_cotangent", start)])
+    return texts
+
+
+def _tape(function: ca.Function) -> Tape | None:
+    straight = fused(function)
+    return recorded(straight) if straight.is_a("SXFunction") else None
 
 
 def _back(name: str, function: ca.Function) -> ca.Function:
@@ -107,20 +112,21 @@ def native_sources(interface: Interface, token: str, version: Literal[2, 3], ram
 
     In FMI 2 they give derivatives, in FMI 3 values at the times within a step at which they are asked.
     """
-    shared = files("kingpost.fmu.export.native").joinpath("c")
-    texts = {name: shared.joinpath(name).read_text(encoding="utf-8") for name in ("core.h", *SHARED, f"fmi{version}.c")}
+    texts = {name: _shared(name) for name in ("core.h", *SHARED, f"fmi{version}.c")}
     texts["model.h"] = _header(interface, token, version, ramps)
     texts["model.c"] = _tables(interface, ramps)
     texts["functions.c"] = _generated("functions", motion_functions(interface, ramps))
-    texts["derivatives.c"] = _generated("derivatives", tangent_functions(interface))
-    if version == 3:
-        texts["adjoints.c"] = _generated("adjoints", cotangent_functions(interface))
+    texts |= derivative_sources(interface, back=version == 3)
     return NativeSources(texts, tuple(sorted(name for name in texts if name.endswith(".c"))))
 
 
 def marked(sources: NativeSources, interface: Interface, token: str, version: Literal[2, 3]) -> NativeSources:
     """Return the same sources with another token."""
     return NativeSources({**sources.texts, "model.h": _header(interface, token, version, ramps=True)}, sources.compiled)
+
+
+def _shared(name: str) -> str:
+    return files("kingpost.fmu.export.native").joinpath("c", name).read_text(encoding="utf-8")
 
 
 def _generated(name: str, functions: list[ca.Function]) -> str:
