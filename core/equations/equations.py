@@ -344,8 +344,8 @@ class Equations:
         unit = self.normalised(x)
         observers = self.observed.observers
         # Reactions belong to accelerations without stabilisation.
-        reactions = self.reactions(t, unit, u, p) if observers else self.no_reactions
-        observe = ca.Function("kp_observe", [t, x, u, p], [ca.densify(self.observed_with(*reactions, t, unit, u, p))])
+        vdot, lam = self.reactions(t, unit, u, p) if observers else self.no_reactions
+        observe = ca.Function("kp_observe", [t, x, u, p], [ca.densify(self.observed_with(vdot, lam, t, unit, u, p))])
         return self._shared(observe) if observers else observe
 
     def reactions(self, t: Any, x: Any, u: Any, p: Any) -> tuple[Any, Any]:

@@ -163,8 +163,8 @@ def three_legs(sheet: Sheet) -> None:
         "five decimals of the loop in closed form; extrema of samples 20 ms apart are off by (2.5 h)^2 / 8 of 2 rad/s"
     )
     bar = history["base3.angle.rate"]
-    for what, found, wanted in (("start", bar[0], 0.84615), ("highest", bar.max(), 0.89191), ("lowest", bar.min(), -1.57788)):
-        sheet.row(f"q_R,0,7, {what}", found, wanted, 6e-4 if what != "start" else 6e-6, "rad/s")
+    for what, rate, printed in (("start", bar[0], 0.84615), ("highest", bar.max(), 0.89191), ("lowest", bar.min(), -1.57788)):
+        sheet.row(f"q_R,0,7, {what}", rate, printed, 6e-4 if what != "start" else 6e-6, "rad/s")
     curves = [(f"torque{k}", t, history[f"torque{k}"]) for k in (1, 2, 3)]
     nodes = Panel("first node of the platform [m]", [("q_N,1,3", t, node[0]), ("q_N,1,4", t, node[1])])
     path = Panel("platform [m]", [("", history["platform.x"], history["platform.y"])], xlabel="x [m]", equal=True)
