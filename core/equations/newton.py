@@ -36,8 +36,8 @@ ROUND_OFF = 1e-16
 ACCEPTED = 1e-10
 #: The mean movement of the scaled unknowns in a further iteration with which it is accepted, else.
 SETTLED = 1e-9
-#: Entries of a matrix below this have squares that are no numbers any more.
-NEGLIGIBLE = 1e-150
+#: Entries of a scaled matrix below this change no solution, and products of four of them are hardly numbers any more.
+NEGLIGIBLE = 1e-70
 #: Residuals of up to this many operations become straight-line code, the faster one; larger ones would take a C compiler too
 #: long.
 STRAIGHT = 20_000
@@ -239,10 +239,10 @@ class NewtonLoop:
 
 
 def _flushed(matrix: ca.Function) -> ca.Function:
-    """Return the function of a matrix and a residual with zeros for entries whose squares vanish.
+    """Return the function of a matrix and a residual with zeros for entries whose products vanish.
 
     The reflections of CasADi's sparse QR divide by the length of a column, which is zero if these are all that it has: where
-    roundings of a plane motion in space are multiplied with each other.
+    roundings of a plane motion in space are multiplied with each other. Columns that were reflected before hold products.
     """
     names, results = matrix.name_in(), matrix.name_out()
     symbols = [ca.MX.sym(name, matrix.sparsity_in(k)) for k, name in enumerate(names)]
