@@ -104,14 +104,16 @@ def test_instances_do_not_see_each_other(fmi, native):
 @both
 def test_instances_in_threads_of_python_do_not_either(fmi, native):
     path, results = native(tumbling(), fmi=fmi), {}
+    # One after the other: fmpy changes the working folder, which all threads share, while it loads a library.
+    loaded = [Hosted(path, name=f"number {i}") for i in range(6)]
 
     def work(i):
-        with Hosted(path) as fmu:
+        with loaded[i] as fmu:
             fmu.initialize({"spin": 1.0 + i % 2})
             fmu.steps(300, 0.01)
             results[i] = fmu.get(fmu.outputs).tobytes()
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(loaded))]
     for thread in threads:
         thread.start()
     for thread in threads:
