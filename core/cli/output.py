@@ -21,14 +21,26 @@ LEAST_WIDTH = 20
 _PLAIN_LIST = re.compile(r"\[\n((?:\s*[-\d.eE+]+,?\n)*\s*[-\d.eE+]+)\n\s*\]")
 
 
+#: Bars that stand on the terminal now.
+_SHOWN: set[ProgressBar] = set()
+
+
+def _wipe_bars() -> None:
+    """Wipe away what stands on the line where a result is to begin: what was being compiled, for example."""
+    for bar in list(_SHOWN):
+        bar.close()
+
+
 def print_json(data: Any) -> None:
     """Print ``data`` as JSON, lists of plain values on one line each."""
+    _wipe_bars()
     text = json.dumps(data, indent=2, allow_nan=False)
     print(_PLAIN_LIST.sub(lambda match: "[" + ", ".join(line.strip(" ,") for line in match[1].split("\n")) + "]", text))
 
 
 def print_table(rows: Sequence[Sequence[str]], header: Sequence[str] = ()) -> None:
     """Print rows in aligned columns; on a terminal, the last one in as many lines as its width asks for."""
+    _wipe_bars()
     lines = [header, *rows] if header else list(rows)
     if not lines:
         return
@@ -96,6 +108,7 @@ class ProgressBar:
             return
         self._last = now
         self.shown = True
+        _SHOWN.add(self)
         full = round(fraction * self.WIDTH)
         print(f"\r{self.label} [{'#' * full}{'.' * (self.WIDTH - full)}] {fraction:4.0%}", end="", file=sys.stderr, flush=True)
 
@@ -117,6 +130,7 @@ class ProgressBar:
             return
         self._last = now
         self.shown = True
+        _SHOWN.add(self)
         print(f"\r\033[K{self.label} {words}", end="", file=sys.stderr, flush=True)
 
     def close(self) -> None:
@@ -124,3 +138,4 @@ class ProgressBar:
         if self.shown:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
             self.shown = False
+        _SHOWN.discard(self)

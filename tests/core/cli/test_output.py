@@ -1,6 +1,6 @@
 """Tables on a terminal fit it; in a pipe every row is one line."""
 
-from kingpost.cli.output import print_table
+from kingpost.cli.output import ProgressBar, print_table
 
 ROWS = [("mass", "a long description of a mass that would not fit into a narrow terminal"), ("length", "short")]
 
@@ -28,3 +28,12 @@ def test_a_very_narrow_terminal_does_not_cut_words(monkeypatch, capsys):
     narrow(monkeypatch, 12)
     print_table(ROWS)
     assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+def test_a_table_does_not_begin_behind_a_bar(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    bar = ProgressBar("kingpost:")
+    assert bar.visible
+    bar.say("compiling")
+    print_table([("a", "b")])
+    assert capsys.readouterr().err.endswith("compiling\r\033[K")
