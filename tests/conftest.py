@@ -16,8 +16,10 @@ import pytest
 
 from kingpost import PluginSet
 
-# A suite that a script starts in the background ignores interrupts, and so would every program that a test interrupts.
+# A suite that a script starts in the background, or under nohup, ignores signals, and so would every program that a test ends.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 pytest_plugins = ["kingpost.testing.fixtures"]
 
