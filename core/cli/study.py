@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Exit status of a study in which no run succeeded.
 NOTHING_DONE = 5
+#: Sea states that are named when a machine's data do not cover them.
+MOST_REFUSED = 3
 
 
 class StudyCommand(Command):
@@ -72,6 +74,7 @@ class StudyCommand(Command):
             from kingpost.studies.planning import plan_study
 
             plan = plan_study(study, plugins)
+        _tell_refused(plan)
         if arguments.plan:
             return _tell_plan(arguments, plan)
         if arguments.replay:
@@ -118,6 +121,23 @@ def _tell_plan(arguments: argparse.Namespace, plan: StudyPlan) -> int:
     else:
         print_table(plan_rows(record))
     return 0
+
+
+def _tell_refused(plan: StudyPlan) -> None:
+    """Say which sea states the data of the machine do not cover; the first few by name."""
+    if not plan.refused:
+        return
+    part = 100 * sum(item.weight for item in plan.refused)
+    what = "sea state (of one heading) is" if len(plan.refused) == 1 else "sea states (each of one heading) are"
+    print(
+        f"kingpost: {len(plan.refused)} {what} not covered by the data of the machine, {part:.3g} % of the time; these cases "
+        "will fail, the others are run:",
+        file=sys.stderr,
+    )
+    for item in plan.refused[:MOST_REFUSED]:
+        print(f"kingpost: {item.why}", file=sys.stderr)
+    if len(plan.refused) > MOST_REFUSED:
+        print(f"kingpost: and {len(plan.refused) - MOST_REFUSED} more", file=sys.stderr)
 
 
 def _replay(arguments: argparse.Namespace, plan: StudyPlan, folder: Path) -> int:

@@ -35,7 +35,7 @@ def plan_record(plan: StudyPlan, worker: Worker, on: str, workers: int | None) -
     """Return what a study will take, from one run that is timed."""
     from kingpost.studies.executor import cores
 
-    case = next(plan.cases())
+    case = plan.first_case()
     started = time.perf_counter()
     outcome = worker.run(case)
     seconds = time.perf_counter() - started
@@ -52,6 +52,7 @@ def plan_record(plan: StudyPlan, worker: Worker, on: str, workers: int | None) -
         "model": study.model,
         "cases": count,
         "by": {sampler.name: sampler.count() for sampler in study.samplers},
+        "seas_not_covered": [{"why": item.why, "part_of_time": item.weight} for item in plan.refused],
         "t_end_s": study.t_end,
         "step_s": grid.step,
         "samples": grid.samples + 1,

@@ -157,8 +157,8 @@ class WaveTable:
             below = 100 * float(energy[waves.frequency < low].sum())
             above = 100 * float(energy[waves.frequency > high].sum())
             raise MechanismError(
-                f"{100 * part:.2g} % of the energy of the sea lies outside of the table's frequencies, {low:.4g} to {high:.4g} "
-                f"rad/s ({below:.2g} % below, {above:.2g} % above); {100 * limit:g} % are allowed. Get data for more "
+                f"{100 * part:.3g} % of the energy of the sea lies outside of the table's frequencies, {low:.4g} to {high:.4g} "
+                f"rad/s ({below:.3g} % below, {above:.3g} % above); {100 * limit:g} % are allowed. Get data for more "
                 "frequencies, or raise 'outside', the part that is allowed"
             )
 

@@ -190,7 +190,7 @@ function buildOutside() {
   const children = [
     element(
       "p", {},
-      "In these runs a floating body tilts farther than linear restoring and wave forces hold. They are counted in no damage, " +
+      "In these runs a floating body tilts farther than linear restoring, wave forces and motion RAOs hold. They are counted in no damage, " +
       `life or extreme: ${percent(part_of_time, 3)} of the time is missing there. They do not count as workable.`,
     ),
   ];

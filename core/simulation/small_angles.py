@@ -7,7 +7,8 @@ on the true arm falls, and the linear one goes on growing. Rotations as vectors 
 goes farther may capsize and turn over and over, which says nothing about the true one. So 20 degrees is the limit unless a run
 says otherwise (``tilt_limit``).
 
-The tilt is the angle between the z axis of the body and that of the world: roll and pitch together, and no yaw.
+The tilt is the angle between the z axis of the body and that of the world: roll and pitch together, and no yaw. Motion RAOs are
+as linear: of a given joint that waves move, it is the tilt away from the joint's own pose.
 """
 
 from __future__ import annotations
@@ -62,8 +63,9 @@ def floating_bodies(mechanism: Mechanism, forces: Mapping[str, Force]) -> tuple[
 class Tilts:
     """What tells the tilts of the floating bodies of a machine from samples of its runs, whatever their numbers are.
 
-    Roll and pitch of an unturned free joint on the world tell it at once. Elsewhere it is a function of the joints that carry
-    the body. A body that is carried by a given joint moves as somebody says, and is not looked at.
+    Roll and pitch of an unturned free joint on the world tell it at once, and so does the rotation vector by which waves move a
+    given joint. Elsewhere it is a function of the joints that carry the body. What is carried by a given joint that no waves
+    move goes as somebody says, and is not looked at.
     """
 
     def __init__(self, simulation: Simulation) -> None:
@@ -80,6 +82,7 @@ class Tilts:
                 self._by_angles.append((body, columns[angles[0]], columns[angles[1]]))
             elif not _given(mechanism, body):
                 others.append(body)
+        self._by_waves = _moved_by_waves(simulation, columns)
         known = equations.joint_coordinates or equations.coordinates.joint_state is not None
         self._by_joints = tuple(others) if known else ()
         self._function = _cosines(simulation, self._by_joints) if self._by_joints else None
@@ -87,7 +90,7 @@ class Tilts:
     @property
     def bodies(self) -> tuple[str, ...]:
         """The bodies that are looked at."""
-        return (*(body for body, _, _ in self._by_angles), *self._by_joints)
+        return (*(body for body, _, _ in self._by_angles), *self._by_waves, *self._by_joints)
 
     @property
     def symbolic(self) -> bool:
@@ -97,11 +100,32 @@ class Tilts:
     def cosines(self, values: FloatArray, p: FloatArray) -> FloatArray:
         """Return the cosine of the tilt of each body (a column) in samples of a run with parameters p."""
         found = [np.cos(values[:, roll]) * np.cos(values[:, pitch]) for _, roll, pitch in self._by_angles]
+        found += [_upright(np.sum([values[:, vector] for vector in vectors], axis=0)) for vectors in self._by_waves.values()]
         if self._function is not None:
             count, nq = len(values), self._function.numel_in(0)
             given = values[:, :nq].T, np.repeat(p[:, None], count, axis=1)
             found += list(np.asarray(self._function.map(count)(*given)).reshape(-1, count))
         return np.column_stack(found) if found else np.zeros((len(values), 0))
+
+
+def _moved_by_waves(simulation: Simulation, columns: Mapping[str, int]) -> dict[str, list[list[int]]]:
+    """Return the bodies on given joints that waves move, each with the columns of the rotation vectors that turn it."""
+    found: dict[str, list[list[int]]] = {}
+    assembly = simulation.problem.assembly
+    if not assembly.motions:
+        return {}
+    for applied in assembly.applied:
+        names = [f"{applied.name}.{word}" for word in ("roll", "pitch", "yaw")]
+        if applied.loads.motions and all(name in columns for name in names):
+            for joint in applied.loads.motions:
+                found.setdefault(simulation.mechanism.joint(joint).child, []).append([columns[name] for name in names])
+    return found
+
+
+def _upright(turned: FloatArray) -> FloatArray:
+    """Return the cosine of the tilt of rotation vectors (rows): the entry zz of their matrices."""
+    angle = np.linalg.norm(turned, axis=1)
+    return np.asarray(1.0 - (turned[:, 0] ** 2 + turned[:, 1] ** 2) / 2 * np.sinc(angle / (2 * math.pi)) ** 2)
 
 
 def _given(mechanism: Mechanism, body: str) -> bool:
@@ -180,7 +204,7 @@ class TiltWatch:
             return []
         said = "; ".join(tilt.words for tilt in self.beyond)
         return [
-            f"outside linear theory: {said}, beyond the {self.limit:g} deg up to which linear restoring and wave forces hold. "
-            "What comes from there on says nothing about the true vessel: take a calmer sea, more stability, or say how far "
-            "your data hold (tilt_limit)"
+            f"outside linear theory: {said}, beyond the {self.limit:g} deg up to which linear restoring, wave forces and "
+            "motion RAOs hold. What comes from there on says nothing about the true vessel: take a calmer sea, more stability, "
+            "or say how far your data hold (tilt_limit)"
         ]

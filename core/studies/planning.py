@@ -27,13 +27,27 @@ from kingpost.studies.work import StudyWork
 KEY_BYTES = 10
 
 
+@dataclass(frozen=True)
+class RefusedSea:
+    """A sea state from one side that the data of the machine do not cover: why, and which part of the time it is."""
+
+    why: str
+    weight: float
+
+
 @dataclass(frozen=True, eq=False)
 class StudyPlan:
-    """A study with the machine that it is about; ``halvings`` says how often the step of the study is halved."""
+    """A study with the machine that it is about.
+
+    ``halvings`` says how often the step of the study is halved, ``sea`` is the first one that the machine can be run in, and
+    ``refused`` are those that its data do not cover: their cases fail, and the others are run.
+    """
 
     study: Study
     opened: OpenedModel
     halvings: int = 0
+    sea: str = ""
+    refused: tuple[RefusedSea, ...] = ()
 
     @property
     def count(self) -> int:
@@ -43,14 +57,12 @@ class StudyPlan:
     @cached_property
     def how(self) -> RunSettings:
         """How every run is solved, before what the model and its file say; with the first sea, which makes room for all."""
-        sea = next(self.cases_of_first()).sea
         how = replace(self.study.run, loads=self.study.loads() or ("none",))
-        return replace(how, sea=sea) if sea else how
+        return replace(how, sea=self.sea) if self.sea else how
 
-    def cases_of_first(self) -> Iterator[Sample]:
-        """Yield the samples of the sampler that makes seas, or of the first one."""
-        samplers = self.study.samplers
-        return next((sampler for sampler in samplers if next(sampler.cases()).sea), samplers[0]).cases()
+    def first_case(self) -> Case:
+        """Return the first case whose sea the machine can be run in."""
+        return next(case for case in self.cases() if not self.refused or case.sea == self.sea)
 
     @cached_property
     def recipe(self) -> dict[str, Any]:
@@ -111,38 +123,54 @@ class StudyPlan:
 
 
 def plan_study(study: Study, plugins: PluginSet | None = None) -> StudyPlan:
-    """Open the machine of a study; refuse names that it does not have, and seas that its data do not cover."""
+    """Open the machine of a study; refuse names that it does not have, and a study of nothing but seas that it cannot be in."""
     opened = open_model(study.model, study.plugins(plugins or PluginSet()), study.settings)
-    plan = StudyPlan(study, opened)
+    sea = ""
+    refused: tuple[RefusedSea, ...] = ()
     for sampler in study.samplers:
         try:
             _check_settings(opened, next(sampler.cases()).settings)
-            check_seas(plan, sampler.cases())
+            if next(sampler.cases()).sea:
+                sea, refused = check_seas(opened, sampler.cases())
         except KingpostError as error:
             raise type(error)(f"{'' if study.path is None else f'{study.path}: '}sampler '{sampler.name}': {error}") from None
-    return plan
+    return StudyPlan(study, opened, sea=sea, refused=refused)
 
 
-def check_seas(plan: StudyPlan, samples: Iterable[Sample]) -> None:
-    """Refuse seas that the data of the machine do not cover: every height and period from one side, and every heading once."""
+def check_seas(opened: OpenedModel, samples: Iterable[Sample]) -> tuple[str, tuple[RefusedSea, ...]]:
+    """Return the first sea that a machine can be run in, and those that its data do not cover; if that is all, refuse them.
+
+    Every height and period is looked at from one side, every heading once, and of both what has not passed before.
+    """
     machine: Mechanism | None = None
-    seen: set[tuple[str, float | str]] = set()
+    first = ""
+    passed: set[tuple[str, str]] = set()
+    refused: dict[tuple[str, str], RefusedSea] = {}
+    reason: KingpostError | None = None
     for sample in samples:
         if not sample.sea:
-            return
-        labels = sample.labels
-        cell = f"{labels.get('Hs')} {labels.get('Tp')}"
-        new = {("cell", cell), ("heading", labels.get("heading", 0.0))} - seen
-        if not new:
             continue
-        seen |= new
-        try:
-            if machine is None:
-                machine = at_sea(plan.opened.mechanism, sample.sea, plan.opened.plugins)
-            sea_settings(machine, sample.sea, plan.opened.plugins)
-        except KingpostError as error:
-            said = str(error)
-            raise type(error)(said if sample.sea in said else f"sea '{sample.sea}': {said}") from None
+        labels = sample.labels
+        place = (f"{labels.get('Hs')} {labels.get('Tp')}", str(labels.get("heading", 0.0)))
+        parts = {("cell", place[0]), ("heading", place[1])}
+        if place in refused:
+            refused[place] = replace(refused[place], weight=refused[place].weight + sample.weight)
+        elif not parts <= passed:
+            try:
+                if machine is None:
+                    machine = at_sea(opened.mechanism, sample.sea, opened.plugins)
+                sea_settings(machine, sample.sea, opened.plugins)
+            except KingpostError as error:
+                said = str(error)
+                said = said if sample.sea in said else f"sea '{sample.sea}': {said}"
+                refused[place] = RefusedSea(said, sample.weight)
+                reason = reason or type(error)(said)
+            else:
+                passed |= parts
+                first = first or sample.sea
+    if reason is not None and not first:
+        raise reason
+    return first, tuple(refused.values())
 
 
 def combined(*samples: Sample) -> Sample:

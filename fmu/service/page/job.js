@@ -124,7 +124,8 @@ class JobView {
     if (job.state === "running") {
       if (job.progress || !job.words) parts.push(`${Math.round(100 * (job.progress || 0))} %`);
       parts.push(`for ${took(job)}`);
-      if (Number.isFinite(job.time_left_s)) parts.push(`about ${durationText(job.time_left_s)} left`);
+      if (job.progress >= 1) parts.push("writing results");
+      else if (Number.isFinite(job.time_left_s)) parts.push(`about ${durationText(job.time_left_s)} left`);
     } else if (job.started) parts.push(`took ${took(job)}`, `began ${momentText(job.started)}`);
     else parts.push(`created ${momentText(job.created)}`);
     if (job.attempts > 1) parts.push(`attempt ${job.attempts}`);

@@ -155,6 +155,7 @@ function usual(channels) {
     .sort((a, b) => a.key - b.key);
   const units = new Map();
   for (const { channel } of sorted) {
+    if (/gravity|residuals|repeats|memory/.test(channel.role || "")) continue;
     if (/\.q[wxyz]$|\.pose\./.test(channel.name) || (!units.has(channel.unit) && units.size >= 3)) continue;
     const alike = units.get(channel.unit) || [];
     if (alike.length < 3) units.set(channel.unit, [...alike, channel.name]);

@@ -125,6 +125,37 @@ def test_failed_runs_do_not_end_a_study(kingpost_cli, tmp_path):
     assert "2 of 4 runs failed" in done.err
 
 
+SHORT_WAVES = """
+name = "short waves"
+model = "barge"
+t_end = 1
+step = 0.05
+[run]
+backend = "vm"
+[sea]
+components = 8
+scatter = [[0.1, 1.2, 0.25], [1.0, 8.0, 0.75]]
+headings = [150]
+[keep]
+channels = ["hull.heave"]
+[limits]
+"hull.heave" = { max = 5.0 }
+"""
+
+
+@pytest.mark.slow
+def test_a_sea_that_the_data_do_not_cover_fails_with_its_percentage_and_the_others_are_run(kingpost_cli, tmp_path):
+    write(tmp_path, SHORT_WAVES)
+    done = kingpost_cli("study", "study.toml", "--on", "threads", "--out", "out", "--json")
+    assert done.status == 0, done.err
+    words = "100 % of the energy of the sea lies outside of the table's frequencies, 0.1 to 2.5 rad/s"
+    assert "1 sea state (of one heading) is not covered by the data of the machine, 25 % of the time" in done.err
+    record = json.loads(done.out)
+    (failed,) = record["failed"]
+    assert words in done.err and words in failed["error"]
+    assert (record["cases"]["done"], record["operability"]["percent_of_year"]) == (1, 75.0)
+
+
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [

@@ -7,6 +7,7 @@ from kingpost import Body, ForceElement, Joint, KingpostError, Mechanism, Plugin
 from kingpost.kernel import compiler
 from kingpost.marine.seas import read_sea
 from kingpost.mechanism.elements import WaveNumber
+from kingpost.multibody.assembly import make_forces
 from kingpost.simulation.at_sea import at_sea, padded, room, sea_settings
 from kingpost.studies.batch import simulate_batch
 
@@ -126,15 +127,20 @@ def test_too_many_waves_and_machines_ashore_are_refused():
     assert padded(waves, None) is waves
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["offshore-vessel", "offshore-vessel-plain", "small-vessel", "small-vessel-plain", "offshore-crane", "small-crane",
-     "small-crane-parked", "offshore-crane-cylinder"],
-)  # fmt: skip
-def test_every_vessel_takes_a_sea(name):
-    mechanism = open_model(name).mechanism
-    afloat = at_sea(mechanism, SEA)
-    assert len(afloat.parameters) - len(mechanism.parameters) == 24 * 15
+def test_every_model_that_floats_or_is_moved_by_waves_takes_a_sea():
+    taking = set()
+    for name in PLUGINS.models:
+        mechanism = PLUGINS.models.get(name)().build()
+        forces = make_forces(mechanism, PLUGINS).values()
+        if any(force.drawing().floats or type(force).moves_joints for force in forces):
+            assert len(at_sea(mechanism, SEA, PLUGINS).parameters) - len(mechanism.parameters) == 24 * 15, name
+            taking.add(name)
+    crane, vessel = ("", "-cylinder", "-on-waves"), ("", "-plain")
+    expected = {f"offshore-crane{end}" for end in crane} | {f"small-crane{end}" for end in ("", "-parked", "-on-waves")}
+    assert taking == expected | {f"{size}-vessel{end}" for size in ("offshore", "small") for end in vessel} | {
+        "barge",
+        "barge-crane",
+    }
 
 
 def test_a_model_file_may_name_its_sea(tmp_path):

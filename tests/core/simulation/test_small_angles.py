@@ -4,8 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from kingpost import Body, ForceElement, Joint, KingpostError, Mechanism, SolverError, prepare, simulate
+from kingpost.marine.wave_tables import WaveTable
+from kingpost.simulation.at_sea import at_sea
 from kingpost.simulation.small_angles import OUTSIDE, Tilts, TiltWatch
 
 #: Natural frequency of roll and pitch, rad/s.
@@ -82,6 +85,38 @@ def test_a_hull_within_the_limit_is_not_spoken_of(plugins, machine):
 def test_every_formulation_tells_it(plugins, formulation):
     history = simulate(rolling_hull(math.radians(25.0)), 0.5, plugins=plugins, formulation=formulation, **SHORT)
     assert outside(history)["largest_tilt_deg"] == pytest.approx(25.0, abs=1e-6)
+
+
+def swaying_deck(plugins, heading, sea):
+    """A mast on a base that rolls by 1 rad, and yaws by half of that, for each metre of a wave, about a pose that leans."""
+    motions = np.zeros((2, 8, 6), dtype=complex)
+    motions[:, :, 3], motions[:, :, 5] = 1.0, 0.5j
+    table = WaveTable(np.array([0.5, 1.5]), np.arange(8) * np.pi / 4, motions, "motion")
+    machine = Mechanism(
+        "deck",
+        bodies=[Body("base", mass=0.0), Body("mast", mass=1.0, inertia=(1.0, 1.0, 1.0))],
+        joints=[
+            Joint("deck", "given", "world", "base", pose=(0.0, 0.0, 0.0, 0.6, 0.0, heading)),
+            Joint("foot", "revolute", "base", "mast", axis=(0, 0, 1)),
+        ],
+        forces=[ForceElement("wave-motion", name="raos", joint="deck", table=table)],
+    )
+    return at_sea(machine, sea, plugins)
+
+
+@pytest.mark.parametrize("formulation", ["kane", "recursive"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_base_that_waves_tilt_beyond_the_limit_is_told(plugins, way, formulation):
+    """Away from its own pose, which leans by 0.6 rad; by the matrix of the rotation vector, roll and yaw a quarter apart."""
+    for a in (0.3, 0.36):
+        machine = swaying_deck(plugins, 0.4, f"regular:a={a},w=1")
+        run = prepare(machine, 7.0, plugins=plugins, formulation=formulation, **SHORT)
+        found = WAYS[way](run).provenance.get(OUTSIDE, {}).get("base")
+        vectors = np.stack([a * np.cos(run.grid.times), 0 * run.grid.times, -0.5 * a * np.sin(run.grid.times)], axis=1)
+        tilts = np.degrees(np.arccos(Rotation.from_rotvec(vectors).as_matrix()[:, 2, 2]))
+        assert (found is not None) == (tilts.max() > 20.0) == (a == 0.36)
+    assert found["largest_tilt_deg"] == pytest.approx(tilts.max(), abs=1e-9)
+    assert found["at_s"] == pytest.approx(run.grid.times[tilts.argmax()]) and found["first_s"] == 0.0
 
 
 def test_yaw_is_no_tilt(plugins):

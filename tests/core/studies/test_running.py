@@ -117,5 +117,14 @@ def test_seas_and_names_that_the_machine_does_not_know_are_refused_before_any_ru
         synthetic_plan(tmp_path, scatter="Hs,Tp,probability\n6,4,1\n")
 
 
+def test_seas_that_the_machine_cannot_be_run_in_are_named_and_the_study_goes_on(tmp_path):
+    """A row of a scatter table whose waves would break, from two sides."""
+    plan = synthetic_plan(tmp_path, scatter="Hs,Tp,probability\n6,4,0.25\n2,5,0.15\n1,6,0.6\n")
+    assert all("waves break" in item.why for item in plan.refused)
+    assert [item.weight for item in plan.refused] == pytest.approx([0.25 * 0.25, 0.25 * 0.75])
+    assert "Hs=2,Tp=5" in plan.sea and plan.first_case().sea == plan.sea
+    assert plan.count == len(list(plan.cases())) == 3 * 2 * 12 * 2
+
+
 def test_plans_are_made_of_open_models(plan):
     assert plan_study(plan.study).opened.mechanism.name == "small-crane"

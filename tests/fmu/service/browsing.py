@@ -11,6 +11,9 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
+from tests.core.report.browsers import fresh_tabs
 from tests.core.report.chromium import KEYS, Page
 
 KEYS.update(
@@ -142,3 +145,32 @@ class ServicePage(Page):
         """Return requests that went somewhere else than to the server."""
         own = (self.served.root, self.served.root.replace("http", "ws", 1), "data:", "blob:", "about:")
         return [url for url in self.requests if not url.startswith(own)]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    served = Served(tmp_path_factory.mktemp("service") / "project", "--trust-fmus")
+    yield served
+    served.close()
+
+
+@pytest.fixture
+def visit(browser, served):
+    """Visit a place in a fresh tab; at the end, nothing may have been complained about, nor asked of anybody else."""
+
+    def visited(place="", **how):
+        page = ServicePage(browser, **how)
+        page.visit(served, place)
+        return page
+
+    def asked_for(page, place=""):
+        assert page.strangers() == []
+
+    with fresh_tabs(visited, asked_for) as visit:
+        yield visit
+
+
+def chosen(selector, value):
+    """Return JavaScript that chooses in a select as a user would."""
+    choose = f"e.value = {json.dumps(value)}; e.dispatchEvent(new Event('change'));"
+    return f"(e => {{ {choose} }})(document.querySelector({selector!r}))"

@@ -1,5 +1,6 @@
 """A project in a folder: as an application in this process without executors, and as a real server."""
 
+import importlib.util
 import os
 
 import pytest
@@ -11,6 +12,10 @@ from tests.fmu.service.serving import browser_of, make_context, running
 from tests.plugins.executors.clusters import clusters
 
 __all__ = ["browser", "client", "clusters", "context", "http", "server"]
+if importlib.util.find_spec("websockets"):
+    from tests.fmu.service.browsing import served, visit
+
+    __all__ += ["served", "visit"]
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pytest
 for package in ("websockets", "fastapi", "uvicorn"):
     pytest.importorskip(package, reason=f"the page needs a server and a browser; pip install {package}")
 
-from tests.core.report.browsers import fresh_tabs, in_a_browser  # noqa: E402
+from tests.core.report.browsers import in_a_browser  # noqa: E402
 from tests.fmu.building import needs_compiler, oscillator  # noqa: E402
-from tests.fmu.service.browsing import PATIENCE, Served, ServicePage  # noqa: E402
+from tests.fmu.service.browsing import PATIENCE, chosen  # noqa: E402
 
 pytestmark = in_a_browser
 #: A machine that is small, so that it is soon compiled.
@@ -35,35 +35,6 @@ histories = "worst:1"
 "hook.z" = { range = 0.6 }
 """
 SCATTER = "Hs [m], Tp [s], probability\n0.5, 5, 0.4\n0.5, 6, 0.3\n1.5, 6, 0.3\n"
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    served = Served(tmp_path_factory.mktemp("service") / "project", "--trust-fmus")
-    yield served
-    served.close()
-
-
-@pytest.fixture
-def visit(browser, served):
-    """Visit a place in a fresh tab; at the end, nothing may have been complained about, nor asked of anybody else."""
-
-    def visited(place="", **how):
-        page = ServicePage(browser, **how)
-        page.visit(served, place)
-        return page
-
-    def asked_for(page, place=""):
-        assert page.strangers() == []
-
-    with fresh_tabs(visited, asked_for) as visit:
-        yield visit
-
-
-def chosen(selector, value):
-    """Return JavaScript that chooses in a select as a user would."""
-    choose = f"e.value = {json.dumps(value)}; e.dispatchEvent(new Event('change'));"
-    return f"(e => {{ {choose} }})(document.querySelector({selector!r}))"
 
 
 def names_lacking(page):
@@ -351,57 +322,3 @@ def test_narrow_pages_stay_within_the_screen(visit, served):
             page.go(place)
         assert page.run("document.documentElement.scrollWidth") <= 380, place
         assert names_lacking(page) == 0, place
-
-
-@pytest.mark.slow
-def test_a_live_session_is_paused_changed_and_taken_back(visit, tmp_path):
-    page = visit("#/models/slider-pendulum")
-    page.run("[...document.querySelectorAll('button')].find(b => b.textContent === 'Go live').click()")
-    page.wait("location.hash.startsWith('#/live/')", 4 * PATIENCE)
-    page.ready()
-    time = "Number(document.querySelector('.live').dataset.time)"
-    still = page.picture(".machine-canvas")
-    page.run("document.activeElement.blur()")
-    page.key(" ")  # plays
-    page.wait(f"{time} > 1", PATIENCE)
-    page.wait("document.querySelectorAll('.live-plots canvas').length > 0", PATIENCE)
-    page.key(" ")  # pauses
-    page.wait("document.querySelector('.live').dataset.playing === 'false'", PATIENCE)
-    assert page.picture(".machine-canvas") != still
-    stopped = page.run(time)
-    page.key(".")  # a step
-    page.wait(f"{time} > {stopped}", PATIENCE)
-    # Changed by keys: a slider that has the focus, and a number.
-    page.focus("[data-input=drive]")
-    page.key("ArrowRight")
-    page.wait("Number(document.querySelector('.live-input input[type=number]').value) > 0", PATIENCE)
-    page.run("document.querySelector('.live-input input[type=number]').select()")
-    page.type("7")
-    page.key("Tab")
-    page.wait("document.querySelector('[data-input=drive]').getAttribute('aria-valuetext').startsWith('7')", PATIENCE)
-    # Back in time, where the input was another one.
-    page.run("document.activeElement.blur()")
-    page.key("Home")
-    page.wait(f"{time} === 0", PATIENCE)
-    page.wait("document.querySelector('[data-input=drive]').getAttribute('aria-valuetext').startsWith('0')", PATIENCE)
-    page.key(" ")
-    page.wait(f"{time} > 0.2", PATIENCE)
-    page.key(" ")
-    page.wait("document.querySelector('.live').dataset.playing === 'false'", PATIENCE)
-    # What was done is a file, which opens as another session.
-    text = page.run("fetch('api/v1/live/' + location.hash.split('/')[2] + '/scenario').then(answer => answer.text())")
-    assert 'model = "slider-pendulum"' in text and "drive = 7" in text
-    first = page.run("location.hash")
-    (tmp_path / "swing.toml").write_text(text)
-    page.drop(tmp_path / "swing.toml")
-    page.await_text("Open as a live session")
-    page.ready()
-    page.press(".form-foot button")
-    page.wait(f"location.hash.startsWith('#/live/') && location.hash !== '{first}'", 4 * PATIENCE)
-    page.ready()
-    page.go("#/live")
-    for left in (1, 0):
-        page.press(".wide-table button")
-        page.wait(f"document.querySelectorAll('.wide-table button').length === {left}", PATIENCE)
-        page.ready()
-    page.await_text("No session is open.")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kingpost.marine.hydro.cleaning import clean
 from kingpost.marine.hydro.data import HydroData
 from kingpost.marine.hydro.fitting.files import read_memory
 from kingpost.marine.hydro.fitting.fit import fit_memory
@@ -13,13 +14,16 @@ from kingpost.marine.hydro.reading import read_hydro
 FILES = Path(__file__).parents[4] / "data" / "hydro"
 SHIPPED = Path(__file__).parents[5] / "plugins" / "models" / "data" / "barge_memory.npz"
 HULLS = ("barge_deep", "hemisphere_r5")
+#: With so few frequencies that motions between them cannot be judged; and without the limit of the added mass.
+COARSE = ("barge_h15", "cylinder_r5_d10")
 #: Oscillators in the water: frequency, damping ratio, and which motions they take how strongly.
 RINGING = ((0.7, 0.4, (0, 1, 0, 2, 0, 0)), (1.3, 0.3, (0, 2, 0, -1, 0, 0)), (1.9, 0.5, (0, 1, 0, 1, 0, 0)))
 
 
 @functools.cache
 def hull(name):
-    return read_hydro(FILES / f"{name}.nc")
+    data = read_hydro(FILES / f"{name}.nc")
+    return clean(data).data if name in COARSE else data
 
 
 @functools.cache

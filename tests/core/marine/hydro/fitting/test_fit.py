@@ -15,6 +15,7 @@ from kingpost.marine.hydro.fitting.rows import motions_of
 from kingpost.marine.hydro.reading import read_hydro
 from kingpost.marine.hydro.response import motion_response
 from tests.core.marine.hydro.fitting.hulls import (
+    COARSE,
     FILES,
     HULLS,
     RINGING,
@@ -66,7 +67,7 @@ def test_motions_are_right_between_the_frequencies_of_the_fit():
     assert (against_file(data, fit) < 2 * LIMITS).all()
 
 
-@pytest.mark.parametrize("name", HULLS)
+@pytest.mark.parametrize("name", [*HULLS, *COARSE])
 def test_no_frequency_gives_energy_away(name):
     assert smallest_eigenvalue(fitted(name))[0] > -1e-12
 
@@ -90,7 +91,7 @@ def crossings(fit, lifted=1e-6):
     return np.abs(values.imag[np.abs(values.real) < 1e-9 * np.abs(values).max()])
 
 
-@pytest.mark.parametrize("name", HULLS)
+@pytest.mark.parametrize("name", [*HULLS, *COARSE])
 def test_passivity_holds_between_all_frequencies_by_the_hamiltonian_test(name):
     assert crossings(fitted(name)).size == 0
 
@@ -119,7 +120,7 @@ def test_a_fit_without_conditions_is_not_passive():
     assert crossings(free).size > 0
 
 
-@pytest.mark.parametrize("name", HULLS)
+@pytest.mark.parametrize("name", [*HULLS, *COARSE])
 def test_moored_softly_or_stiffly_with_no_other_damping_the_hull_comes_to_rest(name):
     data, memory = hull(name), fitted(name).memory
     for period in (20.0, 60.0, 100.0, 300.0):
