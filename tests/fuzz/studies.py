@@ -26,7 +26,7 @@ from tests.fuzz.table import reader, seeds
 from tests.fuzz.texts import answer, opened, placed, plugins
 
 
-@reader(".toml", seeds("study.toml"), often=150, long=9_000)
+@reader(".toml", seeds("study.toml"), often=80, long=9_000)
 def study(content: bytes, folder: Path) -> None:
     """A study, and the first of its cases."""
     for name in ("scatter.csv", "spots.toml", "curves.toml"):
