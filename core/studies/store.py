@@ -116,11 +116,12 @@ class Store:
     @contextmanager
     def _using(self, damage: tuple[type[Exception], ...] = ()) -> Iterator[None]:
         """Say in a sentence what SQLite has against it, such as a full disk; of what is read, also what is ``damage``."""
+        refused: tuple[type[Exception], ...] = (OSError, sqlite3.Error, *damage)
         try:
             yield
         except sqlite3.ProgrammingError:
             raise  # a fault of ours
-        except (OSError, sqlite3.Error, *damage) as error:
+        except refused as error:
             raise FileError(f"'{self.path}' cannot be used as the store of a study: {error}") from None
 
     def _check_version(self) -> None:
