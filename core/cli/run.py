@@ -14,7 +14,7 @@ from kingpost.cli.arguments import add_input_argument, add_model_argument
 from kingpost.cli.command import Command
 from kingpost.cli.how import OPTIONS, add_how_arguments, settings_from
 from kingpost.cli.result_options import add_result_options, result_options
-from kingpost.cli.results import SHOWN, carried_out, channel_rows, file_row, load_rows, not_unique_rows, tell
+from kingpost.cli.results import SHOWN, carried_out, channel_rows, file_row, load_rows, more_row, not_unique_rows, tell
 from kingpost.cli.signals import while_doing
 from kingpost.cli.state import warn_of_fitted_start
 
@@ -122,7 +122,9 @@ def _summary(simulation: Simulation, history: History, files: list[Path]) -> lis
             ("step check", f"peak loads change by up to {largest['part']:.2g} ({largest['channel']}), {check['against']}")
         )
     rows += channel_rows(history, history.channels[: simulation.equations.nq])
-    rows += [(f"{joint.name} turned", _attitude(history, joint)) for joint in _free(simulation, history)[:SHOWN]]
+    free = _free(simulation, history)
+    rows += [(f"{joint.name} turned", _attitude(history, joint)) for joint in free[:SHOWN]]
+    rows += more_row(len(free), "free joints")
     rows += load_rows(history, list(loads["joints"]))
     return [*rows, *written_row(simulation, history), file_row(files)]
 

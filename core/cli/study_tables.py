@@ -144,6 +144,7 @@ def _print_damage(record: Mapping[str, Any]) -> None:
     header = ["HOT SPOT", "S-N CURVE", "DAMAGE/YEAR", "SEEDS +-", "DFF", "LIFE [years]", "MOST DAMAGE IN"]
     print()
     print_table([_damage_row(item) for item in record["damage"][:SHOWN]], header)
+    _tell_of_more(len(record["damage"]) - SHOWN, "hot spots")
 
 
 def _damage_row(item: Mapping[str, Any]) -> list[str]:
@@ -175,6 +176,13 @@ def _print_extremes(record: Mapping[str, Any]) -> None:
     header = ["EXTREME", "UNIT", "LARGEST", "MEAN", "SPREAD", "MOST PROBABLE IN 3 h (90 % confidence)", "IN"]
     print()
     print_table([_extreme_row(item) for item in list(governing.values())[: 2 * SHOWN]], header)
+    _tell_of_more(len(governing) - 2 * SHOWN, "channels")
+
+
+def _tell_of_more(count: int, what: str) -> None:
+    """Say that a table was cut, if it was."""
+    if count > 0:
+        print(f"... and {count} more {what}; study.json holds them all")
 
 
 def _first_of_each_side(extremes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

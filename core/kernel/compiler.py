@@ -24,7 +24,8 @@ from kingpost.kernel.bounded import compilation_limit, run_bounded
 from kingpost.kernel.cache_folder import cache_directory, lent_directory, made_by_us, remove_abandoned, usable_folder
 from kingpost.kernel.locks import locked
 
-#: Without contraction to fused operations the results are the same bits on every machine, and the interpreter's.
+#: Without contraction to fused operations the results are the same bits on every machine with the same functions of C. They are
+#: the interpreter's up to the last bits: it may take the same terms in another order.
 # CasADi passes plain zeros for pointers in places, which newer compilers take for an error.
 FLAGS = ("-fno-math-errno", "-ffp-contract=off", "-Wno-int-conversion", "-fPIC", "-shared")
 #: For the processor at hand; the cache tells processors apart, so that a shared home directory is safe.

@@ -40,9 +40,10 @@ class Limits:
             raise MechanismError(f"{what}: give a number, or a lower and an upper limit, got {shown(given)}")
         numbers = []
         for value in pair:
-            if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+            number = value if isinstance(value, float) and math.isinf(value) else finite(value)
+            if number is None:
                 raise MechanismError(f"{what}: {shown(value)} is not a number (inf and -inf are, for no limit)")
-            numbers.append(float(value))
+            numbers.append(number)
         low, high = numbers
         if low > high:
             raise MechanismError(f"{what}: no number is both at least {low:g} and at most {high:g}; exchange them")

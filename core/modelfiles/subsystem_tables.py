@@ -15,6 +15,7 @@ from typing import Any
 
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.fields import fill
+from kingpost.base.numbers import shown
 from kingpost.mechanism.elements import ForceElement, Input, Parameter
 from kingpost.mechanism.subsystems import Group
 from kingpost.modular.subsystem import SUBSYSTEMS, Subsystem
@@ -96,6 +97,12 @@ def _check_keys(entry: _Entry) -> None:
                 f"has no '{key}'{closest(key, known)} A group of bodies has: {listed((*SHARED_KEYS, *GROUP_KEYS))}; a system "
                 f"in variables of its own has: {listed((*SHARED_KEYS, *SYSTEM_KEYS, USE))}.",
                 key,
+            )
+    for key in (*SHARED_KEYS, USE):
+        if not isinstance(entry.table.get(key, ""), str):
+            raise MechanismError(
+                f"subsystem number {entry.index + 1}: {key} = {shown(entry.table[key])} is not a text",
+                path=("subsystems", entry.index, key),
             )
     if entry.of_system and "bodies" in entry.table:
         raise entry.refuse(
@@ -196,10 +203,15 @@ def _share(entry: _Entry, known: dict[str, tuple[float, str, Any]], own: Mapping
 
 
 def _parts_used(table: Mapping[str, Any]) -> list[str]:
-    """Return the names of parts that a table or its children use."""
+    """Return the names of parts that a table or its children use; what is no name is refused where it is read."""
+    inner = [part for child in _children(table) if isinstance(child, Mapping) for part in _parts_used(child)]
+    return [*([table[USE]] if isinstance(table.get(USE), str) else []), *inner]
+
+
+def _children(table: Mapping[str, Any]) -> Sequence[Any]:
+    """Return the children in a table; none where they are no list, which is refused where the table becomes a subsystem."""
     children = table.get("children", ())
-    inner = [part for child in children if isinstance(child, Mapping) for part in _parts_used(child)]
-    return [*([table[USE]] if USE in table else []), *inner]
+    return children if isinstance(children, list | tuple) else ()
 
 
 @dataclass(frozen=True)
@@ -221,10 +233,9 @@ class _Reader:
             if inner:
                 raise entry.refuse(f"uses '{data[USE]}' as it is, so that '{inner[0].name}' cannot be within it", "within")
             return _located(entry, lambda: self._used(entry, data, around))
-        data["children"] = [
-            *(self._child(entry, child, around) for child in data.get("children", ())),
-            *(self.read(other, around) for other in inner),
-        ]
+        if isinstance(data.get("children", []), list | tuple):
+            own = [self._child(entry, child, around) for child in _children(data)]
+            data["children"] = [*own, *(self.read(other, around) for other in inner)]
         return _located(entry, lambda: Subsystem.from_data(data))
 
     def _child(self, entry: _Entry, child: Any, around: tuple[str, ...]) -> Any:
@@ -233,10 +244,12 @@ class _Reader:
             return child
         if USE in child:
             return self._used(entry, child, around)
-        grandchildren = [self._child(entry, item, around) for item in child.get("children", ())]
+        grandchildren = [self._child(entry, item, around) for item in _children(child)]
         return {**child, "children": grandchildren} if grandchildren else child
 
     def _used(self, entry: _Entry, child: Mapping[str, Any], around: tuple[str, ...]) -> Subsystem:
+        if not isinstance(child[USE], str):
+            raise entry.refuse(f"uses {shown(child[USE])}, which is not the name of a system", USE)
         part = self.entries.get(child[USE])
         if part is None:
             raise entry.refuse(

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.formulas import FUNCTIONS, Expression, Scalar, as_scalar
+from kingpost.base.numbers import shown
 
 #: An expression in the variables, parameters and inputs of a subsystem: a formula in text, or a function of their symbols,
 #: ``lambda s: s.x**2 + s.y**2 - s.length**2``.
@@ -84,6 +85,7 @@ class Subsystem:
 
     def __post_init__(self) -> None:
         _check_name("subsystem", self.name)
+        self._check_kinds()
         for table in _TABLES:
             object.__setattr__(self, table, MappingProxyType(dict(getattr(self, table))))
         for sequence in ("children", "keep"):
@@ -118,7 +120,7 @@ class Subsystem:
         if isinstance(data, Subsystem):
             return data
         if not isinstance(data, Mapping):
-            raise MechanismError(f"expected a table that describes a subsystem, got {data!r}")
+            raise MechanismError(f"expected a table that describes a subsystem, got {shown(data)}")
         known = [item.name for item in fields(cls)]
         for key in data:
             if key not in known:
@@ -126,15 +128,19 @@ class Subsystem:
         if "name" not in data:
             raise MechanismError("a subsystem needs a name", path=("name",))
         given = dict(data)
-        orders = given.get("variables", {})
-        bad = [order for order in orders if not str(order).isdigit()]
+        _check_name("subsystem", given["name"])
+        _check_kind(given["name"], "variables", orders := given.get("variables", {}))
+        bad = [order for order in orders if not (str(order).isdecimal() and len(str(order)) < 4)]
         if bad:
             raise MechanismError(
                 f"subsystem '{given['name']}': variables are listed by order, e.g. 0 = [\"x\"]; '{bad[0]}' is no order",
                 path=("variables", str(bad[0])),
             )
+        for order, names in orders.items():
+            _check_kind(given["name"], "variables", names, str(order))
         given["variables"] = {int(order): tuple(names) for order, names in orders.items()}
-        given["children"] = tuple(cls.from_data(child) for child in given.get("children", ()))
+        _check_kind(given["name"], "children", children := given.get("children", ()))
+        given["children"] = tuple(cls.from_data(child) for child in children)
         return cls(**given)
 
     def to_data(self) -> dict[str, Any]:
@@ -163,6 +169,20 @@ class Subsystem:
                 "formula in text"
             )
         return str(entry) if isinstance(entry, str | Expression) else float(entry)
+
+    def _check_kinds(self) -> None:
+        for word in ("variables", *_TABLES, "children", "keep", "independent"):
+            given = getattr(self, word)
+            if not (word == "independent" and given is None):
+                _check_kind(self.name, word, given)
+        for order, names in self.variables.items():
+            _check_kind(self.name, "variables", names, str(order))
+        for table in ("inputs", "units", "names"):
+            for key, value in getattr(self, table).items():
+                _check_text(self.name, value, table, str(key))
+        for word, given in (("keep", self.keep), ("independent", self.independent or ()), ("suffix", (self.suffix,))):
+            for value in given:
+                _check_text(self.name, value, word)
 
     def _check_variables(self) -> None:
         seen: set[str] = set()
@@ -205,9 +225,24 @@ class Subsystem:
             raise MechanismError(f"subsystem '{self.name}', {table} of '{key}': {error}", path=(table, key)) from None
 
 
+def _check_kind(subsystem: str, word: str, given: Any, *key: str) -> None:
+    """Refuse what is no table where names are given something, and no list elsewhere."""
+    of_names = not key and (word == "variables" or word in _TABLES)
+    if isinstance(given, Mapping) if of_names else isinstance(given, Sequence) and not isinstance(given, str):
+        return
+    wanted = "a table" if of_names else "a list"
+    place = ".".join((word, *key))
+    raise MechanismError(f"subsystem '{subsystem}': '{place}' must be {wanted}; got {shown(given)}", path=(word, *key))
+
+
+def _check_text(subsystem: str, value: Any, *path: str) -> None:
+    if not isinstance(value, str):
+        raise MechanismError(f"subsystem '{subsystem}', {'.'.join(path)}: {shown(value)} is not a text", path=path)
+
+
 def _check_name(what: str, name: Any) -> None:
     if not isinstance(name, str) or not _NAME.match(name):
-        raise MechanismError(f"{what} is called {name!r}; a name is made of letters, digits and _, a letter first")
+        raise MechanismError(f"{what} is called {shown(name)}; a name is made of letters, digits and _, a letter first")
     if name in FUNCTIONS or name in (TIME, "pi"):
         raise MechanismError(f"{what} is called '{name}', which means something else in formulas; choose another name")
     if _RATE.search(name):

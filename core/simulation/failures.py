@@ -9,6 +9,7 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
 from kingpost.equations.newton import ImplicitStepMap, repeat_newton
+from kingpost.mechanism.given import no_rotation
 from kingpost.simulation.problem import Problem, jammed
 from kingpost.symbols.externals import force_failure, python_error
 
@@ -73,6 +74,9 @@ class Failures:
     def check_outputs(self, t: float, y: FloatArray) -> None:
         """Refuse outputs that are not finite."""
         if not np.isfinite(y).all():
+            why = no_rotation(self.problem.mechanism, self.problem.u0)
+            if why:
+                raise SolverError(f"'{self.problem.mechanism.name}' cannot be run: {why}")
             worst = int(np.argmin(np.isfinite(y)))
             shown = f"such that '{self.equations.channels[worst].name}' is {y[worst]}"
             self.refuse(t, y[: self.equations.nx], shown, "at")

@@ -47,6 +47,8 @@ from kingpost.statics.equilibrium import find_equilibrium
 
 #: Of what the inputs of a run consist, and the row of numbers for them at its start.
 Drive: TypeAlias = Callable[[Assembly, Values], tuple[InputLayout, FloatArray]]
+#: How far apart numbers may be beside an angle (rad): a turn of a thousandth of a radian then has three digits.
+COARSEST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +203,7 @@ def started(problem: Problem) -> Problem:
     t, p = problem.t_start, problem.p
     equations = with_closed_loops(problem, t, problem.x0)
     begin = consistent_start(equations, t, problem.x0, p, bool(problem.how.close_loops))
+    _check_angles(problem.mechanism.name, equations, begin.x)
     check_singularity(equations, begin.x, t)
     check_mass_matrix(equations, begin.x, p)
     x = begin.x
@@ -210,6 +213,16 @@ def started(problem: Problem) -> Problem:
     if jam:
         raise SolverError(f"'{problem.mechanism.name}' cannot start: {jam}")
     return replace(problem, equations=equations, x0=x, fitted=begin.changes)
+
+
+def _check_angles(machine: str, equations: Equations, x: FloatArray) -> None:
+    """Refuse angles that are so large that adding what they turn in a step changes nothing."""
+    for quantity, value in zip(equations.state_quantities, x.tolist(), strict=False):
+        if quantity.unit == "rad" and math.ulp(value) > COARSEST:
+            raise SolverError(
+                f"'{machine}' cannot start: '{quantity.name}' is {value:g} rad, where neighbouring numbers are "
+                f"{math.ulp(value):.3g} rad apart, so that it could not turn evenly; take whole turns off it"
+            )
 
 
 def observed(problem: Problem) -> Problem:

@@ -84,7 +84,8 @@ def weather_windows(series: SeaSeries, limits: Mapping[str, float], length: floa
     if not known.any():
         raise KingpostError(f"the record knows nothing: there is no sample with {listed(limits)}")
     step = float(np.median(np.diff(series.hours)))
-    needed = max(math.ceil(length / step * (1.0 - ROUNDING)), 1)
+    # More than there are samples are never in a window, however many.
+    needed = max(math.ceil(min(length / step, len(values) + 1.0) * (1.0 - ROUNDING)), 1)
     good = np.asarray(known & (values <= np.array(list(limits.values()))).all(axis=1), dtype=np.bool_)
     found = _Samples(series.hours, known, good, step, needed)
     jumps = np.diff(series.hours)

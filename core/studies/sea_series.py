@@ -68,12 +68,14 @@ def read_sea_series(path: str | Path) -> SeaSeries:
         if len(row) != len(header):
             raise FileError(f"{path}: line {line} has {len(row)} entries, but the header names {len(header)} columns")
     hours, months = _times(path, header[0], [(line, row[0]) for line, row in body])
-    back = np.flatnonzero(np.diff(hours) <= 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        hours = hours - hours[0]
+        back = np.flatnonzero(~(np.diff(hours) > 0.0) | ~np.isfinite(hours[1:]))
     if back.size:
         line, row = body[int(back[0]) + 1]
         raise FileError(f"{path}: times must rise, and line {line} ({row[0]}) does not; sort the lines, drop repeated times")
     columns = {name: np.array([_number(path, line, name, row[i + 1]) for line, row in body]) for i, name in enumerate(names)}
-    return SeaSeries(hours - hours[0], columns, months, body[0][1][0])
+    return SeaSeries(hours, columns, months, body[0][1][0])
 
 
 def _check_header(path: Path, header: Sequence[str], names: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ import sqlite3
 import struct
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -38,6 +38,10 @@ create table if not exists outcomes(
     key text primary key, layout integer, numbers blob, error text not null, cpu_s real not null, ended real not null,
     outside text not null);
 """
+
+
+#: What reading makes Python raise where the texts or numbers in a file are not those that were written.
+DAMAGE = (ValueError, TypeError, LookupError, AttributeError, struct.error)
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ class Store:
 
     def __init__(self, folder: str | Path) -> None:
         self.path = Path(folder) / STORE
-        try:
+        with self._using(DAMAGE):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(self.path, isolation_level=None, timeout=30.0)
             self._db.execute("pragma journal_mode=wal")
@@ -92,8 +96,6 @@ class Store:
             self._db.execute("pragma synchronous=normal")
             self._db.executescript(TABLES)
             self._check_version()
-        except (OSError, sqlite3.Error) as error:
-            raise FileError(f"'{self.path}' cannot be used as the store of a study: {error}") from None
         self._layouts: dict[str, int] = {}
 
     @staticmethod
@@ -111,6 +113,17 @@ class Store:
         """Close the file."""
         self._db.close()
 
+    @contextmanager
+    def _using(self, damage: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+        """Say in a sentence what SQLite has against it, such as a full disk; of what is read, also what is ``damage``."""
+        refused: tuple[type[Exception], ...] = (OSError, sqlite3.Error, *damage)
+        try:
+            yield
+        except sqlite3.ProgrammingError:
+            raise  # a fault of ours
+        except refused as error:
+            raise FileError(f"'{self.path}' cannot be used as the store of a study: {error}") from None
+
     def _check_version(self) -> None:
         version = self.fact("version")
         if version is None:
@@ -123,33 +136,39 @@ class Store:
 
     def note(self, name: str, value: Any) -> None:
         """Keep a fact about the study."""
-        self._db.execute("insert or replace into facts values (?, ?)", (name, json.dumps(value)))
+        text = json.dumps(value)
+        with self._using():
+            self._db.execute("insert or replace into facts values (?, ?)", (name, text))
 
     def fact(self, name: str) -> Any:
         """Return a fact that was noted, or None."""
-        row = self._db.execute("select value from facts where name = ?", (name,)).fetchone()
-        return None if row is None else json.loads(row[0])
+        with self._using(DAMAGE):
+            row = self._db.execute("select value from facts where name = ?", (name,)).fetchone()
+            return None if row is None else json.loads(row[0])
 
     def plan(self, cases: Iterable[Case]) -> int:
         """Put cases in the place of those that were planned; outcomes stay. All or none of them; return how many."""
-        self._db.execute("begin immediate")
-        try:
-            self._db.execute("delete from cases")
-            cursor = self._db.executemany("insert into cases values (?, ?, ?, ?, ?, ?)", _rows(cases))
-            self._db.execute("commit")
-            return cursor.rowcount
-        except BaseException:
-            self._db.execute("rollback")
-            raise
+        with self._using():
+            self._db.execute("begin immediate")
+            try:
+                self._db.execute("delete from cases")
+                cursor = self._db.executemany("insert into cases values (?, ?, ?, ?, ?, ?)", _rows(cases))
+                self._db.execute("commit")
+                return cursor.rowcount
+            except BaseException:
+                if self._db.in_transaction:  # SQLite ends some by itself
+                    self._db.execute("rollback")
+                raise
 
     def add(self, outcome: Outcome) -> None:
         """Keep what came of a case."""
         names = json.dumps(list(outcome.numbers))
         numbers = struct.pack(f"<{len(outcome.numbers)}d", *outcome.numbers.values())
-        self._db.execute(
-            "insert or replace into outcomes values (?, ?, ?, ?, ?, ?, ?)",
-            (outcome.key, self._layout(names), numbers, outcome.error, outcome.cpu_s, time.time(), outcome.outside),
-        )
+        with self._using():
+            self._db.execute(
+                "insert or replace into outcomes values (?, ?, ?, ?, ?, ?, ?)",
+                (outcome.key, self._layout(names), numbers, outcome.error, outcome.cpu_s, time.time(), outcome.outside),
+            )
 
     def _layout(self, names: str) -> int:
         if names not in self._layouts:
@@ -160,11 +179,12 @@ class Store:
 
     def forget_failures(self) -> int:
         """Let failed cases be run again; return how many."""
-        return self._db.execute("delete from outcomes where error <> ''").rowcount
+        with self._using():
+            return self._db.execute("delete from outcomes where error <> ''").rowcount
 
     def counts(self) -> Counts:
         """Return how many cases there are, and what came of them."""
-        with closing(self._db.cursor()) as cursor:
+        with self._using(DAMAGE), closing(self._db.cursor()) as cursor:
             planned = cursor.execute("select count(*) from cases").fetchone()[0]
             done, failed, outside = cursor.execute(
                 "select coalesce(sum(error = '' and outside = ''), 0), coalesce(sum(error <> ''), 0), "
@@ -178,7 +198,7 @@ class Store:
         last = -1
         seen: set[str] = set()
         # Whoever runs cases may take them from a thread of its own.
-        with closing(sqlite3.connect(self.path, timeout=30.0, check_same_thread=False)) as reading:
+        with self._using(DAMAGE), closing(sqlite3.connect(self.path, timeout=30.0, check_same_thread=False)) as reading:
             while True:
                 rows = reading.execute(
                     "select place, key, settings, sea, labels, weight from cases where place > ? and key not in "
@@ -195,12 +215,12 @@ class Store:
 
     def stored(self, where: str = "", values: tuple[Any, ...] = ()) -> Iterator[StoredCase]:
         """Yield the planned cases with what came of them, in the order of the plan."""
-        layouts = {row[0]: tuple(json.loads(row[1])) for row in self._db.execute("select id, names from layouts")}
         query = (
             "select place, c.key, settings, sea, labels, weight, layout, numbers, error, cpu_s, outside from cases c left join "
             f"outcomes o on c.key = o.key {where} order by place"
         )
-        with closing(self._db.cursor()) as cursor:
+        with self._using(DAMAGE), closing(self._db.cursor()) as cursor:
+            layouts = {row[0]: tuple(json.loads(row[1])) for row in self._db.execute("select id, names from layouts")}
             for row in cursor.execute(query, values):
                 outcome = None
                 if row[8] is not None:
@@ -209,10 +229,10 @@ class Store:
 
     def outcome(self, key: str) -> Outcome | None:
         """Return what came of a case, planned or not."""
-        row = self._db.execute(
-            "select names, numbers, error, cpu_s, outside from outcomes left join layouts on layout = id where key = ?", (key,)
-        ).fetchone()
-        return None if row is None else Outcome(key, _numbers(tuple(json.loads(row[0])), row[1]), *row[2:])
+        query = "select names, numbers, error, cpu_s, outside from outcomes left join layouts on layout = id where key = ?"
+        with self._using(DAMAGE):
+            row = self._db.execute(query, (key,)).fetchone()
+            return None if row is None else Outcome(key, _numbers(tuple(json.loads(row[0])), row[1]), *row[2:])
 
     def find(self, key: str) -> StoredCase:
         """Return the planned case whose key begins like this; refuse a beginning that none or several have."""
@@ -238,7 +258,10 @@ def _json(table: Mapping[str, Any]) -> str:
 
 def _case(row: tuple[Any, ...]) -> Case:
     key, settings, sea, labels, weight = row
-    return Case(key, json.loads(settings), sea, json.loads(labels), weight)
+    tables = (json.loads(settings), json.loads(labels))
+    if not all(isinstance(table, dict) for table in tables) or not isinstance(sea, str):
+        raise ValueError(f"what it says of case {key} is no case")
+    return Case(key, tables[0], sea, tables[1], weight)
 
 
 def _numbers(names: tuple[str, ...], packed: bytes) -> dict[str, float]:

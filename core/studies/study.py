@@ -11,6 +11,7 @@ from typing import Any
 
 from kingpost.base.errors import MechanismError
 from kingpost.base.load_frames import COMPONENTS
+from kingpost.base.numbers import shown
 from kingpost.fatigue.equivalent import REFERENCE_FREQUENCY
 from kingpost.fatigue.hotspots import HotSpot
 from kingpost.fatigue.sn import SNCurve
@@ -40,9 +41,9 @@ class Histories:
         name, _, number = text.partition(":") if isinstance(text, str) else ("", "", "")
         if name in (NONE, ALL) and not number:
             return Histories(name)
-        if name == WORST and number.isdecimal() and int(number) > 0:
+        if name == WORST and number.isdecimal() and len(number) < 10 and int(number) > 0:
             return Histories(WORST, int(number))
-        raise MechanismError(f'histories = {text!r} says not which runs are kept whole; write "none", "worst:5" or "all"')
+        raise MechanismError(f'histories = {shown(text)} says not which runs are kept whole; write "none", "worst:5" or "all"')
 
 
 @dataclass(frozen=True)

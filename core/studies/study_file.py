@@ -44,6 +44,8 @@ ELSEWHERE = {
     "monitors": "a run of its own",
 }
 SAMPLER = "sampler"
+#: More runs than this are a slip of the pen: a fifth of a second each, they take three weeks.
+MOST_CASES = 10_000_000
 #: How a damage-equivalent range is asked for among the statistics.
 DEL = "del"
 
@@ -85,6 +87,10 @@ def read_study(path: str | Path, plugins: PluginSet | None = None) -> Study:
         spec=_spec(file, samplers, keep),
     )
     with file.refusing("vary"):
+        if study.count > MOST_CASES:
+            raise KingpostError(
+                f"the study has {shown(study.count)} cases; at most {MOST_CASES} are run. Vary less, or fewer numbers"
+            )
         _check_names(study)
     return study
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -11,6 +10,7 @@ from typing import Any
 
 from kingpost.base.errors import FileError, closest, listed
 from kingpost.base.files import write_whole
+from kingpost.base.numbers import finite, shown
 from kingpost.base.toml import parsed_toml, read_toml
 from kingpost.base.version import __version__
 
@@ -94,7 +94,7 @@ def _scenario(data: Mapping[str, Any], where: str, folder: Path | None) -> Scena
 
 def _action(entry: Any, where: str) -> Action:
     if not isinstance(entry, Mapping):
-        raise FileError(f"{where} must be a table with 't' and 'set'; got {entry!r}")
+        raise FileError(f"{where} must be a table with 't' and 'set'; got {shown(entry)}")
     _refuse_others(entry, ("t", "set"), where)
     values = entry.get("set")
     if "t" not in entry or not isinstance(values, Mapping):
@@ -102,13 +102,16 @@ def _action(entry: Any, where: str) -> Action:
     for name, value in values.items():
         if isinstance(value, Mapping):
             raise FileError(f'{where}: names with dots are written in quotes: set = {{ "{name}.{next(iter(value), "")}" = 1 }}')
+        if finite(value) is None:
+            raise FileError(f"{where}: {name} = {shown(value)} is not a finite number")
     return Action(_time(entry["t"], f"{where}: 't'"), dict(values))
 
 
 def _time(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise FileError(f"{where} must be a finite time in s; got {value!r}")
-    return float(value)
+    number = finite(value)
+    if number is None:
+        raise FileError(f"{where} must be a finite time in s; got {shown(value)}")
+    return number
 
 
 def _refuse_others(table: Mapping[str, Any], known: Sequence[str], what: str) -> None:

@@ -14,17 +14,27 @@ class Trail:
     """Writes down every call before it is made; an object to be called."""
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0))
+        self._path = path
+        self._file = self._opened()
 
     def __call__(self, call: str) -> None:
         """Write down what is under way."""
-        os.lseek(self._file, 0, os.SEEK_SET)
-        os.write(self._file, call.encode("utf-8", errors="replace")[:LENGTH].ljust(LENGTH))
+        self._write(0, call.encode("utf-8", errors="replace")[:LENGTH].ljust(LENGTH))
 
     def reach(self, time: float) -> None:
         """Write down how far a run has come."""
-        os.lseek(self._file, LENGTH, os.SEEK_SET)
-        os.write(self._file, struct.pack("<d", time))
+        self._write(LENGTH, struct.pack("<d", time))
+
+    def _opened(self) -> int:
+        return os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0))
+
+    def _write(self, place: int, content: bytes) -> None:
+        try:
+            os.lseek(self._file, place, os.SEEK_SET)
+        except OSError:  # an FMU may close what it has not opened
+            self._file = self._opened()
+            os.lseek(self._file, place, os.SEEK_SET)
+        os.write(self._file, content)
 
 
 def raw_trail(path: Path) -> bytes:

@@ -7,7 +7,6 @@ process.
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import sys
 from dataclasses import asdict
@@ -31,10 +30,11 @@ def main(place: Path) -> None:
     """Run the job in a folder."""
     request = handed_over(place / "job.json")
     job = Job(**{**request["job"], "outputs": tuple(request["job"]["outputs"]), "inputs": tuple(request["job"]["inputs"])})
-    messages = os.open(place / "messages", os.O_WRONLY | os.O_APPEND)
 
     def take(message: Message) -> None:
-        os.write(messages, (json.dumps(asdict(message)) + "\n").encode("ascii"))
+        # Opened for each: an FMU may close what it has not opened.
+        with (place / "messages").open("ab", buffering=0) as messages:
+            messages.write((json.dumps(asdict(message)) + "\n").encode("ascii"))
 
     count = np.memmap(place / "count", dtype=np.int64, mode="r+", shape=(1,))
     rows = np.memmap(place / "rows", dtype=float, mode="r+").reshape(job.steps + 1, -1)

@@ -211,15 +211,15 @@ class FmuRun:
         del rows, count  # Windows does not remove files that are mapped
         if interrupted:
             return Ended(result, "interrupted", "", {})
-        if late == "run":
-            return Ended(result, "failed", self._run_was_over(result), {})
-        if late:
+        if not late:
+            return _understood(result, code, place)
+        text = self._run_was_over(result)
+        if late == "call":
             text = (
                 f"the FMU did not come back within {self.call_limit:g} s while {read_trail(place / 'trail')[0]}, and its "
                 "process was ended. If it only needs longer, allow more (timeout)"
             )
-            return Ended(result, "failed", text, {})
-        return _understood(result, code, place)
+        return _understood(result, code, place, text)
 
 
 def prepare_fmu(
@@ -348,17 +348,19 @@ def _hand_on(told: Any, on_message: Callable[[Message], None]) -> None:
         on_message(Message(**json.loads(line)))
 
 
-def _understood(rows: FloatArray, code: int, place: Path) -> Ended:
-    """Return how a run in another process ended, by what it left behind."""
+def _understood(rows: FloatArray, code: int, place: Path, late: str = "") -> Ended:
+    """Return how a run in another process ended, by what it left behind; ``late`` says why it was ended, if it was."""
     ending = place / "ending.json"
     left: dict[str, Any] = json.loads(ending.read_text(encoding="utf-8")) if ending.is_file() else {}
     under_way, _ = read_trail(place / "trail")
-    crash = f"the process of the FMU {describe_ending(code)} while {under_way}"
+    crash = late or f"the process of the FMU {describe_ending(code)} while {under_way}"
     if left.get("outcome"):
         warnings = [left["finish"]] if left.get("finish") else []
         if code != 0:
             warnings.append(f"after the run {crash}")
         return Ended(rows, left["outcome"], left["message"], left["statistics"], tuple(warnings), left["time"])
+    if late:
+        return Ended(rows, "failed", late, {})
     if left.get("fault"):
         raise InternalError(f"the process that runs the FMU failed itself: {left['fault']}")
     said = [json.loads(line) for line in (place / "messages").read_text(encoding="utf-8").splitlines()[-PRINTED:]]

@@ -11,7 +11,8 @@ import numpy as np
 
 from kingpost.base.errors import MechanismError
 from kingpost.base.fields import Table
-from kingpost.plugins.samplers.values import values_by_name
+from kingpost.base.numbers import shown
+from kingpost.plugins.samplers.values import MOST, values_by_name
 from kingpost.studies.sampler import Sample, Sampler
 
 
@@ -60,8 +61,10 @@ class LatinHypercube(Sampler):
         for name in self.options.logarithmic:
             if name not in self.ranges:
                 raise MechanismError(f"'{name}' is to be logarithmic, but has no range", path=("logarithmic",))
-        if self.options.count < 1:
-            raise MechanismError(f"count = {self.options.count}: give 1 point or more", path=("count",))
+        if not 1 <= self.options.count <= MOST:
+            raise MechanismError(f"count = {shown(self.options.count)}: give 1 point or more, up to {MOST}", path=("count",))
+        if self.options.seed < 0:
+            raise MechanismError(f"seed = {shown(self.options.seed)}: give a whole number, 0 or more", path=("seed",))
 
     def count(self) -> int:
         return int(self.options.count)

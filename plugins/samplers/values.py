@@ -11,6 +11,8 @@ from kingpost.base.errors import MechanismError, closest, listed
 from kingpost.base.numbers import finite, shown
 
 EVEN = ("from", "to", "count")
+#: More values of one number, or points, than this are a slip of the pen.
+MOST = 1_000_000
 
 
 def values_by_name(table: Any, key: str, least: int = 1) -> dict[str, tuple[float, ...]]:
@@ -43,9 +45,10 @@ def _even(name: str, given: Mapping[str, Any], key: str) -> tuple[float, ...]:
         if word not in EVEN:
             raise MechanismError(f"'{name}' has no '{word}'{closest(word, EVEN)} It takes: {listed(EVEN)}.", path=(key, name))
     low, high, count = finite(given.get("from")), finite(given.get("to")), given.get("count")
-    if low is None or high is None or isinstance(count, bool) or not isinstance(count, int) or count < 2:
+    if low is None or high is None or isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST:
         raise MechanismError(
-            f"'{name}' = {shown(dict(given))}: give two finite numbers, 'from' and 'to', and a 'count' of 2 or more",
+            f"'{name}' = {shown(dict(given))}: give two finite numbers, 'from' and 'to', and a 'count' of 2 or more, "
+            f"up to {MOST}",
             path=(key, name),
         )
     return tuple(float(number) for number in np.linspace(low, high, count))

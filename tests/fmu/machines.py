@@ -43,6 +43,30 @@ def flywheel() -> Mechanism:
     )
 
 
+def carried() -> Mechanism:
+    """A pendulum on a base whose place is given by seven inputs, the quaternion among them as it is."""
+    names = ("x", "y", "z", "qw", "qx", "qy", "qz")
+    return Mechanism(
+        name="carried",
+        inputs=tuple(Input(f"base_{name}", "1" if "q" in name else "m", float(name == "qw")) for name in names),
+        bodies=(Body("base", mass=1.0, inertia=(1, 1, 1)), Body("load", mass=2.0, com=(0, 0, -1), inertia=(1, 1, 1))),
+        joints=(
+            Joint(
+                "seat",
+                "given",
+                "world",
+                "base",
+                pose=tuple(f"base_{name}" for name in names),
+                twist=(0,) * 6,
+                twist_rate=(0,) * 6,
+            ),
+            Joint("pivot", "revolute", "base", "load", axis=(0, 1, 0), start=0.3),
+        ),
+        forces=(ForceElement("gravity", acceleration=(0, 0, -9.81)),),
+        outputs=(Output("load", "load"),),
+    )
+
+
 def welded() -> Mechanism:
     """A body that cannot move: no degree of freedom, no input, no parameter."""
     return Mechanism(

@@ -1,6 +1,6 @@
 """All readers."""
 
-from tests.fuzz import containers, hydro, results, texts
+from tests.fuzz import containers, hydro, results, studies, texts
 from tests.fuzz.table import READERS
 
-__all__ = ["READERS", "containers", "hydro", "results", "texts"]
+__all__ = ["READERS", "containers", "hydro", "results", "studies", "texts"]

@@ -5,6 +5,7 @@ Commands come through standard input, answers go to what was standard output; wh
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pickle
@@ -110,5 +111,11 @@ def _read(pipe: int, size: int) -> bytes:
 
 if __name__ == "__main__":
     end_with_starter()
-    main(Path(sys.argv[1]), own_input(), own_output())
+    try:
+        main(Path(sys.argv[1]), own_input(), own_output())
+    except OSError as error:
+        if error.errno != errno.EBADF:
+            raise
+        print("the FMU has closed what it had not opened, the way to its master among it", file=sys.stderr, flush=True)
+        os._exit(1)
     leave()

@@ -16,6 +16,7 @@ from kingpost.fmu.export.native.tape import Tape, recorded, tape_source
 from kingpost.fmu.interface.interface import INPUT_ORDER, SOLVER_TOLERANCE, Interface, start_function
 from kingpost.kernel.codegen import generated
 from kingpost.kernel.compiler import CompilerError
+from kingpost.mechanism.given import given_quaternions
 from kingpost.simulation.export_model import ExportModel, SampleRows
 from kingpost.symbols.straightline import fused
 
@@ -177,6 +178,8 @@ def _header(interface: Interface, token: str, version: Literal[2, 3], ramps: boo
 #define KP_NM {model.problem.stepper.remembered}
 #define KP_NG {guarded}
 #define KP_NE {len(model.equations.quaternions)}
+/* Quaternions that inputs give. */
+#define KP_NQ {len(given_quaternions(model.mechanism))}
 #define KP_NA {len(interface.arrays)}
 #define KP_FMI {version}
 #define KP_MODEL_EXCHANGE {int(interface.kind == "me")}
@@ -198,6 +201,7 @@ KP_HIDDEN extern const int kp_rate_places[];
 KP_HIDDEN extern const double kp_nominal_x[];
 KP_HIDDEN extern const unsigned char kp_calculated[];
 KP_HIDDEN extern const int kp_quaternions[];
+KP_HIDDEN extern const int kp_given_quaternions[];
 KP_HIDDEN extern const unsigned kp_array_ends[];
 KP_HIDDEN extern const unsigned kp_elements[];
 
@@ -237,6 +241,10 @@ def _tables(interface: Interface, ramps: bool) -> str:
             _array("const double kp_nominal_x[]", [_double(value) for value in nominal] or ["1"]),
             _array("const unsigned char kp_calculated[]", [str(int(flag)) for flag in calculated] or ["0"]),
             _array("const int kp_quaternions[]", [str(row) for row in model.equations.quaternions] or ["0"]),
+            _array(
+                "const int kp_given_quaternions[]",
+                [str(i) for places in given_quaternions(model.mechanism) for i in places] or ["0"],
+            ),
             _array("const unsigned kp_array_ends[]", [str(end) for end in ends]),
             _array("const unsigned kp_elements[]", [str(item) for array in arrays for item in array.elements] or ["0"]),
             "",

@@ -62,6 +62,7 @@ def test_several_tasks_beside_a_model(tmp_path, plugins):
     [
         ("[optimal]\nhorizon = 2.0\n", "lacks 'inputs'"),
         (TASK.replace("horizon = 2.0", "horizon = -2.0"), r":4: .*horizon from -2 to -2 s"),
+        (TASK.replace("horizon = 2.0", f"horizon = 1{'0' * 400}"), r":4: .*horizon: 1000.* is not a number"),
         (TASK.replace('"torque"', '"tork"'), r":3: .*has no input 'tork'"),
         (TASK.replace("intervals", "interwals"), "has no 'interwals'; did you mean 'intervals'"),
         ("[servo]\n", "the file holds no optimal task"),

@@ -214,6 +214,15 @@ FILTER = '[[subsystems]]\nname = "filter"\nvariables.1 = ["i"]\nforces.i = "-i_d
         ),
         (FILTER + "forces.j = 'i'\n", "'filter': a force or input acts along 'j', which is neither a variable nor", 1),
         (FILTER + 'invariants.c = "i +"\n', "subsystem 'filter', invariants of 'c'", 6),
+        (FILTER + "invariants = 3.5\n", "subsystem 'filter': 'invariants' must be a table; got 3.5", 6),
+        (FILTER + 'start = ["i"]\n', "subsystem 'filter': 'start' must be a table; got ['i']", 6),
+        (FILTER + "variables.0 = 2\n", "subsystem 'filter': 'variables.0' must be a list; got 2", None),
+        (FILTER + "children = 1979-05-27\n", "subsystem 'filter': 'children' must be a list; got datetime.date", 6),
+        (FILTER + 'independent = "i"\n', "subsystem 'filter': 'independent' must be a list; got 'i'", 6),
+        (FILTER + "inputs.V = 2.0\n", "subsystem 'filter', inputs.V: 2.0 is not a text", 6),
+        (FILTER + "within = [1]\n", "subsystem number 1: within = [1] is not a text", 6),
+        (FILTER.replace('"filter"', "{ a = 1 }"), "subsystem number 1: name = {'a': 1} is not a text", 2),
+        (FILTER + "children = [{ use = [1] }]\n", "subsystem 'filter' uses [1], which is not the name of a system", None),
     ],
 )
 def test_what_is_mixed_up_is_refused_with_its_line(tmp_path, tables, message, line):

@@ -64,3 +64,13 @@ def test_a_step_means_nothing_to_a_solver_and_is_refused_in_words_for_everybody(
     with pytest.raises(SolverError, match=r"'radau' chooses its own steps.*\(e.g. radau:rtol=1e-8\)") as refused:
         simulate(pendulum(), 0.1, integrator="radau", step=0.01, plugins=BUILT_IN)
     assert "--" not in str(refused.value)
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "lsoda"])
+def test_angles_that_numbers_cannot_turn_are_refused(integrator):
+    """Formerly a pendulum stood still at 1e16 rad, where numbers are 2 rad apart, and solvers never ended."""
+    machine = BUILT_IN.models.get("double-pendulum")().build()
+    how = {"integrator": integrator, "backend": "vm", "plugins": BUILT_IN}
+    with pytest.raises(SolverError, match=r"'shoulder.angle' is 1e\+16 rad, where neighbouring numbers are 2 rad apart"):
+        simulate(machine, 0.01, settings={"shoulder.angle": 1e16}, **how)
+    simulate(machine, 0.01, settings={"shoulder.angle": 1e9}, **how)

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from kingpost import ForceElement, SolverError, simulate
+from kingpost import Body, ForceElement, Input, Joint, Mechanism, Output, SolverError, simulate
 from kingpost.testing.problems import pushed_mass
 
 
@@ -36,6 +36,23 @@ def test_a_state_that_leaves_the_numbers_stops_the_run_at_the_last_good_one(plug
         assert history is not None
         assert f"the state after t = {history.time[-1]:g} s is not finite; try a step smaller than 0.5 s" in str(error.value)
         assert f"Last good state: shoulder.angle = {history['shoulder.angle'][-1]:.6g}" in str(error.value)
+
+
+def test_a_quaternion_from_outside_that_is_zero_is_named():
+    names = ("x", "y", "z", "qw", "qx", "qy", "qz")
+    machine = Mechanism(
+        "carried",
+        [Body("base", mass=1.0), Body("load", mass=1.0, com=(0, 0, -1))],
+        [
+            Joint("seat", "given", "world", "base", pose=[f"base_{name}" for name in names], twist=[0] * 6, twist_rate=[0] * 6),
+            Joint("pivot", "revolute", "base", "load", axis=(0, 1, 0)),
+        ],
+        inputs=[Input(f"base_{name}", "1" if "q" in name else "m", float(name == "qw")) for name in names],
+        outputs=[Output("tip", "load", at=(0, 0, -1))],
+    )
+    simulate(machine, 0.01, backend="vm")
+    with pytest.raises(SolverError, match="the quaternion of 'base_qw', 'base_qx', 'base_qy', 'base_qz' is zero, which is no"):
+        simulate(machine, 0.01, settings={"base_qw": 0.0}, backend="vm")
 
 
 def test_an_input_of_the_wrong_length_or_not_finite_is_refused():

@@ -108,5 +108,8 @@ def test_refusals(limits, length, said):
     with pytest.raises(KingpostError, match=said):
         weather_windows(series(letters("gb")), limits, length)
     if not limits:
+        # Steps so short that no number says how many of them an hour has.
+        short = SeaSeries(np.array([0.0, 5e-324, 1e-323]), {"Hs": np.ones(3)})
+        assert weather_windows(short, {"Hs": 2.0}, 1.0).total.windows == 0
         with pytest.raises(KingpostError, match="the record knows nothing"):
             weather_windows(series(letters("??")), {"Hs": 1.0}, 1.0)

@@ -42,6 +42,8 @@ def test_numbers_with_their_unit(write, unit, hours):
         ("time [h]\n0\n1\n", "must name a time column and at least one other"),
         ("time [h],Hs,hs\n0,1,1\n1,1,1\n", "names .* twice"),
         ("time [h],Hs\n0,1\n0,2\n", "times must rise, and line 3 \\(0\\) does not"),
+        ("time [h],Hs\n-1e308,1\n1,1\n2,1\n", "times must rise, and line 4 \\(2\\) does not"),
+        ("time [h],Hs\n-1e308,1\n1e308,1\n", "times must rise, and line 3 \\(1e308\\) does not"),
         ("time [h],Hs\n0,1\n1,2,3\n", "line 3 has 3 entries, but the header names 2"),
         ("time [h],Hs\n0,1\n1,high\n", "line 3: 'high' is no number for 'Hs'"),
         ("time [h],Hs\n0,1\nlater,1\n", "line 3 has no number for its time"),

@@ -2,6 +2,7 @@
 
 import math
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -92,6 +93,49 @@ def test_what_is_no_store_is_refused(tmp_path):
         store.note("version", 99)
     with pytest.raises(FileError, match="another version of kingpost"):
         Store(tmp_path / "new")
+
+
+def test_a_damaged_store_is_refused_or_read(tmp_path):
+    """With bytes that are others, or without its end: a sentence, whatever is asked of it."""
+    with Store(tmp_path / "whole") as store:
+        store.note("spec", {"model": "crane"})
+        store.plan([Case(f"{i:020x}", {"mass": float(i)}, "", {"row": i}) for i in range(40)])
+        for i in range(20):
+            store.add(Outcome(f"{i:020x}", {"slew.Mx:max": 1.0 * i, "slew.Mx:min": -1.0}, "", 0.1))
+    whole = (tmp_path / "whole" / "study.sqlite").read_bytes()
+    refused = 0
+    for number in range(60):
+        rng = random.Random(number)
+        content = bytearray(whole)
+        for _ in range(rng.choice((1, 10, 100))):
+            content[rng.randrange(len(content))] = rng.randrange(256)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "study.sqlite").write_bytes(content[: rng.randrange(len(content))] if number % 10 == 0 else content)
+        try:
+            with Store(folder) as store:
+                store.fact("spec")
+                store.counts()
+                assert all(isinstance(entry.case.settings, dict) for entry in store.stored())
+                list(store.open_cases())
+                store.outcome(f"{3:020x}")
+                store.note("spec", {})
+                store.add(Outcome("f" * 20, {"slew.Mx:max": 1.0}, "", 0.1))
+        except FileError as error:
+            refused += "study.sqlite' " in str(error)
+    assert 10 < refused < 60
+
+
+def test_a_full_disk_is_said(tmp_path):
+    with Store(tmp_path) as store:
+        store.plan([Case("ab12" + "0" * 16)])
+        pages = store._db.execute("pragma page_count").fetchone()[0]
+        store._db.execute(f"pragma max_page_count = {pages}")
+        with pytest.raises(FileError, match="study.sqlite' cannot be used as the store of a study: database or disk is full"):
+            store.note("spec", {"model": "x" * 100_000})
+        with pytest.raises(FileError, match="disk is full"):
+            store.plan([Case(f"{i:020x}", {"mass": float(i)}, "", {"row": i}) for i in range(2000)])
+        assert store.counts().planned == 1  # all of a plan, or none
 
 
 @pytest.mark.slow

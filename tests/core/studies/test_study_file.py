@@ -79,10 +79,15 @@ CHANGES = {
     "[run]\nintegratr = 'rk4'\n[limits]": ("[limits]", r"\[run\] has no 'integratr'; did you mean 'integrator'"),
     "[settings]\nl3 = 'long'\n[limits]": ("[limits]", "'l3' = 'long' is not a finite number"),
     "[[keep.reducers]]\nname = 'mine'\n[limits]": ("[limits]", "'mine'"),
+    f'histories = "worst:{"9" * 5000}"\n[limits]': ("[limits]", r"histories = 'worst:9+\.\.\. \(5008 characters\) says not"),
+    "[[vary]]\nl3 = { from = 0, to = 1, count = 900_000 }\n[keep]": (
+        "[keep]",
+        r"the study has 172800000 cases; at most 10000000 are run",
+    ),
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change[:60])
 def test_what_does_not_fit_is_refused(tmp_path, change):
     before, message = CHANGES[change]
     assert before in TEXT

@@ -153,6 +153,24 @@ def test_a_start_value_that_is_refused(broken, plugins):
         cosimulate(pushed(broken(), component={"settings": {"mas": 1.0}}), plugins=plugins)
 
 
+@needs_compiler
+@pytest.mark.skipif(sys.platform != "linux", reason="descriptors are numbered as Linux does")
+def test_a_partner_that_closes_the_files_of_its_process(broken, plugins):
+    text, history = stopped(pushed(broken("CLOSE_FILES")), plugins)
+    assert "component 'spring' failed in the step from t = 0 s by 0.01 s: its process left by itself with exit status 1" in text
+    assert "the FMU has closed what it had not opened, the way to its master among it" in text
+    assert "File " not in text
+    assert len(history) == 1
+
+
+@needs_compiler
+def test_a_partner_that_hangs_at_its_end_costs_no_result(broken, plugins):
+    found = cosimulate(pushed(broken("HANG_AT_END"), timeout=1.0), plugins=plugins)
+    assert len(found) == 11 and found.provenance["outcome"] == "complete"
+    (warning,) = found.provenance["warnings"]
+    assert warning.startswith("'spring': it did not answer within 1 s while terminating, and its process was ended")
+
+
 @pytest.mark.quick("HANG-*")
 @needs_compiler
 @pytest.mark.parametrize(

@@ -248,6 +248,24 @@ def test_trouble_after_the_last_sample_is_a_warning(folder):
     assert history.provenance["warnings"] == ["the FMU could not be terminated: fmi2Terminate ended with status 'error'"]
 
 
+def test_a_hang_after_the_last_sample_is_a_warning(folder):
+    history = run_fmu(oscillator(folder, "HANG_AT_END"), 0.1, timeout=1.0)
+    assert history.provenance["outcome"] == "complete" and len(history) == 11
+    (warning,) = history.provenance["warnings"]
+    assert warning.startswith("after the run the FMU did not come back within 1 s while terminating, and its process was ended")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="descriptors are numbered as Linux does")
+def test_an_fmu_that_closes_the_files_of_its_process_costs_nothing(folder):
+    """What it is to tell is told through files that are opened anew."""
+    found = run_fmu(oscillator(folder, "CLOSE_FILES"), 0.1)
+    assert np.array_equal(found.values, run_fmu(oscillator(folder), 0.1, isolated=False).values)
+    messages = []
+    with pytest.raises(SolverError, match="was killed by SIGSEGV while stepping from t = 0.03 s by 0.01 s"):
+        run_fmu(oscillator(folder, "CLOSE_FILES", "CRASH_LATER"), on_message=messages.append)
+    assert messages[-1].text == "the spring is about to break"
+
+
 @pytest.mark.parametrize("isolated", [True, False])
 def test_an_interrupt_keeps_what_was_computed(folder, isolated):
     def interrupt(fraction):

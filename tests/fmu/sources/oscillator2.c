@@ -184,6 +184,9 @@ fmi2Status fmi2Terminate(fmi2Component c) {
 #ifdef STRICT_ERROR
     if (STATE((Model *)c).hidden) abort();
 #endif
+#ifdef HANG_AT_END
+    for (;;) {}
+#endif
 #ifdef TERMINATE_FAILS
     say(c, fmi2Error, "cannot terminate");
     return fmi2Error;

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from kingpost.base.errors import FileError
 from kingpost.base.files import write_whole
+from kingpost.marine.hydro.data import MOTIONS
 from kingpost.marine.hydro.fitting.memory import Memory, MemoryBlock
+from kingpost.marine.hydro.formats.assembly import DAMAGE
 
 FORM = "kingpost radiation memory 1"
 
@@ -32,17 +36,42 @@ def write_memory(memory: Memory, path: str | Path, source: str = "") -> None:
 def read_memory(path: str | Path) -> tuple[Memory, str]:
     """Return the memory in a file, and what it was fitted to."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with Path(path).open("rb") as content, np.load(content, allow_pickle=False) as file:
             if str(file["form"]) != FORM:
                 raise FileError(f"'{path}' is no radiation memory of this version: its form is '{file['form']}'")
             count = sum(name.startswith("poles_") for name in file.files)
-            blocks = tuple(
-                MemoryBlock(tuple(map(int, file[f"motions_{k}"])), file[f"poles_{k}"], file[f"residues_{k}"])
-                for k in range(count)
-            )
-            return Memory(file["added_mass_inf"], blocks, file["reference"]), str(file["source"])
-    except (OSError, ValueError, KeyError) as error:
-        raise FileError(f"'{path}' cannot be read as a radiation memory: {error}") from None
+            blocks = tuple(_block(file, k) for k in range(count))
+            motions = [motion for block in blocks for motion in block.motions]
+            if len(set(motions)) < len(motions):
+                raise ValueError("a motion is in two blocks, or twice in one")
+            mass, reference = _numbers(file, "added_mass_inf", (6, 6), "f"), _numbers(file, "reference", (3,), "f")
+            return Memory(mass, blocks, reference), str(file["source"])
+    except FileError:
+        raise
+    except (*DAMAGE, MemoryError) as error:
+        raise FileError(f"'{path}' cannot be read as a radiation memory: {error or type(error).__name__}") from None
+
+
+def _block(file: Mapping[str, Any], k: int) -> MemoryBlock:
+    """Return a block of motions; one with other numbers than a memory can have is refused."""
+    motions = _numbers(file, f"motions_{k}", (None,), "iu")
+    poles = _numbers(file, f"poles_{k}", (None,), "fc")
+    if not len(motions) or not ((motions >= 0) & (motions < len(MOTIONS))).all():
+        raise ValueError(f"motions_{k} are not numbers from 0 to {len(MOTIONS) - 1}")
+    if not ((poles.real < 0) & (poles.imag >= 0)).all():
+        raise ValueError(f"poles_{k} have a real part that is not below zero, or an imaginary part that is")
+    residues = _numbers(file, f"residues_{k}", (len(poles), len(motions), len(motions)), "fc")
+    return MemoryBlock(tuple(map(int, motions)), poles.astype(complex), residues.astype(complex))
+
+
+def _numbers(file: Mapping[str, Any], name: str, shape: tuple[int | None, ...], kinds: str) -> Any:
+    """Return an array of finite numbers of the kinds and of the shape that it must have; a size of None is any."""
+    values = np.asarray(file[name])
+    fits = values.ndim == len(shape) and all(wanted in (None, size) for wanted, size in zip(shape, values.shape, strict=True))
+    if values.dtype.kind not in kinds or not fits or not np.isfinite(values).all():
+        wanted = " by ".join("any" if size is None else str(size) for size in shape)
+        raise ValueError(f"'{name}' must hold finite numbers, {wanted}; it has {values.dtype} of shape {values.shape}")
+    return values
 
 
 def _fill(place: Path, content: bytes) -> None:

@@ -141,9 +141,29 @@ static bool evaluate(kp_instance *self, kp_workspace *ws, kp_function function, 
   return function(ws->arg, ws->res, ws->iw, ws->w, 0) == 0;
 }
 
+kp_status kp_check_given(kp_instance *self) {
+#if KP_NQ > 0
+  size_t i, k;
+  const int *at;
+  bool zero;
+  for (i = 0; i < KP_NQ; ++i) {
+    at = kp_given_quaternions + 4 * i;
+    for (k = 0, zero = true; k < 4; ++k) zero = zero && self->now.u[at[k]] == 0;
+    if (zero)
+      return kp_say(self, KP_ERROR, "the quaternion of '%s', '%s', '%s', '%s' is zero at t = %.9g s, which is no rotation; (1, 0, 0, 0) is none",
+                    kp_names[KP_FIRST_U + at[0]], kp_names[KP_FIRST_U + at[1]], kp_names[KP_FIRST_U + at[2]],
+                    kp_names[KP_FIRST_U + at[3]], self->now.time);
+  }
+#else
+  (void)self;
+#endif
+  return KP_OK;
+}
+
 static kp_status refresh_outputs(kp_instance *self) {
   size_t i;
   if (self->y_fresh) return KP_OK;
+  if (kp_check_given(self) != KP_OK) return KP_ERROR;
   if (!evaluate(self, &self->outputs, kp_outputs, self->y))
     return kp_say(self, KP_ERROR, "the outputs cannot be evaluated at t = %.9g s", self->now.time);
   for (i = 0; i < KP_NY; ++i)
@@ -156,6 +176,7 @@ static kp_status refresh_outputs(kp_instance *self) {
 kp_status kp_refresh_derivatives(kp_instance *self) {
   size_t i;
   if (self->dx_fresh) return KP_OK;
+  if (kp_check_given(self) != KP_OK) return KP_ERROR;
   if (!evaluate(self, &self->rhs, kp_rhs, self->dx))
     return kp_say(self, KP_ERROR, "the derivatives cannot be evaluated at t = %.9g s", self->now.time);
   for (i = 0; i < KP_NX; ++i)

@@ -118,6 +118,8 @@ KP_LOCAL void kp_stale(kp_instance *self);
 /* While the initialization lasts, let start values that are formulas of parameters follow them. */
 KP_LOCAL kp_status kp_settle(kp_instance *self);
 KP_LOCAL kp_status kp_refresh_derivatives(kp_instance *self);
+/* Refuse a rotation from outside whose quaternion is zero, by its name: what follows from it is no number. */
+KP_LOCAL kp_status kp_check_given(kp_instance *self);
 /* The place of the first joint whose coordinates are singular in state x, or -1. */
 KP_LOCAL int kp_singular_joint(kp_instance *self, const double *x);
 

@@ -96,7 +96,7 @@ kp_status kp_check_step(kp_instance *self, double from, double size) {
   if (self->now.stop_defined && from + size > self->now.stop_time + slack)
     return kp_say(self, KP_ERROR, "a step to t = %.9g s was asked for, beyond the stop time of %.9g s", from + size,
                   self->now.stop_time);
-  return KP_OK;
+  return kp_check_given(self);
 }
 
 #if !KP_SAMPLED

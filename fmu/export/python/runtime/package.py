@@ -26,6 +26,7 @@ from kingpost.equations.integrator import InitialValueProblem, Solver
 from kingpost.fmu.export.python.runtime.engine import DISCARD, ERROR, Engine, EngineError
 from kingpost.fmu.interface.interface import INPUT_ORDER, Interface
 from kingpost.kernel.kernel import Evaluator
+from kingpost.mechanism.given import no_rotation
 from kingpost.simulation.export_model import ExportModel, SampleRows
 from kingpost.symbols.externals import python_error
 
@@ -352,6 +353,9 @@ class PackageEngine(Engine):
         with self._explained(f"the {what} cannot be evaluated at t = {self._time:.9g} s", ERROR):
             values = function(self._time, self._x, self._u, self._p)
         if not np.isfinite(values).all():
+            why = no_rotation(self._rebuilt.model.mechanism, self._u)
+            if why:
+                self._refuse(f"{why}; t = {self._time:.9g} s")
             i = int(np.argmin(np.isfinite(values)))
             self._refuse(f"'{self._names[first + i]}' is {values[i]:g} at t = {self._time:.9g} s")
         return values

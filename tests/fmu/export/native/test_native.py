@@ -16,7 +16,7 @@ from kingpost.fmu.export.native.exporter import NativeFmu, NativeOptions
 from kingpost.simulation.export_model import prepare_export
 from kingpost.simulation.exporter import ExportSelection
 from tests.fmu.hosting import Hosted
-from tests.fmu.machines import ImplicitMidpoint, flywheel, follower, locking, rig, tumbling, welded
+from tests.fmu.machines import ImplicitMidpoint, carried, flywheel, follower, locking, rig, tumbling, welded
 
 #: Name, internal step, and what differs from the model's own values: a parameter, a start value, inputs over time.
 CASES = {
@@ -201,6 +201,24 @@ def test_a_quaternion_is_taken_as_the_direction_that_it_is(native, plugins):
             with pytest.raises(Exception, match="ExitInitializationMode failed with status 3"):
                 fmu.initialize({"flight.qw": 0.0})
             assert "the quaternion that begins with 'flight.qw' has length 0" in fmu.said
+
+
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_a_quaternion_from_outside_that_is_zero_is_named(native, fmi):
+    """What others would call the first number that is none: masters that set inputs late begin with zeros."""
+    said = "the quaternion of 'base_qw', 'base_qx', 'base_qy', 'base_qz' is zero at t = {} s, which is no rotation"
+    with Hosted(native(carried(), fmi=fmi)) as fmu:
+        fmu.initialize({"base_qw": 0.0})
+        with pytest.raises(Exception, match="failed with status 3"):
+            fmu.get("load.x")
+        assert fmu.said.startswith(said.format(0))
+    with Hosted(native(carried(), fmi=fmi)) as fmu:
+        fmu.initialize()
+        fmu.steps(1, 0.01)
+        fmu.set({"base_qw": 0.0})
+        with pytest.raises(Exception, match="failed with status 3"):
+            fmu.step(0.01, 0.01)
+        assert fmu.said.startswith(said.format(0.01))
 
 
 def test_the_same_model_gives_the_same_bytes(native, plugins, tmp_path):

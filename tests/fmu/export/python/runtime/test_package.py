@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
+from kingpost.fmu.export.python.runtime.engine import EngineError
 from kingpost.fmu.export.python.runtime.package import PackageEngine, Rebuilt
 from kingpost.fmu.export.python.runtime.rebuilding import model_functions
 from kingpost.fmu.interface.interface import build_interface
 from kingpost.simulation.export_model import prepare_export
 from kingpost.simulation.exporter import ExportSelection
 from tests.fmu.hosting import Hosted
-from tests.fmu.machines import rig
+from tests.fmu.machines import carried, rig
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +35,19 @@ def started(rebuilt):
     engine.enter_initialization()
     engine.exit_initialization()
     return engine
+
+
+def test_a_quaternion_from_outside_that_is_zero_is_named(plugins):
+    interface = build_interface(prepare_export(carried(), step=0.001, plugins=plugins), ExportSelection())
+    functions = {item.name(): item for item in model_functions(interface)}
+    model = Rebuilt(interface, functions, "{t}", "in Python")
+    engine = PackageEngine(model)
+    engine.setup(0.0, None)
+    engine.enter_initialization()
+    engine.set([list(interface.names).index("base_qw")], [0.0])
+    engine.exit_initialization()
+    with pytest.raises(EngineError, match="the quaternion of 'base_qw', 'base_qx', 'base_qy', 'base_qz' is zero, which is no"):
+        outputs(engine, model)
 
 
 def outputs(engine, rebuilt):
