@@ -87,9 +87,10 @@ class CompiledSteps:
         self._job = _Job(
             step=ctypes.addressof(arrays[0]), record=ctypes.addressof(arrays[1]),
             steps=len(self._step), records=len(self._record), first=motion.system.t_start, h=motion.following, limit=LIMIT,
-            watch=ctypes.addressof(self._watches[0]), beside=ctypes.addressof(self._watches[1]), bonds=bonds.ctypes.data, n_bonds=len(bonds),
-            inputs=coupling.inputs.ctypes.data, factors=coupling.factors.ctypes.data, offsets=coupling.offsets.ctypes.data,
-            energies=motion.energies.ctypes.data, per_sample=per_sample, columns=len(columns), column=columns.ctypes.data,
+            watch=ctypes.addressof(self._watches[0]), beside=ctypes.addressof(self._watches[1]),
+            bonds=bonds.ctypes.data, n_bonds=len(bonds), inputs=coupling.inputs.ctypes.data,
+            factors=coupling.factors.ctypes.data, offsets=coupling.offsets.ctypes.data, energies=motion.energies.ctypes.data,
+            per_sample=per_sample, columns=len(columns), column=columns.ctypes.data,
         )  # fmt: skip
         self._at = ctypes.c_void_p(ctypes.addressof(self._job))
         width = len(columns) + 2 * len(bonds)
@@ -195,6 +196,6 @@ def _library() -> ctypes.CDLL | str:
     source, compiler = files("kingpost.fmu.cosim").joinpath("steps.c").read_text(), find_compiler()
     try:
         built = built_elsewhere(source) if compiler is None else build_cached(source, compiler)
-        return "no C compiler was found" if built is None else ctypes.CDLL(str(built.library))
+        return "there is no C compiler" if built is None else ctypes.CDLL(str(built.library))
     except (CompilerError, OSError) as error:
-        return f"the C compiler failed: {error}"
+        return f"the C compiler failed: {str(error).strip().splitlines()[0]}"

@@ -101,7 +101,11 @@ static int kp_do(kp_job *job, const kp_operation *operations, int64_t count, dou
     switch (op->kind) {
       case KP_MOVE: for (k = 0; k < op->n; ++k) into[op->target_at[k]] = from[op->source_at[k]]; break;
       case KP_PACK: KP_EACH_TYPE(KP_TO) break;
-      case KP_UNPACK: KP_EACH_TYPE(KP_FROM) break;
+      case KP_UNPACK:
+        /* A truth value is any byte but zero. */
+        if (op->type == 10) for (k = 0; k < op->n; ++k) into[op->target_at[k]] = ((uint8_t *)op->source)[op->source_at[k]] != 0;
+        else KP_EACH_TYPE(KP_FROM)
+        break;
       case KP_TABLE:
         for (k = 0; k < op->n; ++k) if (*into == op->factors[k]) { *into = op->offsets[k]; break; }
         break;
