@@ -16,6 +16,7 @@ from itertools import chain
 
 import numpy as np
 
+from kingpost.base.interrupts import uninterrupted
 from kingpost.fmu.cosim.components.described import Running
 from kingpost.fmu.cosim.components.operations import Operation, Stopped, Why, added, move, replaced, scaled
 from kingpost.fmu.cosim.masters.interface import Coupling, Turn
@@ -105,11 +106,9 @@ class CompiledSteps:
         motion.h = motion.following
         for part, watch in zip(self._watches, (motion.watch, motion.beside), strict=True):
             part.count = watch.looks
-        end = End.GOES_ON
-        job.done = job.samples = 0
-        try:
+        # An interrupt would otherwise be raised in whatever Python an FMU runs, as in its messages, and be lost there.
+        with uninterrupted(once=True):
             end = End(self._go(self._at))
-        finally:  # a signal may have come meanwhile
             self._hear(samples)
         if end == End.IN_STEP:
             self._resume(self._turn[job.at], self._stopped(self._step[job.at]))

@@ -316,6 +316,20 @@ def test_an_interrupt_comes_through_and_keeps_what_was_computed(plugins):
     assert history.provenance["statistics"]["steps"] >= 100 * (len(history) - 1) > 0
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGINT"), reason="needs signals")
+def test_an_interrupt_is_not_lost_in_the_python_of_an_fmu(tmp_path, plugins, monkeypatch):
+    """All of the run but some microseconds is spent in the Python of a slave; an interrupt there would be its error."""
+    monkeypatch.setattr(compiled, "WORTH_COMPILING", 1)
+    slave = first_order(tmp_path, "busy", "time.sleep(0.002); self.y += 1")
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(Interrupted) as stop:
+        cosimulate(pushed_first_order(slave).with_changes(t_end=1000.0), plugins=plugins)
+    timer.join()
+    assert stop.value.history.provenance["statistics"]["loop"] == "machine code"
+    assert stop.value.history["slave.y"][-1] == len(stop.value.history)
+
+
 def test_the_time_for_the_run_is_kept_and_progress_told(plugins):
     told = []
     begun = time.monotonic()
