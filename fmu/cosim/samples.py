@@ -6,12 +6,16 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 
+#: Numbers in the memory of the first samples.
+MOST_NUMBERS = 2**16
+
 
 class Samples:
     """Times, and a row of numbers for each."""
 
     def __init__(self, columns: int) -> None:
-        self._times, self._rows = np.empty(64), np.empty((64, columns))
+        first = max(1, min(64, MOST_NUMBERS // max(1, columns)))
+        self._times, self._rows = np.empty(first), np.empty((first, columns))
         self._count = 0
 
     def __len__(self) -> int:
