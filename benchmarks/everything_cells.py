@@ -22,7 +22,7 @@ STEPS, SLICE = 200, 0.5
 STEP = 1e-3
 #: A warm run is repeated so often.
 WARM = 3
-COMMUNICATION_STEPS = 2000
+COMMUNICATION_STEPS = 20_000
 
 
 def processor_time() -> float:

@@ -14,22 +14,29 @@ RAISING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
+def uninterrupted(once: bool = False) -> Iterator[None]:
     """Let interrupts wait until the end of the context; the first one is then handled as it would have been.
 
-    Handlers run in the main thread only, so others have nothing to wait for.
+    With ``once`` only the first waits, for work that may hang: the next are handled as they come. Handlers run in the main
+    thread only, so others have nothing to wait for.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     came: list[tuple[int, FrameType | None]] = []
     handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if once and came:
+            handlers[number](number, frame)
+        came.append((number, frame))
+
     try:
         for number in RAISING:
             handler = signal.getsignal(number)
             if callable(handler):
                 handlers[number] = handler
-                signal.signal(number, lambda number, frame: came.append((number, frame)))
+                signal.signal(number, note)
         yield
     finally:
         for number, handler in handlers.items():

@@ -217,6 +217,17 @@ class Loop:
 
         return go
 
+    def addresses(self, h: float, n: int) -> tuple[int, int, int]:
+        """Return where the compiled function is, its only argument, and the t0 in that, for C code that does the same.
+
+        All is as with :meth:`steady` until :meth:`go` is used again; the function returns a status.
+        """
+        self.steady(h, n)
+        function = ctypes.cast(self._march, ctypes.c_void_p).value
+        assert function is not None
+        at = ctypes.addressof(self._job)
+        return function, at, at + _Job.t0.offset
+
     @property
     def first_row(self) -> int:
         """The sample before the one that goes into the first row of ``y``."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from kingpost.base.errors import KingpostError, SolverError, listed
 from kingpost.fmu.cosim.components.described import PartnerError, Running
 from kingpost.fmu.cosim.description.system import CosimError, System
 from kingpost.fmu.cosim.layout import Layout
-from kingpost.fmu.cosim.masters.interface import Advance, Coupling, Resumable
+from kingpost.fmu.cosim.masters.interface import Advance, Coupling, Resumable, Turn
 from kingpost.fmu.cosim.plan import Plan
 from kingpost.fmu.cosim.slower import start_component
 from kingpost.fmu.cosim.watch import Watch
@@ -49,9 +49,13 @@ class Motion:
     """
 
     network: Coupling
+    #: Those who look at the connected outputs after every step, and at what is recorded beside them at every sample.
     watch: Watch
+    beside: Watch
     #: Takes one communication step, but not beyond a time.
     step: Callable[[float], None]
+    #: Does what comes after the components of a step: time, energies, a look at all values.
+    arrive: Callable[[], None]
 
     def __init__(
         self, plan: Plan, *, going_back: bool = False, changeable: Mapping[str, tuple[str, ...]] | None = None
@@ -86,13 +90,13 @@ class Motion:
         self._each("leaving initialisation", "give", "begin")
         self._each("reading the first outputs", "take")
         self.watch = Watch(layout.output_names, layout.y, system.growth)
-        self._beside = Watch(layout.extra_names, layout.r, 0.0)
+        self.beside = Watch(layout.extra_names, layout.r, 0.0)
         self._recorders = [partner.record for name, partner in self.running.items() if layout.extra[name]]
         self._advance = plan.master.begin(self.network)
         self._each("reading the first outputs", "record")
         self.energies[:, 0] = [self.network.powers(bond)[0] for bond in self.network.bonds]
         self.watch.look(self.t)
-        self._beside.look(self.t)
+        self.beside.look(self.t)
         self._doing = ""
         self.step = self._stepping(self._advance)
 
@@ -109,27 +113,38 @@ class Motion:
         # Without the call around it, which would cost as much as a small master.
         advance = advance.step if isinstance(advance, Resumable) else advance
 
-        def step(end: float) -> None:
-            h = self.following
-            self.h = h if end - self.t > h * (1 - SAME) else end - self.t
-            following = advance(self.t, self.h)
+        def arrive() -> None:
             self.count += 1
             # Multiplied, not accumulated, where steps are equal.
-            self.t = first + self.count * h if not varies else self.t + self.h
+            self.t = first + self.count * self.following if not varies else self.t + self.h
             for i, bond in enumerate(bonds):
                 one, other = powers(bond)
                 energies[i] = one, energies[i, 1] + (one - other) * self.h
             look(self.t)
+
+        def step(end: float) -> None:
+            h = self.following
+            self.h = h if end - self.t > h * (1 - SAME) else end - self.t
+            following = advance(self.t, self.h)
+            arrive()
             if varies:
                 self.following = following
 
+        self.arrive = arrive
         return step
+
+    def turns(self) -> Sequence[Turn] | str:
+        """Return what every step consists of, or why nobody can know."""
+        who = f"master '{self.plan.master.name}': "
+        if not isinstance(self._advance, Resumable):
+            return f"{who}it makes its steps in Python"
+        return f"{who}{self._advance.turns}" if isinstance(self._advance.turns, str) else self._advance.turns
 
     def record(self) -> None:
         """Read what is recorded beside the connected outputs."""
         for record in self._recorders:
             record()
-        self._beside.look(self.t)
+        self.beside.look(self.t)
 
     def sample(self) -> FloatArray:
         """Return a row of all that is recorded, as it was read last."""
@@ -172,7 +187,7 @@ class Motion:
         assert isinstance(self._advance, Resumable)
         rows = tuple(row.copy() for row in (self.layout.u, self.layout.y, self.layout.r, self.energies))
         return MotionState(
-            self.t, self.h, self.count, self.following, rows, self._advance.save(), (self.watch.save(), self._beside.save()),
+            self.t, self.h, self.count, self.following, rows, self._advance.save(), (self.watch.save(), self.beside.save()),
             tuple(partner.save() for partner in self.running.values()),
         )  # fmt: skip
 
@@ -187,7 +202,7 @@ class Motion:
             row[...] = kept
         self._advance.restore(state.master)
         self.watch.restore(state.watches[0])
-        self._beside.restore(state.watches[1])
+        self.beside.restore(state.watches[1])
         self._doing = ""
 
     def forget(self, state: MotionState) -> None:

@@ -6,21 +6,22 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import Interrupted, KingpostError, PluginRaisedError, SolverError
+from kingpost.fmu.cosim.compiled import CompiledSteps, compiled_steps
 from kingpost.fmu.cosim.components.described import PartnerEnded
 from kingpost.fmu.cosim.description.system import CosimError, System
 from kingpost.fmu.cosim.motion import SAME, Motion
 from kingpost.fmu.cosim.plan import Plan, steps_per_sample
 from kingpost.fmu.cosim.record import make_history
+from kingpost.fmu.cosim.samples import Samples
 from kingpost.registry.failures import plugin_failure
 from kingpost.registry.pluginset import PluginSet
 from kingpost.results.history import History
 from kingpost.results.telling import Telling
 
 Progress = Callable[[float], None]
+#: More steps than any run has.
+MANY = 1e15
 
 
 class Cosimulation(Plan):
@@ -72,25 +73,25 @@ class _Run:
         self.started = time.perf_counter()
         self.motion = Motion(plan)
         self.warnings = list(plan.notes)
-        self.statistics: dict[str, Any] = {"steps": 0}
+        self.statistics: dict[str, Any] = {}
 
     def run(self, progress: Progress) -> History:
         system, motion = self.system, self.motion
-        times: list[float] = []
-        rows: list[FloatArray] = []
+        samples = Samples(len(motion.layout.sampled))
 
         def so_far(outcome: str) -> History | None:
-            if not rows:
+            if not len(samples):
                 return None
             return make_history(
-                motion.layout, np.array(times), np.array(rows), outcome=outcome,
-                wall_time=time.perf_counter() - self.started, statistics=self.statistics, warnings=self.warnings,
+                motion.layout, samples.times.copy(), samples.rows, outcome=outcome,
+                wall_time=time.perf_counter() - self.started, statistics={"steps": motion.count, **self.statistics},
+                warnings=self.warnings,
             )  # fmt: skip
 
         try:
             try:
                 motion.start()
-                self._march(times, rows, progress)
+                self._march(samples, progress)
             except PartnerEnded as ended:
                 self.warnings.append(f"component '{ended.partner}' ended the run at t = {motion.t:.9g} s: {ended}")
             finally:
@@ -99,7 +100,7 @@ class _Run:
             history = so_far("interrupted")
             if history is None:
                 raise KeyboardInterrupt("interrupted before the first sample") from None
-            raise Interrupted(f"interrupted at t = {times[-1]:g} s", history=history) from None
+            raise Interrupted(f"interrupted at t = {samples.times[-1]:g} s", history=history) from None
         except CosimError:
             raise
         except KingpostError as error:
@@ -114,31 +115,42 @@ class _Run:
             raise SolverError(f"system '{system.name}': {self.warnings[-1]}")
         return history
 
-    def _march(self, times: list[float], rows: list[FloatArray], progress: Progress) -> None:
+    def _march(self, samples: Samples, progress: Progress) -> None:
         system, motion = self.system, self.motion
 
         telling = Telling(progress, lambda: motion.layout.sampled, motion.layout.known)
 
-        def keep(last: bool = False) -> None:
-            times.append(motion.t)
-            rows.append(motion.sample())
-            if telling.due(len(times), last=last):
-                telling.tell(np.array(times[telling.told :]), np.array(rows[telling.told :]))
+        def tell(last: bool = False) -> None:
+            if telling.due(len(samples), last=last):
+                telling.tell(samples.times[telling.told :], samples.rows[telling.told :])
 
-        keep()
+        samples.add(motion.t, motion.sample())
+        tell()
         end, last, span = system.t_end, system.t_end - SAME * system.step, system.t_end - system.t_start
         varies, step = self.plan.master.varies_steps, motion.step
         per_sample = 1 if varies else steps_per_sample(system)
         begun = time.perf_counter()
+        fast: CompiledSteps | str | None = None
         while motion.t < last:
-            step(end)
-            self.statistics["steps"] = motion.count
+            # The first step and the last ones, of which one may be shorter, are like those of any other run.
+            ahead = 0 if motion.count == 0 else int(min((last - motion.t) / system.step, MANY)) - 1
+            if fast is None and motion.count:
+                fast = compiled_steps(motion, per_sample, ahead)
+                self.statistics["loop"] = f"Python, because {fast}" if isinstance(fast, str) else "machine code"
+            before = len(samples)
+            if ahead > 0 and isinstance(fast, CompiledSteps):
+                due = fast.take(ahead, samples)
+            else:
+                step(end)
+                due = True
             if varies:
                 # The last step is at most as long as the one before would have been.
                 last = end - SAME * motion.following
-            if motion.count % per_sample == 0 or motion.t >= last:
+            if due and (motion.count % per_sample == 0 or motion.t >= last):
                 motion.record()
-                keep(last=motion.t >= last)
+                samples.add(motion.t, motion.sample())
+            if len(samples) > before:
+                tell(last=motion.t >= last)
                 progress(min(1.0, (motion.t - system.t_start) / span))
             if motion.t < last:
                 motion.check_deadline(end)

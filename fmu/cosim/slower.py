@@ -45,6 +45,8 @@ class Slower(Running):
     Between them the others see the outputs of the step before, as in libcosim.
     """
 
+    by_hand = "it steps less often than the others"
+
     def __init__(self, described: Described, places: Places, t_start: float, t_end: float, count: int) -> None:
         self.name = described.name
         self.inputs, self.outputs = places.u, places.y

@@ -12,6 +12,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.channels import Channel
 from kingpost.base.errors import KingpostError, SolverError
 from kingpost.base.units import Unit, parse_unit
+from kingpost.fmu.cosim.components.operations import Parts, Stopped
 from kingpost.fmu.cosim.masters.interface import Partner
 
 #: Members of a port and the variables that they stand for.
@@ -77,6 +78,9 @@ class PartnerEnded(PartnerError):  # noqa: N818  # not an error: it asked for th
 class Running(Partner):
     """A component at work; what it cannot do it says by a :class:`PartnerError`."""
 
+    #: Why its steps are made in Python.
+    by_hand: str = "its steps are made in Python"
+
     @abstractmethod
     def begin(self) -> None:
         """Leave initialisation; steps can follow."""
@@ -88,6 +92,17 @@ class Running(Partner):
     @abstractmethod
     def change(self, values: Mapping[str, float]) -> None:
         """Change inputs that nobody feeds, and tunable parameters, between two steps."""
+
+    def in_machine_code(self, t: float, h: float) -> Parts | str:
+        """Return what steps by ``h`` without slopes consist of, the next of them from ``t``, or why nobody can know."""
+        return self.by_hand
+
+    def resume(self, t: float, h: float, stopped: Stopped) -> None:
+        """Go on with a step that was stopped in machine code as :meth:`send` would, or raise what it would."""
+        raise NotImplementedError
+
+    def arrived(self, t: float) -> None:
+        """Hear of steps that were taken in machine code, up to ``t``."""
 
     @abstractmethod
     def close(self) -> str:

@@ -74,6 +74,8 @@ class DrivenFmu(Running):
     communication points are exact; an FMU that cannot follow it gets means, as it does with extrapolated inputs.
     """
 
+    by_hand = "some of its inputs follow paths"
+
     def __init__(
         self, name: str, courses: Mapping[str, Course], places: Places, t_start: float, start: Callable[[Places], Running]
     ) -> None:

@@ -62,6 +62,8 @@ def map_numbers(path: Path, count: int) -> tuple[mmap.mmap, FloatArray]:
 class IsolatedFmu(Running):
     """The side of the master."""
 
+    by_hand = "it runs in a process of its own"
+
     def __init__(self, component: FmuComponent, places: Places, t_start: float, t_end: float) -> None:
         self.name = component.name
         self.can_go_back, self.varies_steps = component.can_go_back, component.varies_steps

@@ -17,6 +17,7 @@ from kingpost.base.errors import KingpostError, SolverError
 from kingpost.control.blocks import Block, DiscreteBlock, block_model
 from kingpost.fmu.cosim.components.changing import changed_values
 from kingpost.fmu.cosim.components.described import Described, PartnerError, Places, Running, Signal, signal_unit
+from kingpost.fmu.cosim.components.operations import OFF_MULTIPLES, Parts, Stopped, march, move
 from kingpost.fmu.cosim.components.sampled import RunningSampled
 from kingpost.fmu.cosim.description.system import Component, CosimError
 from kingpost.fmu.interface.ports import continuing_inputs, port_members, unfelt_inputs
@@ -204,7 +205,7 @@ class RunningModel(Running):
         asked_for = places.going_back or self._beyond
         in_order = rows == list(range(len(inputs)))
         fed = places.u.reshape(1, -1) if in_order and not asked_for else self._u if asked_for else self._u[:1].copy()
-        self._steady = self._kernel.loop(self._x, fed, self._p, self._y)
+        self._steady, self._fed = self._kernel.loop(self._x, fed, self._p, self._y), fed
         #: What brings the inputs there before such a step, if anything has to.
         self._feed: Callable[[], Any] | None = None
         if rows and rows == list(range(rows[0], rows[-1] + 1)) and not asked_for:
@@ -272,6 +273,37 @@ class RunningModel(Running):
         self._t = t + h
         self._show()
 
+    def in_machine_code(self, t: float, h: float) -> Parts | str:
+        loop = self._steady if self._whole else self._loop
+        if not isinstance(loop, Loop):
+            return f"it has no machine code ({self._kernel.note})"
+        if h != self._length:
+            return "it has not taken such a step before"
+        own, whole = self._own if self._whole else h / self._count, self._whole
+        if whole and not -self._slack <= t - round(t / own) * own <= self._slack:
+            return f"t = {t:.9g} s is no multiple of its own step of {own:g} s"
+        if self._begin is not None and not self._remembers(own):
+            return "its integrator begins anew at every step"
+        rows = self._u if not whole else self._fed[:0] if self._feed is None else self._fed
+        step = [one for row in rows for one in move(self.inputs, np.arange(len(self._places)), row, self._places)]
+        step.append(march(*loop.addresses(own, self._count), own, self._slack, whole))
+        step += move(self._y[0], self._taken, self.outputs, np.arange(len(self._taken)))
+        record, first = [], 0
+        for part in (self._y[0], self._u[1], self._p):
+            there = np.flatnonzero((self._kept >= first) & (self._kept < first + len(part)))
+            record += move(part, self._kept[there] - first, self._kept_row, there)
+            first += len(part)
+        return Parts(step, record)
+
+    def resume(self, t: float, h: float, stopped: Stopped) -> None:
+        if stopped.status == OFF_MULTIPLES:
+            self._send_anew(t, h, None)
+            return
+        raise PartnerError(self.name, self._fault(Status(stopped.status), self._steady if self._whole else self._loop))
+
+    def arrived(self, t: float) -> None:
+        self._t = t
+
     @cached_property
     def _ramps(self) -> _Ramps | None:
         """The time loop with inputs that change during a step, made when it is first needed; None where there is none."""
@@ -322,7 +354,7 @@ class RunningModel(Running):
 
     def _remember(self, t: float, h: float) -> None:
         """Let the integrator begin anew where its memory is not for steps of this length."""
-        if self._memory_step > 0 and abs(h - self._memory_step) <= SAME_STEP * h:
+        if self._remembers(h):
             return
         assert self._begin is not None
         nx = self._equations.nx
@@ -330,6 +362,9 @@ class RunningModel(Running):
         given[self._places] = self.inputs
         self._x[nx:] = self._begin(t, self._x[:nx], given, self._p, h)
         self._memory_step = h
+
+    def _remembers(self, h: float) -> bool:
+        return self._memory_step > 0 and abs(h - self._memory_step) <= SAME_STEP * h
 
     def _divide(self, h: float) -> None:
         """Divide communication steps of a length into internal steps: of the model's own length where they fit."""

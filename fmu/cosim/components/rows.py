@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kingpost.base.arrays import FloatArray
+from kingpost.fmu.cosim.components import operations
 from kingpost.fmu.cosim.components.fmu import FmuComponent
 from kingpost.fmu.file.variables import Variable
 from kingpost.fmu.instance.instance import C_TYPES, FmiError, Instance, Negation
@@ -20,7 +21,7 @@ class Row:
 
     def __init__(self, component: FmuComponent, instance: Instance, labels: Sequence[str], row: FloatArray, verb: str) -> None:
         self._calls: list[tuple[Any, tuple[Any, ...], FloatArray | None, Any, str]] = []
-        self._row = row
+        self._row, self._writes = row, verb == "Set"
         self._negated = Negation([component.variable_of(label) for label in labels], one_each=True)
         self.references: list[int] = [component.variable_of(label).reference for label in labels]
         major = instance.fmu.major
@@ -51,6 +52,19 @@ class Row:
             # A function object of our own: fmpy's have argument types, whose checks take longer than the call.
             function = instance.function(f"{verb}{access}")
             self._calls.append((function, (instance.handle, references, *sizes), buffer, order, f"fmi{major}{verb}{access}"))
+
+    def operations(self) -> list[operations.Operation] | None:
+        """Return what reading or writing consists of, for the loop in machine code; None if that does not know how."""
+        if self._negated.needed:
+            return None
+        found = []
+        for function, arguments, buffer, order, name in self._calls:
+            if buffer is not None and self._writes:
+                found.append(operations.pack(self._row, order[0], buffer, order[1]))
+            found.append(operations.called(name, function, arguments))
+            if buffer is not None and not self._writes:
+                found.append(operations.unpack(buffer, order[1], self._row, order[0]))
+        return found
 
     def read(self) -> None:
         """Fill the row from the FMU."""

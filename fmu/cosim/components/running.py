@@ -14,6 +14,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.scratch import Scratch
 from kingpost.fmu.cosim.components.described import PartnerEnded, PartnerError, Places, Running, held
 from kingpost.fmu.cosim.components.fmu import FmuComponent
+from kingpost.fmu.cosim.components.operations import Parts, Stopped, Why, fmu_step
 from kingpost.fmu.cosim.components.rows import Row
 from kingpost.fmu.file.opened import Fmu
 from kingpost.fmu.instance.instance import DISCARD, SAME_TIME, FmiError, FmuEndedError, Instance, StepDiscardedError, Trail
@@ -127,7 +128,7 @@ class RunningFmu(Running):
     def _prepare_steps(self, fmu: Fmu, component: FmuComponent, places: Places) -> None:
         handle = self.instance.handle
         self._t, self._h = ctypes.c_double(), ctypes.c_double()
-        forward = not places.going_back
+        self._forward = forward = not places.going_back
         self._do_step = self.instance.function("DoStep")
         if fmu.major == 1:
             self._arguments: tuple[Any, ...] = (handle, self._t, self._h, ctypes.c_char(1))
@@ -186,9 +187,39 @@ class RunningFmu(Running):
         except FmiError as error:
             raise self.explained(error) from None
 
+    def in_machine_code(self, t: float, h: float) -> Parts | str:
+        rows = [row.operations() for row in (self._input_row, self._output_row, self._recorded)]
+        given, taken, recorded = rows
+        if given is None or taken is None or recorded is None:
+            return "some of its variables are others with the sign reversed"
+        handle, forward = self.instance.handle, self._forward
+        return Parts([*given, fmu_step(self._major, self._do_step, handle, self._own_steps(h), forward), *taken], recorded)
+
+    def resume(self, t: float, h: float, stopped: Stopped) -> None:
+        name, status, why, begin, length, end, last = stopped
+        try:
+            if not name.endswith("DoStep"):
+                raise FmiError(f"{name} ended with status '{status_name(status)}'", status)
+            if why == Why.ENDED:
+                raise FmuEndedError(last)
+            if why == Why.NO_PROGRESS:
+                self.instance.after_early_return(begin, end, last)
+            try:
+                raise self._refused(begin, length, status)
+            except StepDiscardedError as error:
+                self._send_shorter_parts(t, h, None, self.inputs.copy(), error)
+            self._saved = None
+            self._output_row.read()
+        except FmiError as error:
+            raise self.explained(error) from None
+
+    def _own_steps(self, h: float) -> int:
+        """Return in how many steps of its own it takes one by ``h``."""
+        return 1 if self._own_step is None else max(1, math.ceil(h / self._own_step * (1 - WHOLE_OWN_STEPS)))
+
     def _send_parts(self, t: float, h: float, slopes: FloatArray | None) -> None:
         """Advance in steps of the component's own length, and let the inputs follow their slopes as well as the FMU can."""
-        n = 1 if self._own_step is None else max(1, math.ceil(h / self._own_step * (1 - WHOLE_OWN_STEPS)))
+        n = self._own_steps(h)
         if slopes is None:
             self._input_row.write()
         first = self.inputs.copy()
@@ -264,9 +295,7 @@ class RunningFmu(Running):
             self._t.value, self._h.value = t, h
             status = self._do_step(*self._arguments)
             if status > 1:
-                if status == DISCARD:
-                    raise self.instance.discarded(t, h)
-                raise FmiError(f"fmi{self._major}DoStep ended with status '{status_name(status)}'", status)
+                raise self._refused(t, h, status)
             if self._major < 3:
                 return
             if self._flags[1].value:
@@ -275,6 +304,12 @@ class RunningFmu(Running):
             if early:
                 t = self.instance.after_early_return(t, end, self._last.value)
                 h = end - t
+
+    def _refused(self, t: float, h: float, status: int) -> FmiError:
+        """Return what a status means with which a step ended."""
+        if status == DISCARD:
+            return self.instance.discarded(t, h)
+        return FmiError(f"fmi{self._major}DoStep ended with status '{status_name(status)}'", status)
 
     def receive(self) -> None:
         pass

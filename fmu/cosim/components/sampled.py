@@ -24,6 +24,8 @@ TOLD = 5
 class RunningSampled(Running):
     """A block with memory at work: samples are taken at their own times, whatever the communication steps are."""
 
+    by_hand = "it works at sample times of its own"
+
     can_go_back = True
     varies_steps = True
 

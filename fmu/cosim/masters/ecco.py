@@ -89,7 +89,7 @@ class Ecco(Master):
             nonlocal before, shortest, longest
             before, shortest, longest = state
 
-        return Resumable(advance, save, restore)
+        return Resumable(advance, save, restore, "its steps differ in length")
 
     def _relative(self, one: float, other: float, h: float) -> float:
         """Return the energy residual of a bond in a step, relative to what is tolerated."""

@@ -11,6 +11,8 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError
 
 HIGHEST = 2
+#: Why such steps are made in Python.
+EXTRAPOLATED = "inputs follow polynomials over its steps"
 
 
 def check_order(order: int) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kingpost.fmu.cosim.masters.extrapolation import Samples, check_order
+from kingpost.fmu.cosim.masters.extrapolation import EXTRAPOLATED, Samples, check_order
 from kingpost.fmu.cosim.masters.interface import Advance, Coupling, Master, Resumable
 from kingpost.fmu.cosim.masters.jacobi import part_places
 
@@ -50,7 +50,7 @@ class GaussSeidel(Master):
             return h
 
         if self.options.extrapolation == 0:
-            return Resumable(advance)
+            return Resumable(advance, turns=[(places[partner], partner) for partner in coupling.order])
         samples = Samples(self.options.extrapolation, coupling.holds)
         ready = _known_early(coupling)
 
@@ -69,7 +69,7 @@ class GaussSeidel(Master):
                 partner.step(t, h, np.ascontiguousarray(own))
             return h
 
-        return Resumable(follow, samples.save, samples.restore)
+        return Resumable(follow, samples.save, samples.restore, EXTRAPOLATED)
 
 
 def _known_early(coupling: Coupling) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -7,9 +7,9 @@ feeds which input. It decides who steps when and what the inputs are meanwhile; 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +21,23 @@ from kingpost.registry.plugin import Plugin
 Advance: TypeAlias = Callable[[float, float], float]
 
 
+#: A part of a step: the inputs in this range of all get what the outputs give, then a partner steps while its inputs hold.
+Turn: TypeAlias = "tuple[slice, Partner]"
+
+
 @dataclass(frozen=True)
 class Resumable:
     """What advances a system, and can say what it remembers between steps, so that the system can go back (live sessions).
 
     ``save`` returns that as something that does not change, and ``restore`` takes it back. A master that remembers nothing
-    needs neither.
+    needs neither. ``turns`` are what a step consists of, if that is always the same: then whole runs of steps may be taken in
+    machine code, without a call of ``step``; otherwise why not.
     """
 
     step: Advance
     save: Callable[[], Any] = lambda: None
     restore: Callable[[Any], None] = lambda state: None
+    turns: Sequence[Turn] | str = "it makes its steps in Python"
 
     def __call__(self, t: float, h: float) -> float:
         return self.step(t, h)
@@ -104,6 +110,17 @@ class Bond:
     flow_in: int
 
 
+class Changes(NamedTuple):
+    """How inputs differ from outputs: tables, factors and offsets, and then summands ``weights * outputs[columns]``."""
+
+    tables: Sequence[tuple[int, Mapping[float, float]]]
+    factors: FloatArray
+    offsets: FloatArray
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+    weights: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class Coupling:
     """Partners and how they are connected: input i gets ``factors[i] * outputs[sources[i]] + offsets[i]``.
@@ -154,24 +171,31 @@ class Coupling:
 
     def _changing(self, place: slice) -> Callable[[FloatArray], None] | None:
         """Return what makes inputs from the outputs at their places, or None if they are the same."""
-        factors, offsets, outputs = self.factors[place], self.offsets[place], self.outputs
-        there = range(len(self.inputs))[place]
-        tables = [(i - there.start, table) for i, table in self.tables.items() if i in there]
-        further = [(i - there.start, j, factor) for i, j, factor in self.further if i in there]
-        if not tables and not further and (factors == 1).all() and (offsets == 0).all():
+        changes, outputs = self.changes(place), self.outputs
+        if changes is None:
             return None
-        rows, columns = (np.array([entry[k] for entry in further], dtype=np.intp) for k in (0, 1))
-        weights = np.array([entry[2] for entry in further], dtype=float)
+        tables, factors, offsets, rows, columns, weights = changes
 
         def change(values: FloatArray) -> None:
             for i, table in tables:
                 values[i] = table.get(values[i], values[i])
             values *= factors
             values += offsets
-            if further:
+            if len(rows):
                 np.add.at(values, rows, weights * outputs[columns])
 
         return change
+
+    def changes(self, place: slice) -> Changes | None:
+        """Return what makes some of the inputs from the outputs at their places, or None if they are the same."""
+        factors, offsets = self.factors[place], self.offsets[place]
+        there = range(len(self.inputs))[place]
+        tables = [(i - there.start, table) for i, table in self.tables.items() if i in there]
+        further = [(i - there.start, j, factor) for i, j, factor in self.further if i in there]
+        if not tables and not further and (factors == 1).all() and (offsets == 0).all():
+            return None
+        rows, columns = (np.array([entry[k] for entry in further], dtype=np.intp) for k in (0, 1))
+        return Changes(tables, factors, offsets, rows, columns, np.array([entry[2] for entry in further], dtype=float))
 
     def transfer(self) -> None:
         """Put what the outputs give into the inputs of all partners."""

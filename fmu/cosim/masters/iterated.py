@@ -120,7 +120,7 @@ class Iterated(Master):
 
         self._settle(coupling)
         start[:] = coupling.transferred()
-        return Resumable(advance, start.copy, partial(np.copyto, start))
+        return Resumable(advance, start.copy, partial(np.copyto, start), "it repeats its steps")
 
     def _settle(self, coupling: Coupling) -> None:
         """Bring inputs and outputs into agreement at the start, as far as outputs follow inputs without a step."""

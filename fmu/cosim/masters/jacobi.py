@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kingpost.fmu.cosim.masters.extrapolation import Samples, check_order
+from kingpost.fmu.cosim.masters.extrapolation import EXTRAPOLATED, Samples, check_order
 from kingpost.fmu.cosim.masters.interface import Advance, Coupling, Master, Resumable
 
 
@@ -46,7 +46,8 @@ class Jacobi(Master):
             return h
 
         if self.options.extrapolation == 0:
-            return Resumable(advance)
+            every, none = slice(0, len(coupling.inputs)), slice(0, 0)
+            return Resumable(advance, turns=[(none if k else every, partner) for k, partner in enumerate(partners)])
         samples = Samples(self.options.extrapolation, coupling.holds)
         places = part_places(coupling)
 
@@ -60,7 +61,7 @@ class Jacobi(Master):
                 receive()
             return h
 
-        return Resumable(follow, samples.save, samples.restore)
+        return Resumable(follow, samples.save, samples.restore, EXTRAPOLATED)
 
 
 def part_places(coupling: Coupling) -> list[slice]:

@@ -36,6 +36,22 @@ def test_an_interrupt_waits_and_then_comes_once():
         interrupt()
 
 
+def test_the_second_interrupt_comes_through_where_work_may_hang():
+    done = []
+
+    def work():
+        with uninterrupted(once=True):
+            interrupt()
+            done.append(1)
+            interrupt()
+            done.append(2)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == [1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_the_handler_that_was_there_gets_the_signal():
     came = []
     before = signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
