@@ -23,7 +23,7 @@ COMPILED = ("value", "cost", "cost_slope", "slope", "curvature")
 LONGEST_COMPILED = 8_000
 #: Seconds that a C compiler takes at least, and for each operation; seconds that machine code saves in each operation; and
 #: iterations that most programs take at most. Measured; a factor of two in them hardly matters.
-STARTING, COMPILING, SAVED, ITERATIONS = 0.15, 1.2e-4, 4e-9, 30
+STARTING, COMPILING, SAVED, ITERATIONS = 0.09, 6.5e-5, 4e-9, 30
 
 
 @dataclass(frozen=True, eq=False)
