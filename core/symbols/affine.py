@@ -87,6 +87,8 @@ class _Replay:
         # Of every result: in the variables, in symbols of parts, and whether the second can be had.
         plain: list[Any] = [None] * self.function.sz_w()
         apart: list[Any] = [None] * self.function.sz_w()
+        value: Any
+        own: Any
         for k, (operation, sources, into) in enumerate(self.steps):
             kind = self.kinds[k]
             if operation == ca.OP_OUTPUT:
