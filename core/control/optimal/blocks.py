@@ -19,8 +19,8 @@ from kingpost.symbols.straightline import expanded
 LONGEST_BLOCK = 400_000
 #: The functions of :class:`Blocks` that are called for every interval in every iteration.
 COMPILED = ("value", "cost", "cost_slope", "slope", "curvature")
-#: Straight-line code of more operations is interpreted, unless machine code is demanded. It is that of directors and null spaces,
-#: which begin near their optimum: few iterations save less than the 1 to 10 s that a C compiler takes for it.
+#: Straight-line code of more operations is interpreted, unless machine code is demanded. It is that of directors and null
+#: spaces, which begin near their optimum: few iterations save less than the 1 to 10 s that a C compiler takes for it.
 LONGEST_COMPILED = 8_000
 #: Seconds that a C compiler takes at least, and for each operation; seconds that machine code saves in each operation; and
 #: iterations that most programs take at most. Measured; a factor of two in them hardly matters.
