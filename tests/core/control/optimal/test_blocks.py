@@ -89,3 +89,19 @@ def test_second_derivatives_are_taken_by_few_parts_of_a_step(plugins):
     theirs = by_all(*at).full()
     # Round-off: sums of some ten products of numbers near one, times inertias.
     assert found == pytest.approx(theirs, abs=1e-12 * np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("model", ["mathematical-pendulum", "three-link-manipulator"])
+def test_blocks_that_cannot_be_straightened_are_the_same(plugins, monkeypatch, model):
+    """As where a sparse system is solved inside of a step: nested functions instead of straight-line code."""
+    straight = program(prepared(plugins, "vm", model), 3)
+    monkeypatch.setattr("kingpost.control.optimal.blocks.expanded", lambda function: None)
+    nested = program(prepared(plugins, "vm", model), 3)
+    assert nested.blocks.slope.is_a("MXFunction")
+    x, lam = np.linspace(-0.5, 1.0, nested.layout.size), np.linspace(-1.0, 1.0, nested.rows)
+    for name, more in (("gradient", ()), ("jacobian", ()), ("hessian", (1.0, lam)), ("hamiltonian", (lam,))):
+        results = [getattr(item.functions, name)(x, item.theta, *more) for item in (straight, nested)]
+        for ours, theirs in zip(*(item if isinstance(item, tuple) else (item,) for item in results), strict=True):
+            size = np.abs(theirs.full()).max(initial=1.0)
+            # Round-off of some hundred operations.
+            assert np.asarray(ours.full()) == pytest.approx(np.asarray(theirs.full()), abs=1e-12 * size)
