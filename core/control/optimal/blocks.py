@@ -12,7 +12,6 @@ from kingpost.base.errors import SolverError
 from kingpost.kernel.codegen import generated
 from kingpost.kernel.compiler import QUICK_LEVEL, CompilerError, build_cached, find_compiler
 from kingpost.kernel.kernel import Backend
-from kingpost.symbols.affine import affine_parts
 from kingpost.symbols.straightline import expanded
 
 #: Straight-line code of more operations is left as it is: nested functions.
@@ -187,6 +186,8 @@ def _interval_functions(interval: ca.Function, numbers: int) -> dict[str, Any]:
 
 def _curvature(results: Any, weights: Any, w: Any, others: list[Any]) -> Any:
     """Return the upper triangle of the Hessian of weights . results, in as few operations as can be had."""
+    from kingpost.symbols.affine import affine_parts  # not before a program is built
+
     parts = affine_parts(results, w, others) if isinstance(results, ca.SX) else None
     found = ca.hessian(ca.dot(weights, results), w)[0] if parts is None else parts.hessian(weights, w)
     return ca.triu(found)
