@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from kingpost import OptimalTask, RunSettings, prepare_optimisation
+from kingpost import OptimalTask, RunSettings, SolverOptions, prepare_optimisation
 from kingpost.control.optimal.transcription import Grid
 from kingpost.modelfiles.opened import open_model
 from kingpost.registry.pluginset import PluginSet
@@ -37,9 +37,11 @@ def _table(value):
 
 
 @cache
-def solved(model, intervals, how=GC, task="001", transcription="step", near=None):
+def solved(model, intervals, how=GC, task="001", transcription="step", near=None, tolerance=None):
     """Return an optimum; ``near`` are the arguments of another one that the search begins at."""
     ready = replace(prepared(model, how, task, transcription), grid=Grid(intervals))
+    if tolerance is not None:
+        ready = replace(ready, options=SolverOptions(tolerance=tolerance))
     if near is not None:
         ready = replace(ready, starts=(solved(model, *near).path,))
     return ready.run()

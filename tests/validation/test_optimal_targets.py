@@ -318,12 +318,13 @@ def test_friction_is_balanced_too():
 def test_three_links_with_a_torque_of_one_sign_by_energy_momentum_schemes():
     """Both are one problem; the bound holds of each, and where it bites it bites in both."""
     for N, cost in ((10, 9884550.27), (20, 9832299.44), (80, 9813040.83)):
-        both = [solved(LINKS, N, how, "001-one-sided") for how in (BEM, REM)]
+        # The last barrier, a tenth of the tolerance of the cost's scale, acts on each of up to 80 torques at their bound: with
+        # 1e-9 it is a hundredth of a unit.
+        both = [solved(LINKS, N, how, "001-one-sided", tolerance=1e-11) for how in (BEM, REM)]
         for found in both:
-            assert found.cost == pytest.approx(cost, rel=2e-8)
+            assert found.cost == pytest.approx(cost, abs=0.006)
             assert found.inputs[:, 2].max() <= 0.0
-        # The last barrier, 1e-10 of the cost's scale, acts on each of up to 80 torques at their bound.
-        assert both[0].cost == pytest.approx(both[-1].cost, rel=1e-8 if N < 80 else 2e-8)
+        assert both[0].cost == pytest.approx(both[-1].cost, rel=1e-8)
         held = [np.abs(found.inputs[:, 2]) < 1e-4 * np.abs(found.inputs).max() for found in both]
         assert (held[0] == held[-1]).all()
 

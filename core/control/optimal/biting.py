@@ -40,15 +40,15 @@ class _Bounded:
         return 1 if all(first == last for first, last in self.spans) else 0
 
 
-def biting_bounds(optimum: Optimum) -> list[dict[str, Any]]:
-    """Return the bounds that bite, each limit once.
+def biting_bounds(optimum: Optimum, near: float = NEAR) -> list[dict[str, Any]]:
+    """Return the bounds that bite, each limit once; ``near`` is the part of a size within which a limit is reached.
 
     ``stretches`` say from when until when; a limit that is touched at one node has a stretch without length. ``multiplier`` is
     by how much the cost would fall, to first order, if the limit were wider by one unit all the time.
     """
     found = []
     for item in _joined(_all(optimum)):
-        found += _touched(item, optimum.times)
+        found += _touched(item, optimum.times, near)
     return found
 
 
@@ -126,13 +126,13 @@ def _joined(items: Iterator[_Bounded]) -> list[_Bounded]:
     return list(found.values())
 
 
-def _touched(item: _Bounded, times: FloatArray) -> list[dict[str, Any]]:
+def _touched(item: _Bounded, times: FloatArray, within: float) -> list[dict[str, Any]]:
     found = []
     for limit, side, sign in ((item.low, "lower", -1.0), (item.high, "upper", 1.0)):
         if not np.isfinite(limit) or item.low == item.high:
             continue
         scale = max(abs(limit), np.abs(item.values).max(initial=0.0), 1e-12)
-        reached = np.abs(item.values - limit) <= NEAR * scale
+        reached = np.abs(item.values - limit) <= within * scale
         felt = np.zeros(0) if item.multipliers is None else np.maximum(sign * item.multipliers, 0.0)
         if felt.size and reached.any() and felt.max() > 0:
             reached |= felt > FELT * felt.max()

@@ -18,11 +18,12 @@ from kingpost.symbols.straightline import expanded
 LONGEST_BLOCK = 400_000
 #: The functions of :class:`Blocks` that are called for every interval in every iteration.
 COMPILED = ("value", "cost", "cost_slope", "slope", "curvature")
-#: Straight-line code of more operations is interpreted, unless machine code is demanded: a C compiler takes minutes for it.
+#: Straight-line code of more operations is interpreted, unless machine code is demanded. It is that of directors and null
+#: spaces, which begin near their optimum: few iterations save less than the 1 to 10 s that a C compiler takes for it.
 LONGEST_COMPILED = 8_000
 #: Seconds that a C compiler takes at least, and for each operation; seconds that machine code saves in each operation; and
 #: iterations that most programs take at most. Measured; a factor of two in them hardly matters.
-STARTING, COMPILING, SAVED, ITERATIONS = 0.15, 1.2e-4, 4e-9, 30
+STARTING, COMPILING, SAVED, ITERATIONS = 0.09, 6.5e-5, 4e-9, 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +83,10 @@ def build_blocks(interval: ca.Function, first: ca.Function, last: ca.Function, n
     """Differentiate the functions of a program.
 
     ``interval`` is (local, k, theta, h as a number beside that in theta, all inputs once more) -> rows, cost; see
-    :mod:`kingpost.control.optimal.transcribing`.
+    :mod:`kingpost.control.optimal.transcribing`. Its local variables, and those of the start and of the end, are unscaled.
     """
-    made = {**_interval_functions(_straight(interval)), **_edge(_straight(first), "first"), **_edge(_straight(last), "last")}
+    edges = {**_edge(_straight(first), "first", numbers), **_edge(_straight(last), "last", numbers)}
+    made = {**_interval_functions(_straight(interval), numbers), **edges}
     return Blocks(**made, numbers=numbers, backend="vm", note="interpreter, as asked")
 
 
@@ -129,47 +131,80 @@ def _nonzeros(matrix: Any) -> Any:
     return ca.vec(matrix.nz[:]) if matrix.nnz() else type(matrix)(0, 1)
 
 
-def _interval_functions(interval: ca.Function) -> dict[str, Any]:
+class _Scaling:
+    """Functions of unscaled variables, of which theta has the scales behind its numbers, as functions of scaled ones.
+
+    Derivatives are taken by the unscaled ones, and multiplied by scales afterwards: so those by states at both ends of an
+    interval are the same expressions in many places, and computed once.
+    """
+
+    def __init__(self, w: Any, theta: Any, numbers: int) -> None:
+        self.w, self.theta = w, theta
+        self.scales = theta[numbers : numbers + w.numel()]
+
+    def slopes(self, matrix: Any) -> Any:
+        """Return the nonzeros of a Jacobian as derivatives by scaled variables."""
+        return _nonzeros(matrix) * self.scales[matrix.sparsity().get_col()]
+
+    def curvatures(self, matrix: Any) -> Any:
+        """Return the nonzeros of a Hessian in the same way."""
+        pattern = matrix.sparsity()
+        return _nonzeros(matrix) * (self.scales[pattern.row()] * self.scales[pattern.get_col()])
+
+    def function(self, name: str, others: Sequence[Any], results: Sequence[Any]) -> ca.Function:
+        """Return the function (scaled variables, others, theta among them) -> results."""
+        plain = ca.Function("kp_unscaled", [self.w, *others], list(results))
+        return _shared(ca.Function(name, [self.w, *others], plain.call([self.w * self.scales, *others])))
+
+
+def _interval_functions(interval: ca.Function, numbers: int) -> dict[str, Any]:
     w, k, theta, stretch, more = _symbols(interval)
     kind = type(w)
     rows, cost = interval(w, k, theta, stretch, more)
-    given = [w, k, theta]
+    given, scaling = [k, theta], _Scaling(w, theta, numbers)
     plain = [1.0, kind.zeros(more.numel())]
     lam, sigma = kind.sym("lam", rows.numel()), kind.sym("sigma")
     r, c = interval(w, k, theta, *plain)
-    J, steepness = ca.jacobian(r, w), ca.jacobian(c, w).T
-    lagrangian = sigma * c + ca.dot(lam, r)
-    H: Any = ca.triu(ca.hessian(lagrangian, w)[0])
+    J, steepness = ca.jacobian(r, w), ca.jacobian(c, w)
+    H = _curvature(ca.vertcat(r, c), ca.vertcat(lam, sigma), w, given)
     # The derivative by the length of the interval, at fixed states: -H^d h, since h is stretched.
     whole = ca.dot(lam, rows)
     slopes = [ca.jacobian(cost + whole, stretch), ca.jacobian(whole, more).T, ca.jacobian(cost, more).T]
-    at = ca.Function("kp_slopes", [*given, lam, stretch, more], [ca.densify(item) for item in slopes])
-    hamiltonian = ca.Function("kp_hamiltonian", [*given, lam], list(at(*given, lam, *plain)))
+    at = ca.Function("kp_slopes", [w, *given, lam, stretch, more], [ca.densify(item) for item in slopes])
     return {
-        "value": _shared(ca.Function("kp_value", given, [ca.densify(r)])),
-        "cost": _shared(ca.Function("kp_cost", given, [c])),
-        "cost_slope": _shared(ca.Function("kp_cost_slope", given, [c, _nonzeros(steepness)])),
-        "cost_pattern": steepness.sparsity(),
-        "slope": _shared(ca.Function("kp_slope", given, [_nonzeros(J), ca.densify(r)])),
+        "value": scaling.function("kp_value", given, [ca.densify(r)]),
+        "cost": scaling.function("kp_cost", given, [c]),
+        "cost_slope": scaling.function("kp_cost_slope", given, [c, scaling.slopes(steepness)]),
+        "cost_pattern": steepness.sparsity().T,
+        "slope": scaling.function("kp_slope", given, [scaling.slopes(J), ca.densify(r)]),
         "slope_pattern": J.sparsity(),
-        "curvature": _shared(ca.Function("kp_curvature", [*given, lam, sigma], [_nonzeros(H)])),
+        "curvature": scaling.function("kp_curvature", [*given, lam, sigma], [scaling.curvatures(H)]),
         "curvature_pattern": H.sparsity(),
-        "hamiltonian": _shared(hamiltonian),
+        "hamiltonian": scaling.function("kp_hamiltonian", [*given, lam], at(w, *given, lam, *plain)),
     }
 
 
-def _edge(function: ca.Function, name: str) -> dict[str, Any]:
+def _curvature(results: Any, weights: Any, w: Any, others: list[Any]) -> Any:
+    """Return the upper triangle of the Hessian of weights . results, in as few operations as can be had."""
+    from kingpost.symbols.affine import affine_parts  # not before a program is built
+
+    parts = affine_parts(results, w, others) if isinstance(results, ca.SX) else None
+    found = ca.hessian(ca.dot(weights, results), w)[0] if parts is None else parts.hessian(weights, w)
+    return ca.triu(found)
+
+
+def _edge(function: ca.Function, name: str, numbers: int) -> dict[str, Any]:
     w, theta = _symbols(function)
-    kind = type(w)
+    kind, scaling = type(w), _Scaling(w, theta, numbers)
     r = ca.densify(function(w, theta))
     J = ca.jacobian(r, w)
     lam = kind.sym("lam", r.numel())
     H: Any = ca.triu(ca.hessian(ca.dot(lam, r), w)[0]) if r.numel() else kind(w.numel(), w.numel())
     return {
-        name: _shared(ca.Function(f"kp_{name}", [w, theta], [r])),
-        f"{name}_slope": _shared(ca.Function(f"kp_{name}_slope", [w, theta], [_nonzeros(J)])),
+        name: scaling.function(f"kp_{name}", [theta], [r]),
+        f"{name}_slope": scaling.function(f"kp_{name}_slope", [theta], [scaling.slopes(J)]),
         f"{name}_pattern": J.sparsity(),
-        f"{name}_curvature": _shared(ca.Function(f"kp_{name}_curvature", [w, theta, lam], [_nonzeros(H)])),
+        f"{name}_curvature": scaling.function(f"kp_{name}_curvature", [theta, lam], [scaling.curvatures(H)]),
         f"{name}_curvature_pattern": H.sparsity(),
     }
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from kingpost.base.errors import MechanismError, SolverError, listed
+from kingpost.control.optimal.biting import biting_bounds
 from kingpost.control.optimal.optimum import Attempt, Optimum
 from kingpost.control.optimal.problem import OptimalProblem
 from kingpost.control.optimal.transcription import Grid
+
+#: Part of its size within which a limit counts as reached by a motion at which a search gave up, which is no optimum.
+BARELY = 0.02
 
 
 def check_intervals(problem: OptimalProblem, grid: Grid) -> None:
@@ -34,9 +38,20 @@ def failure(optimum: Optimum) -> SolverError:
         "interrupted": "the search was interrupted before any motion kept all constraints",
     }.get(solution.status, f"the solver gave up ({solution.words})")
     return SolverError(
-        f"{task.title}: {words}. The worst constraint is {name} at t = {t:.6g} s, violated by {size:.3g}. Try a longer "
-        f"horizon, wider bounds, more intervals, or other starts. Tried: {listed(map(_told, optimum.attempts))}"
+        f"{task.title}: {words}. The worst constraint is {name} at t = {t:.6g} s, violated by {size:.3g}.{_held(optimum)} "
+        "Try a longer horizon, wider bounds, more intervals, or other starts. Tried: "
+        f"{listed(map(_told, optimum.attempts))}"
     )
+
+
+def _held(optimum: Optimum) -> str:
+    """Return which limits the motion reaches that comes nearest, for one of them is what is in the way mostly."""
+    reached = [item for part in optimum.parts for item in biting_bounds(part, BARELY)]
+    found = [
+        f"'{item['name']}' is at its {item['limit']} limit {item['value']:.6g} for {item['duration_s']:.3g} s"
+        for item in sorted(reached, key=lambda item: -item["share"])
+    ]
+    return f" On the way that comes nearest, {listed(found)}." if found else ""
 
 
 def _told(attempt: Attempt) -> str:

@@ -163,8 +163,8 @@ class ProgramFunctions(Functions):
     @cached_property
     def gradient(self) -> ca.Function:
         costs, gradients = self._mapped(self.blocks.cost_slope, [2])(self._local, self._steps, self.theta)
-        gathered = _gather(self._index[:, self.blocks.cost_pattern.row()].ravel(), self.layout.size)
-        return self.gradient_of(ca.sum2(costs), gathered @ ca.vec(gradients))
+        places = self._index[:, self.blocks.cost_pattern.row()].ravel()
+        return self.gradient_of(ca.sum2(costs), _added(ca.vec(gradients), places, self.layout.size))
 
     @cached_property
     def jacobian(self) -> ca.Function:
@@ -204,8 +204,7 @@ class ProgramFunctions(Functions):
         end = self.layout.size - self.layout.node
         i = np.concatenate([(shift + rows[None, :]).ravel(), fi, end + li])
         j = np.concatenate([(shift + columns[None, :]).ravel(), fj, end + lj])
-        pattern, summed = _summed(i, j, self.layout.size)
-        return self.hessian_of(sigma, lam, ca.MX(pattern, summed @ contributions))
+        return self.hessian_of(sigma, lam, _summed(contributions, i, j, self.layout.size))
 
     @cached_property
     def hamiltonian(self) -> ca.Function:
@@ -223,23 +222,39 @@ def _places(pattern: ca.Sparsity) -> tuple[np.ndarray, np.ndarray]:
 
 def _sparse(i: np.ndarray, j: np.ndarray, shape: tuple[int, int]) -> tuple[ca.Sparsity, list[int]]:
     """Return the pattern of entries at different places, and their order in it."""
-    order = np.lexsort((i, j))
+    order = np.argsort(j * shape[0] + i, kind="stable")
     counts = np.bincount(j, minlength=shape[1])
     starts = np.concatenate([[0], np.cumsum(counts)])
     pattern = ca.Sparsity(shape[0], shape[1], starts.tolist(), i[order].tolist())
     return pattern, order.tolist()
 
 
-def _summed(i: np.ndarray, j: np.ndarray, size: int) -> tuple[ca.Sparsity, ca.DM]:
-    """Return the pattern of entries of which some are at the same place, and the matrix that sums them up."""
-    keys, where = np.unique(j * size + i, return_inverse=True)
-    rows, columns = keys % size, keys // size
-    starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=size))])
-    pattern = ca.Sparsity(size, size, starts.tolist(), rows.tolist())
-    return pattern, _gather(where, len(keys))
+def _summed(entries: ca.MX, i: np.ndarray, j: np.ndarray, size: int) -> ca.MX:
+    """Return the square matrix of entries of which some are at the same place."""
+    keys = j * size + i
+    order = np.argsort(keys, kind="stable")
+    first = np.diff(keys[order], prepend=-1) > 0
+    where = np.empty(len(keys), dtype=int)
+    where[order] = np.cumsum(first) - 1
+    found = keys[order][first]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(found // size, minlength=size))])
+    pattern = ca.Sparsity(size, size, starts.tolist(), (found % size).tolist())
+    return ca.MX(pattern, _added(entries, where, len(found)))
 
 
-def _gather(places: np.ndarray, size: int) -> ca.DM:
-    """Return the matrix that adds entry k of a vector to the place ``places[k]``."""
-    pattern = ca.Sparsity(size, len(places), list(range(len(places) + 1)), places.tolist())
-    return ca.DM(pattern, np.ones(len(places)))
+def _added(entries: ca.MX, places: np.ndarray, size: int) -> ca.MX:
+    """Return a vector to which entry k of another one is added at the place ``places[k]``.
+
+    It is the sum of few vectors, since few entries, those of intervals that meet, are at the same place.
+    """
+    order = np.argsort(places, kind="stable")
+    counts = np.bincount(places, minlength=size)
+    turn = np.empty(len(places), dtype=int)
+    turn[order] = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
+    padded, total = ca.vertcat(entries, 0.0), ca.MX.zeros(size)
+    for layer in range(int(counts.max(initial=0))):
+        chosen = np.full(size, len(places))
+        chosen[places[turn == layer]] = np.flatnonzero(turn == layer)
+        taken = padded[chosen.tolist()]
+        total = total + taken if layer else taken
+    return total

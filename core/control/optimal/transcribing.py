@@ -170,9 +170,8 @@ def _interval(parts: _Parts) -> tuple[ca.Function, list[str], list[Limits], list
     w, k, theta = ca.MX.sym("w", layout.local), ca.MX.sym("k"), ca.MX.sym("theta", parts.numbers + layout.local + 1)
     stretch, more = ca.MX.sym("stretch"), ca.MX.sym("more", len(task.inputs))
     t_start, fixed, count, p, given, bound_sizes, scales, cost_scale = parts.split(theta)
-    whole = w * scales
     edges = np.cumsum([0, layout.node, layout.inner, layout.inputs, layout.node]).tolist()
-    node0, y, u, node1 = (whole[a:b, :] for a, b in pairwise(edges))
+    node0, y, u, node1 = (w[a:b, :] for a, b in pairwise(edges))
     x0, before, horizon, free = parts.node(node0)
     x1, after, horizon1, free1 = parts.node(node1)
     plain = (horizon if layout.horizon else fixed) / count
@@ -222,13 +221,12 @@ def _first(parts: _Parts) -> tuple[ca.Function, list[str]]:
     w, theta = ca.MX.sym("w", layout.local), ca.MX.sym("theta", parts.numbers + layout.local + 1)
     rows, names = ca.MX(0, 1), []
     if rule.begin is not None:
-        t_start, fixed, count, p, given, _, scales, _ = parts.split(theta)
-        whole = w * scales
-        x0, before, horizon, free = parts.node(whole[: layout.node, :])
-        u = whole[layout.node + layout.inner : layout.stride, :]
-        ends = (before, parts.node(whole[layout.stride :, :])[1]) if layout.linear else None
+        t_start, fixed, count, p, given, _, _, _ = parts.split(theta)
+        x0, before, horizon, free = parts.node(w[: layout.node, :])
+        u = w[layout.node + layout.inner : layout.stride, :]
+        ends = (before, parts.node(w[layout.stride :, :])[1]) if layout.linear else None
         h = (horizon if layout.horizon else fixed) / count
-        t_start = parts.begin(whole[: layout.node, :], t_start)
+        t_start = parts.begin(w[: layout.node, :], t_start)
         n = problem.equations.nx
         row = parts.row(u, ends, given, t_start, h)
         begun = rule.begin(t_start, h, x0[:n, :], row, problem.parameters(free, p))
@@ -241,12 +239,12 @@ def _last(parts: _Parts) -> tuple[ca.Function, list[str], list[Limits]]:
     """Return the rows of the end: conditions on what is no state of the equations themselves."""
     problem, layout = parts.problem, parts.layout
     w, theta = ca.MX.sym("w", layout.node), ca.MX.sym("theta", parts.numbers + layout.local + 1)
-    t_start, fixed, _, p, given, _, scales, _ = parts.split(theta)
-    x, _, horizon, free = parts.node(w * scales[: layout.node, :])
+    t_start, fixed, _, p, given, _, _, _ = parts.split(theta)
+    x, _, horizon, free = parts.node(w)
     wanted = tuple(name for name in problem.task.end if name not in problem.state_names)
     rows = ca.MX(0, 1)
     if wanted:
-        t = parts.begin(w * scales[: layout.node, :], t_start) + (horizon if layout.horizon else fixed)
+        t = parts.begin(w, t_start) + (horizon if layout.horizon else fixed)
         n = problem.equations.nx
         rows = problem.observer(wanted)(t, x[:n, :], given, problem.parameters(free, p))
     names = [f"the end of '{name}'" for name in wanted]

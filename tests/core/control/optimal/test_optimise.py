@@ -223,6 +223,18 @@ def test_an_end_out_of_reach_is_told_with_the_worst_constraint(swung):
         swung(bounds={"torque": (-1e-3, 1e-3)}, end={"pivot.angle": -pi / 2, "pivot.angle.rate": 0.0}, starts=["line"])
 
 
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ({"torque": (-0.01, 0.01)}, "'torque' is at its (lower|upper) limit -?0.01 for .* s"),
+        ({"pivot.angle.rate": (-0.2, 0.2)}, "'pivot.angle.rate' is at its upper limit 0.2 for 2.* s"),
+    ],
+)
+def test_limits_that_stand_in_the_way_are_told(swung, bounds, words):
+    with pytest.raises(SolverError, match=f"On the way that comes nearest, .*{words}.* Try a longer"):
+        swung(bounds=bounds, starts=["line"])
+
+
 def test_too_few_intervals_are_refused(swung):
     with pytest.raises(MechanismError, match=r"2 values are prescribed at the end, and 1 intervals .* take at least 2"):
         swung(intervals=1)
