@@ -13,6 +13,7 @@ from docsite.commands import FOLDER as COMMANDS
 from docsite.model_pages import FOLDER as MODELS
 from docsite.model_pages import write_reports
 from docsite.plugin_pages import FOLDER as PLUGINS
+from docsite.text import from_docstring, plain
 
 import kingpost
 from kingpost.cli.completion import verb_parsers
@@ -136,6 +137,17 @@ def test_a_drawing_for_both_kinds_of_screens_stands_on_the_site_once_for_each(si
     assert "@media not all {" in light and "@media all {" in dark
     for drawing in (light, dark):
         ElementTree.fromstring(drawing)
+
+
+def test_code_in_sentences_keeps_its_spaces_and_its_hyphens(pages):
+    assert from_docstring("Take ``x`` and\n``y``. ``z``: what.") == "Take `x` and `y`. `z`: what."
+    assert plain("--plot draws a|b; waves: jonswap:Hs=2,Tp=8,heading=150") == (
+        "`--plot` draws a\\|b; waves: `jonswap:Hs=2,Tp=8,heading=150`"
+    )
+    words = [text for place, text in pages.items() if place.startswith(("reference/commands", "reference/plugins"))]
+    outside = re.sub(r"```.*?```|`[^`]*`", "", "\n".join(words), flags=re.S)
+    assert re.findall(r"(?<![-\w|])--[a-z]\w*", outside) == []
+    assert re.findall(r"[a-z.]`[a-z][^`\n]*`", re.sub(r"`[^`\n]*`[s']", "", "\n".join(words))) == []
 
 
 def test_links_become_links_of_the_site(pages):
