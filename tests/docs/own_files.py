@@ -134,7 +134,7 @@ STAND_INS: dict[str, dict[str, Maker]] = {
     },
     "docs/model-files.md": {
         "measured.csv": written("measured.csv", "time,winch\n0,-9.81\n10,-9.81\n20,-9.0\n"),
-        "results/earlier": made_by("run rotary-crane --out results/earlier"),
+        "results/earlier": made_by("run rotary-crane --input trolley_force=40*sin(0.8*t) --out results/earlier"),
     },
     "docs/modular-formulation.md": {"crane.toml": made_by("new model crane")},
     "docs/receding-horizon.md": {"lift.toml": shown("lift.toml", "[optimal]")},
