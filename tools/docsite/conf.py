@@ -28,8 +28,6 @@ exclude_patterns = ["files/**"]
 nitpicky = True
 suppress_warnings: list[str] = []
 
-#: Quotes and dots are made pretty; two hyphens are not, for they begin options.
-smartquotes_action = "qe"
 myst_heading_anchors = 4
 myst_enable_extensions: list[str] = []
 
