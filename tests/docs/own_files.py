@@ -110,19 +110,26 @@ IN_SEAS = made_by(
     )
 )
 EXAMPLES = ROOT / "examples"
+BARGE = copied(HYDRO / "barge_deep.nc", "barge.nc")
 #: By page, what stands in for which file.
 STAND_INS: dict[str, dict[str, Maker]] = {
     "README.md": {"system.toml": PAIR},
-    "docs/cosim.md": {"system.toml": SYSTEM, "system.ssp": packed},
+    "docs/cosim.md": {"pi-controller.fmu": controller, "system.toml": SYSTEM, "system.ssp": packed},
     "docs/fatigue.md": {
         "states.toml": first(IN_SEAS, shown("states.toml", 'rest = "calm"')),
         "spots.toml": copied(EXAMPLES / "data" / "slew_ring_hotspots.toml", "spots.toml"),
     },
-    "docs/fmu-check.md": {"crane.fmu": CRANE, "sea.csv": wavy},
+    "docs/fmu-check.md": {
+        "crane.fmu": CRANE,
+        "sea.csv": wavy,
+        "mychecks": written(
+            "mychecks.py", "from kingpost.fmu.checks import passed\n\n\ndef at_rest(subject):\n    return passed('it is')\n"
+        ),
+    },
     "docs/fmu.md": {"my-model.toml": made_by("new model my-model"), "winch.py": winch},
     "docs/hold-in-world.md": {"B7_hold_in_world.toml": copied(EXAMPLES / "B7_hold_in_world.toml", "B7_hold_in_world.toml")},
     "docs/hydrodynamics.md": {
-        "barge.nc": copied(HYDRO / "barge_deep.nc", "barge.nc"),
+        "barge.nc": BARGE,
         "barge.1": copied(HYDRO / "barge_deep_wamit" / "barge_deep.1", "barge.1"),
         "NEMOH_FOLDER": copied(HYDRO / "barge_deep_nemoh", "NEMOH_FOLDER"),
     },
@@ -139,15 +146,16 @@ STAND_INS: dict[str, dict[str, Maker]] = {
     "docs/modular-formulation.md": {"crane.toml": made_by("new model crane")},
     "docs/receding-horizon.md": {"lift.toml": shown("lift.toml", "[optimal]")},
     "docs/vessels.md": {
+        "barge.nc": BARGE,
         "my-barge.toml": first(
-            copied(HYDRO / "barge_deep.nc", "barge.nc"), shown("my-barge.toml", 'name = "my-barge"')
+            BARGE, shown("my-barge.toml", 'name = "my-barge"')
         ),
     },
 }  # fmt: skip
 
 
 def make_stand_ins(name: str, text: str, words: Sequence[str], folder: Path) -> None:
-    """Make what a command of a page names and is not there yet; what stands after it in the list may need what is before."""
+    """Make what words of a page name and is not there yet; what stands after it in the list may need what is before."""
     for file, make in STAND_INS.get(name, {}).items():
         if any(file in word for word in words) and not (folder / file).exists():
             make(folder, text)

@@ -153,6 +153,7 @@ def test_the_python_of_a_page_runs(name, tmp_path):
     """The blocks of a page follow each other, as whoever reads it would type them."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     runs = [block for block in blocks(ROOT / name) if block.language == "python" and not block.fragment]
+    make_stand_ins(name, (ROOT / name).read_text(), [block.text for block in runs], tmp_path)
     # Not on import, for a page may start processes.
     pieces = [f"exec(compile({block.setup + block.text!r}, {f'{name}, line {block.line}'!r}, 'exec'))" for block in runs]
     (tmp_path / "page.py").write_text("\n    ".join(["if __name__ == '__main__':", *pieces, "pass"]))
