@@ -4,7 +4,7 @@ A block says what it is: ``python`` and ``sh`` are run, ``toml`` and ``json`` ar
 data. What Python needs beside what a page shows stands before it in a line ``<!-- setup: import this -->``; a block that cannot
 run has a line ``<!-- fragment: what it needs -->`` before it. Lines of indented blocks that begin with ``kingpost`` are
 commands, too. In the quick suite, Python is compiled and commands are held against the parsers; the
-long validation runs them, but for those that need files of the reader's own.
+long validation runs them; own_files.py has what stands in for files of the reader's own.
 """
 
 import json
@@ -15,12 +15,14 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from kingpost.base.toml import tomllib
 from kingpost.cli.main import make_parser
+from tests.docs.own_files import make_stand_ins
 
 ROOT = Path(__file__).parents[2]
 #: Tutorials are played from begin to end by test_tutorials.py.
@@ -35,30 +37,13 @@ SETUP = re.compile(r"<!-- setup: (\S.*) -->")
 WAITING = ("live", "serve", "submit", "jobs")
 #: Commands that do all that other tests do piece by piece: tests/core/gallery runs every entry.
 ELSEWHERE = (("gallery", "all"),)
-#: Files of the reader's own that commands name, and what they are; a command with another one must run.
+#: Files for which nothing stands in, and where the commands with them run.
 OWN_FILES = {
-    "system.toml": "a coupled system",
-    "system.ssp": "one of SSP",
-    "states.toml": "sea states with their runs",
-    "spots.toml": "hot spots",
-    "crane.fmu": "an FMU of the reader's",
-    "sea.csv": "inputs of an FMU",
-    "sea.toml": "a study",
-    "my-model.toml": "a model file",
-    "my-barge.toml": "a model file of a vessel",
-    "winch.py": "a plugin",
-    "crane.toml": "a model file",
-    "barge.nc": "hydrodynamic data",
-    "barge.1": "hydrodynamic data",
-    "NEMOH_FOLDER": "hydrodynamic data",
-    "state.json": "a state",
-    "hindcast.csv": "a record of weather",
-    "measured.csv": "measured inputs",
-    "results/earlier": "an earlier result",
-    "results/sea": "a study that has run",
-    "lift.toml": "a task or scenario",
-    "B7_hold_in_world.toml": "an example with an FMU that another command makes",
+    "sea.toml": "tests/docs/test_studies.py",
+    "results/sea": "tests/docs/test_studies.py",
 }
+#: Options whose word names a file that the command writes.
+WRITTEN = ("-o", "--out", "--to", "--memory", "--plot", "--picture", "--record")
 
 
 @dataclass(frozen=True)
@@ -97,7 +82,10 @@ def commands(page):
     for line in lines:
         words = re.sub(r"^\s*(?:\$ )?(?:\w+=\S* )*(?:\.venv/bin/)?(?=kingpost )", "", line)
         if words.startswith("kingpost "):
-            found.append(shlex.split(words.split(" > ")[0].split(" && ")[0], comments=True)[1:])
+            found += [
+                shlex.split(part.removeprefix("kingpost ").split(" > ")[0], comments=True)
+                for part in words.split(" && kingpost ")
+            ]
     return found
 
 
@@ -127,10 +115,20 @@ def test_every_command_fits_the_parsers(plugins, capsys):
     assert count > 90
 
 
-def missing_file(words, folder):
-    """Return a file of the reader's own that a command names, if it is not there."""
-    named = [part for word in words for part in (word, word.partition("=")[2], word.partition("=")[2].split(":")[0])]
-    return next((name for name in named if name in OWN_FILES and not (folder / name).exists()), None)
+def test_files_that_a_command_writes_are_not_asked_for():
+    assert named_files(["export", "pendulum", "-o", "crane.fmu"]) == ["export", "pendulum"]
+    assert elsewhere(["study", "sea.toml", "--workers", "2"]) and not elsewhere(["run", "my-model.toml"])
+
+
+def named_files(words):
+    """Return the words of a command that may name a file to be read."""
+    return [word for before, word in pairwise(["", *words]) if before not in WRITTEN and word not in WRITTEN]
+
+
+def elsewhere(words):
+    """Tell whether a command waits for something, or runs in another test."""
+    waits = words[0] in WAITING or "dask" in " ".join(words)
+    return waits or tuple(words[:2]) in ELSEWHERE or not OWN_FILES.keys().isdisjoint(named_files(words))
 
 
 @pytest.mark.slow
@@ -138,9 +136,9 @@ def missing_file(words, folder):
 def test_the_commands_of_a_page_run(name, tmp_path):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     for words in commands(ROOT / name):
-        waits = words[0] in WAITING or "dask" in " ".join(words)
-        if waits or tuple(words[:2]) in ELSEWHERE or missing_file(words, tmp_path):
+        if elsewhere(words):
             continue
+        make_stand_ins(name, (ROOT / name).read_text(), named_files(words), tmp_path)
         done = subprocess.run(
             [sys.executable, "-m", "kingpost", *words], cwd=tmp_path, capture_output=True, text=True, check=False
         )
@@ -155,6 +153,7 @@ def test_the_python_of_a_page_runs(name, tmp_path):
     """The blocks of a page follow each other, as whoever reads it would type them."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     runs = [block for block in blocks(ROOT / name) if block.language == "python" and not block.fragment]
+    make_stand_ins(name, (ROOT / name).read_text(), [block.text for block in runs], tmp_path)
     # Not on import, for a page may start processes.
     pieces = [f"exec(compile({block.setup + block.text!r}, {f'{name}, line {block.line}'!r}, 'exec'))" for block in runs]
     (tmp_path / "page.py").write_text("\n    ".join(["if __name__ == '__main__':", *pieces, "pass"]))

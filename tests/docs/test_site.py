@@ -1,5 +1,6 @@
 """The pages of the site: every page has its place, and everything public has a page."""
 
+import ast
 import dataclasses
 import importlib
 import re
@@ -13,6 +14,7 @@ from docsite.commands import FOLDER as COMMANDS
 from docsite.model_pages import FOLDER as MODELS
 from docsite.model_pages import write_reports
 from docsite.plugin_pages import FOLDER as PLUGINS
+from docsite.text import from_docstring, plain
 
 import kingpost
 from kingpost.cli.completion import verb_parsers
@@ -62,6 +64,49 @@ def test_every_public_name_of_python_has_an_entry(pages):
     assert len(names) > 300
     missing = [name for name in names if f":: {name}\n" not in text and f"`{name}` is " not in text]
     assert missing == []
+
+
+def names_that_pages_lead_to():
+    """Yield modules and names of ours that Python on a page imports, and those that sentences name, with the page.
+
+    Decisions name what was not done, too.
+    """
+    pages = [page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "decisions"]
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *pages]:
+        text = page.read_text()
+        for block in re.findall(r"^```python[^\n]*\n(.*?)^```", text, flags=re.S | re.M):
+            for node in ast.walk(ast.parse(block)):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "kingpost":
+                    yield from ((node.module, alias.name, page.name) for alias in node.names)
+        for module, name in re.findall(r"`(kingpost(?:\.\w+)*)\.(\w+)", re.sub(r"kingpost\.(?:json|html|toml)\b", "", text)):
+            yield module, name, page.name
+
+
+def is_module(name):
+    try:
+        return bool(importlib.import_module(name))
+    except ModuleNotFoundError:
+        return False
+
+
+def test_every_name_that_a_page_leads_to_has_an_entry(pages):
+    text = "\n".join(text for place, text in pages.items() if place.startswith(api.FOLDER))
+    found = list(names_that_pages_lead_to())
+    assert len({(module, name) for module, name, _ in found}) > 150
+    without = {
+        f"{page}: {module}.{name}"
+        for module, name, page in found
+        if not is_module(f"{module}.{name}")
+        and f":: {module}.{name}\n" not in text
+        and f"`{module}.{name}` is " not in text
+        and getattr(importlib.import_module(module), name, None) not in public_values()
+    }
+    assert without == set()
+
+
+def public_values():
+    """Return what the package itself offers, whatever module a page takes it from."""
+    return [getattr(kingpost, name) for name in kingpost.__all__]
 
 
 def test_every_verb_and_every_option_is_on_its_page(pages, plugins):
@@ -136,6 +181,17 @@ def test_a_drawing_for_both_kinds_of_screens_stands_on_the_site_once_for_each(si
     assert "@media not all {" in light and "@media all {" in dark
     for drawing in (light, dark):
         ElementTree.fromstring(drawing)
+
+
+def test_code_in_sentences_keeps_its_spaces_and_its_hyphens(pages):
+    assert from_docstring("Take ``x`` and\n``y``. ``z``: what.") == "Take `x` and `y`. `z`: what."
+    assert plain("--plot draws a|b; waves: jonswap:Hs=2,Tp=8,heading=150") == (
+        "`--plot` draws a\\|b; waves: `jonswap:Hs=2,Tp=8,heading=150`"
+    )
+    words = [text for place, text in pages.items() if place.startswith(("reference/commands", "reference/plugins"))]
+    outside = re.sub(r"```.*?```|`[^`]*`", "", "\n".join(words), flags=re.S)
+    assert re.findall(r"(?<![-\w|])--[a-z]\w*", outside) == []
+    assert re.findall(r"[a-z.]`[a-z][^`\n]*`", re.sub(r"`[^`\n]*`[s']", "", "\n".join(words))) == []
 
 
 def test_links_become_links_of_the_site(pages):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterator
 from typing import Any
 
 import kingpost
@@ -25,6 +24,44 @@ TOPICS = {
     "marine": ("Seas and hulls", ("marine",)),
     "plugins": ("Plugins and commands", ("registry", "cli")),
     "errors": ("Errors", ("base.errors",)),
+}
+
+#: Names that guides lead to in modules that are no doors: base classes of plugins, and what has one use. By module.
+INNER = {
+    "base.channels": "Channel",
+    "control.optimal.counted": "CountedTerm",
+    "control.servo.index.analysis": "analyse",
+    "control.servo.index.refusals": "refuse_if_impossible",
+    "control.servo.posing": "pose_servo",
+    "equations.measures": "measure_expression",
+    "equations.tree_equations": "tree_equations",
+    "fmu.cosim.masters.interface": "Master",
+    "fmu.service.client": "Client",
+    "gallery.pages": "write_pages",
+    "marine.hydro.checks": "check",
+    "marine.hydro.cleaning": "clean",
+    "mechanism.paths": "Chain Line Turn",
+    "mechanism.trajectories": "Joined RestToRest ThreePhase",
+    "modular.linearisation": "linearise_directly",
+    "modular.planar": "base plane_assembly revolute rigid_body",
+    "multibody.assembly": "assemble",
+    "multibody.tree": "TreeKinematics",
+    "results.metadata": "to_text",
+    "simulation.problem": "derive",
+    "studies.cluster_script": "slurm_script",
+    "studies.executor": "Executor",
+    "studies.persistence": "weather_windows",
+    "studies.planning": "plan_study",
+    "studies.reducer": "Reducer",
+    "studies.running": "carry_out",
+    "studies.sampler": "Sample Sampler",
+    "studies.sea_series": "read_sea_series",
+    "studies.store": "Store",
+    "studies.study_file": "read_study",
+    "studies.summary.summary": "summarise",
+    "symbols.screws": "shift_twist",
+    "vessels.loading": "hull_without",
+    "vessels.machine": "loading_of",
 }
 
 
@@ -56,11 +93,21 @@ def pages() -> dict[str, str]:
         blocks = [_directive(name, each, known) for each in sorted(module.__all__, key=str.lower)]
         made[f"{FOLDER}/{slug}.md"] = head + "\n".join(blocks)
         rows.append((f"[{name}]({slug}.md)", from_docstring(summary)))
+    blocks = [f"## kingpost.{module}\n\n" + "\n".join(_inner(module, known)) for module in INNER]
+    made[f"{FOLDER}/inner.md"] = (
+        "# Names of inner modules\n\nNames that the guides lead to, in modules that have others beside them.\n\n"
+        + "\n".join(blocks)
+    )
+    rows.append(("[Names of inner modules](inner.md)", "base classes of some plugins, and what guides use once"))
     made[f"{FOLDER}/index.md"] = (
         "# Python\n\nAll public names, by what they are for. Those of the package itself are imported as "
         "`from kingpost import simulate`.\n\n" + table(("page", "names"), rows)
     )
     return made
+
+
+def _inner(module: str, known: dict[int, str]) -> list[str]:
+    return [_directive(f"kingpost.{module}", name, known) for name in INNER[module].split()]
 
 
 def _topics() -> dict[str, tuple[str, list[str]]]:
@@ -97,11 +144,3 @@ def _described(value: Any) -> str:
     shown = " ".join(repr(value).split())
     kind = type(value).__name__
     return f"A ``{kind}``: ``{shown}``." if len(shown) < 120 and "`" not in shown else f"A ``{kind}``."
-
-
-def documented_names() -> Iterator[str]:
-    """Yield every public name that has an entry."""
-    for _, names in _topics().values():
-        yield from (f"kingpost.{name}" for name in names)
-    for module in modules():
-        yield from (f"{module}.{name}" for name in importlib.import_module(module).__all__)

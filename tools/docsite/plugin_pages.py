@@ -12,7 +12,7 @@ from kingpost.registry.kinds import PluginKind
 
 FOLDER = "reference/plugins"
 #: What a kind is called where its name does not say it.
-TITLES = {"inverse_dynamics": "Inverse dynamics", "optimal_control": "Transcriptions of optimal control"}
+TITLES = {"nlp_solvers": "Solvers of nonlinear programs", "optimal_control": "Transcriptions of optimal control"}
 
 
 def pages() -> dict[str, str]:

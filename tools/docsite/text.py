@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterable, Sequence
 
 _SPECIAL = re.compile(r"([\\*_<>\[\]|`{}$])")
+#: An option, and settings in a row.
+_WORDS_OF_CODE = re.compile(r"((?<![\w-])--[a-z][\w-]*|[\w.:-]+=[\w./+-]+(?:,[\w.]+=[\w./+-]+)+)")
 _ROLE = re.compile(r":(?:py:)?(?:class|func|meth|mod|attr|data|exc|obj):`~?([^`<]*?)(?:\s*<[^`]*>)?`")
 
 
 def plain(text: str) -> str:
-    """Return text in which nothing is markup."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    """Return text in which nothing is markup, but options and long lists of settings are code, which may break anywhere."""
+    parts = _WORDS_OF_CODE.split(" ".join(text.split()))
+    return "".join(cell(part) if i % 2 else _SPECIAL.sub(r"\\\1", part) for i, part in enumerate(parts))
 
 
 def cell(text: str) -> str:
@@ -27,9 +30,15 @@ def from_docstring(text: str) -> str:
         if part.startswith("``")
         else _ROLE.sub(r"`\1`", part)
         if part.startswith(":") and part.endswith("`")
-        else plain(part)
+        else _spaced(part)
         for part in parts
     )
+
+
+def _spaced(text: str) -> str:
+    """Return plain text with the spaces at its ends, which stand before and after code."""
+    inner = text.strip()
+    return text.replace(inner, plain(inner)) if inner else text
 
 
 def paragraphs(docstring: str) -> str:

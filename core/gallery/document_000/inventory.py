@@ -233,7 +233,6 @@ ENTRIES = (
         inverse("rotary-crane:form=rope", "000-4.4.2", "projection-dependent", "0.005"),
         figure_4_9,
         (*ROTARY_SIGNS, "ALT"),
-        long=True,
     ),
     Entry(
         ("5.3",),

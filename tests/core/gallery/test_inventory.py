@@ -2,6 +2,7 @@
 
 import shlex
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,9 +98,14 @@ def test_entries_are_found_by_the_figures_they_show():
     found = entries([DOCUMENTS["000"]], ["6.9", "Fig. 6.10", "table 3.1"])
     assert [entry.name for _, entry in found] == ["6.7", "T3.1"]
     # A long entry is run if it is named, and left out otherwise.
-    assert entries([DOCUMENTS["000"]], ["4.9"])[0][1].long
-    assert not any(entry.long for _, entry in entries(list(DOCUMENTS.values())))
-    assert any(entry.long for _, entry in entries(list(DOCUMENTS.values()), long=True))
+    one = DOCUMENTS["004"]
+    slow = replace(one, entries=(replace(one.entries[0], long=True), *one.entries[1:]))
+    assert [entry.name for _, entry in entries([slow])] == [entry.name for entry in one.entries[1:]]
+    assert len(entries([slow], long=True)) == len(one.entries)
+    number = one.entries[0].shows[0]
+    assert [entry.shows for _, entry in entries([slow], [f"table {number[1:]}" if number[0] == "T" else number])] == [
+        one.entries[0].shows
+    ]
 
 
 def test_wrong_names_are_answered_with_the_nearest():
