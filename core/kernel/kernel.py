@@ -74,6 +74,11 @@ class Evaluator:
         go()
         return result.copy()
 
+    @property
+    def told(self) -> int:
+        """The second result of the last call, a number; 0 if there is none."""
+        return int(self._results[1][0]) if len(self._results) > 1 else 0
+
     def matrix(self, *arguments: Any) -> FloatArray:
         """Return the first result as a new matrix."""
         self(*arguments)
@@ -236,6 +241,8 @@ class Kernel:
             for name in ("observe", "step", "guard")
             if f"kp_{name}" in self._functions
         )
+        if "kp_step" in self._functions and self._functions["kp_step"].n_out() > 1:
+            has += "#define KP_STEP_TELLS\n"
         return f"{code}\n{has}{files('kingpost.kernel').joinpath(loop).read_text()}"
 
     @cached_property
@@ -302,7 +309,7 @@ class Kernel:
         loop = self.loop(x, u, p, y, every, trail)
         portion = Portion(total if at_once else 1 if self._library is None else 64)
         first, status = portion.taken(loop, t0, h, substeps, 0, total, progress)
-        return Stop(status, first, loop.t_stop if total else t0, x)
+        return Stop(status, first, loop.t_stop if total else t0, x, loop.told)
 
     def march_in_parts(
         self,
@@ -330,7 +337,7 @@ class Kernel:
             loop.first_row = begin
             end = min(begin + len(y), samples) * substeps
             first, status = portion.taken(loop, t0, h, substeps, first, end)
-            yield Stop(status, first, loop.t_stop, x)
+            yield Stop(status, first, loop.t_stop, x, loop.told)
             if status != Status.OK:
                 return
 

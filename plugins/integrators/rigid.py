@@ -27,11 +27,12 @@ WHOLE = {"never_inline": True}
 def rigid_step(method: DescriptorStep, equations: Equations) -> StepProblem | None:
     """Return the equations of a step of a method for the motions of bodies, or None where it has to be solved otherwise.
 
-    That is where coordinates are not those of rigid bodies, where forces have states, or where the method does not say which
-    speeds belong to a displacement, or says something else of displacement or forces than the class that said so.
+    That is where coordinates are not those of rigid bodies, where states of forces follow accelerations or reactions, or where
+    the method does not say which speeds belong to a displacement, or says something else of displacement or forces than the
+    class that said so.
     """
     rigid = equations.structure.rigid
-    if rigid is None or not rigid.count or equations.nz or not _consistent(type(method)):
+    if rigid is None or not rigid.count or equations.states.need_accelerations or not _consistent(type(method)):
         return None
     parts = RigidParts(equations, rigid)
     if not parts.rates or parts.nv != rigid.coordinates:
@@ -66,7 +67,12 @@ class RigidParts(Parts):
             tuple(held.owners[i] for i in rows),
         )
         super().__init__(replace(equations, constraints=kept))
-        self.rigid = rigid
+        self.rigid, self._whole = rigid, equations
+
+    @property
+    def _state_rates(self) -> ca.Function:
+        # They take the multipliers of all rows, though none of them looks at these.
+        return self._whole.state_rates
 
     def B(self, q: ca.MX) -> ca.MX:
         """Return the matrix of the motions of all bodies."""

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Joint, Mechanism, MechanismError, SolverError, StepMap, prepare, simulate
-from kingpost.equations.newton import NewtonOptions, repeat_step
+from kingpost.equations.newton import NewtonOptions
+from kingpost.equations.newton_records import repeat_step
 from kingpost.kernel.compiler import find_compiler
 
 #: With one iteration, steps of 25 ms leave a residual of 2e-9 to 3e-8 and fail; half steps leave at most 5e-10 and do not.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kingpost import prepare
-from kingpost.equations.newton import _newton
+from kingpost.equations.newton import newton_of
 from kingpost.plugins.integrators.backward_euler import BackwardEuler
 from kingpost.plugins.integrators.generalized_alpha import GeneralizedAlpha
 from kingpost.plugins.integrators.implicit import DescriptorStep
@@ -37,12 +37,12 @@ def assert_same(build, method, h, steps, monkeypatch, tolerance=3e-13, **choices
     """Compare the two ways; speeds are differences of coordinates over h."""
     monkeypatch.setattr(DescriptorStep, "by_bodies", True)
     run, found = end_state(build, method, h, steps, **choices)
-    newton = _newton(run.integrator, run.equations)
+    newton = newton_of(run.integrator, run.equations)
     assert newton.problem.ordered
     assert newton.problem.guess.numel_out(0) < run.integrator.problem(run.equations).guess.numel_out(0)
     monkeypatch.setattr(DescriptorStep, "solving", lambda self, equations: self.problem(equations))
     other, expected = end_state(build, method, h, steps, **choices)
-    assert not _newton(other.integrator, other.equations).problem.ordered
+    assert not newton_of(other.integrator, other.equations).problem.ordered
     nq, nv = run.equations.nq, run.equations.nv
     assert np.abs(found - expected)[:nq].max() <= tolerance * (1 + np.abs(expected[:nq]).max())
     assert np.abs(found - expected)[nq : nq + nv].max() <= 1e3 * tolerance * (1 + np.abs(expected[nq : nq + nv]).max())
