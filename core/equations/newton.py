@@ -116,6 +116,8 @@ class StepProblem:
     matrix: ca.Function | None = None
     #: Whether unknowns and rows are in an order in which they can be eliminated without a search for pivots.
     ordered: bool = False
+    #: Equations with the same solution by which a step is solved where these find nothing, if there are others.
+    otherwise: StepProblem | None = None
 
 
 class ImplicitStepMap(StepMap):
@@ -130,10 +132,6 @@ class ImplicitStepMap(StepMap):
     def solving(self, equations: Equations) -> StepProblem:
         """Return the equations by which a step is solved: others with the same solution, where they are faster."""
         return self.problem(equations)
-
-    def otherwise(self, equations: Equations) -> StepProblem | None:
-        """Return the equations by which a step is solved where :meth:`solving` finds nothing, if there are others."""
-        return None
 
     def step(self, equations: Equations, t: ca.MX, x: ca.MX, u: ca.MX, p: ca.MX, h: ca.MX) -> ca.MX:
         """Return the solution of :meth:`problem`, or NaN where Newton's method finds none."""
@@ -160,12 +158,10 @@ class ImplicitStepMap(StepMap):
 class NewtonLoop:
     """Newton's method for the equations of a step, as part of a compiled function."""
 
-    def __init__(
-        self, problem: StepProblem, iterations: int, flush: bool = False, otherwise: NewtonLoop | None = None
-    ) -> None:
+    def __init__(self, problem: StepProblem, iterations: int, flush: bool = False) -> None:
         self.problem, self.iterations = problem, iterations
-        #: What is tried where equations that are solved in their order are not.
-        self.otherwise = otherwise
+        #: What is tried where these equations are not solved.
+        self.otherwise = None if problem.otherwise is None else NewtonLoop(problem.otherwise, iterations, flush)
         names, result = problem.residual.name_in(), problem.residual.name_out(0)
         #: (y, t, x, u, p, h, factors) -> matrix of the iteration, residual.
         self.matrix = problem.matrix or problem.residual.factory(MATRIX, names, [f"jac:{result}:{names[0]}", result])
@@ -255,11 +251,7 @@ class StepNewton(NewtonLoop):
     """The iteration for the steps of one integrator and some equations."""
 
     def __init__(self, integrator: ImplicitStepMap, equations: Equations) -> None:
-        iterations = integrator.options.iterations
-        problem, other = integrator.solving(equations), None
-        if problem.ordered:
-            other = integrator.otherwise(equations)
-        super().__init__(problem, iterations, otherwise=None if other is None else NewtonLoop(other, iterations))
+        super().__init__(integrator.solving(equations), integrator.options.iterations)
         self.restart = _restart(integrator, equations)
 
 

@@ -16,8 +16,10 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
 from kingpost.kernel.backends import Backend as Backend
-from kingpost.kernel.codegen import can_fail, generated
+from kingpost.kernel.codegen import ORDERED, can_fail, generated
 from kingpost.kernel.compiler import (
+    QUICK_LEVEL,
+    USUAL_LEVEL,
     CompilerError,
     anything_kept,
     build_cached,
@@ -185,6 +187,8 @@ class Kernel:
             return
         started = time.perf_counter()
         source = self._source()
+        # Tables drive what takes time there, and the rest is long straight-line code that polishing makes no faster.
+        level = QUICK_LEVEL if ORDERED in source else USUAL_LEVEL
         if len(source) > LONGEST_SOURCE and not demanded:
             self.note = (
                 f"interpreter: the C source has {len(source) / 1e6:.0f} MB, for which a compiler takes hours; backend 'c' has "
@@ -192,7 +196,7 @@ class Kernel:
             )
             return
         try:
-            built = built_elsewhere(source) if compiler is None else build_cached(source, compiler)
+            built = built_elsewhere(source, level=level) if compiler is None else build_cached(source, compiler, level=level)
             if built is None:
                 self._do_without_compiler(demanded)
                 return
@@ -206,7 +210,7 @@ class Kernel:
                 ) from None
             return
         self._path, self.key, self.cached, self.compiler = built.library, built.key, built.cached, built.compiler
-        self.source_hash = source_hash(source)
+        self.source_hash = source_hash(source, level)
         seconds = time.perf_counter() - started
         self.note = (
             f"cache hit {built.key}" if built.cached else f"compiled in {seconds:.2f} s by {built.compiler} ({built.key})"

@@ -320,12 +320,13 @@ class DescriptorStep(ImplicitStepMap):
         rigid = rigid_step(self, equations) if self.by_bodies else None
         return rigid or self.problem(equations, branches=True)
 
-    def otherwise(self, equations: Equations) -> StepProblem | None:
-        return self.problem(equations, branches=True)
-
     def problem(self, equations: Equations, *, branches: bool = False) -> StepProblem:
         # Steps that are solved all at once are differentiated twice, and their inputs change at every one: no branches there.
-        parts = Parts(equations, branches=branches)
+        return self.stated(Parts(equations, branches=branches))
+
+    def stated(self, parts: Parts) -> StepProblem:
+        """Return the equations of a step for all coordinates, speeds and multipliers."""
+        equations = parts.equations
         self.check(parts)
         sizes = {
             "t": 1,
@@ -375,7 +376,7 @@ class DescriptorStep(ImplicitStepMap):
         return StepProblem(
             guess,
             straightened(residual, equations),
-            following if equations.solves_sparsely else straightened(following, equations),
+            following if equations.solves_sparsely or parts.ordered else straightened(following, equations),
             tuple(names),
             self._unscaled(parts, factors.numel()),
         )
