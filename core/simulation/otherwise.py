@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 #: The name of their number in the record of a run; where it is not there, there are no two ways to solve a step.
 COUNT = "steps_solved_otherwise"
-#: From this part of all steps on they make a run slow.
-MANY = 0.1
+#: From this part of all steps on, and from so many, they make a run slow.
+MANY, LEAST = 0.1, 20
 
 
 def counted(stepper: Stepper, stop: Stop) -> dict[str, int]:
@@ -24,7 +24,7 @@ def counted(stepper: Stepper, stop: Stop) -> dict[str, int]:
 def slow_warnings(statistics: Mapping[str, Any], h: float) -> list[str]:
     """Return a warning if so many steps were solved otherwise that a run takes much longer than it might."""
     count, steps = statistics.get(COUNT, 0), statistics.get("steps", 0)
-    if not count or count < MANY * steps:
+    if count < max(MANY * steps, LEAST):
         return []
     return [
         f"{count} of {steps} steps were not found for the motions of bodies, and were solved for all coordinates and "

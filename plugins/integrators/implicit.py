@@ -266,8 +266,8 @@ class DescriptorStep(ImplicitStepMap):
     """
 
     problems = ("ode", "index-3 dae")
-    #: Whether steps in directors are solved for the motions of bodies. That ends at half a turn of a body in one step, so that
-    #: methods which are meant for steps of any length do without.
+    #: Whether steps in directors are solved for the motions of bodies where that goes: not near half a turn of a body in one
+    #: step, which is left to the equations for all coordinates.
     by_bodies: ClassVar[bool] = True
     #: Whether the speeds are projected onto the constraints after a step.
     fits: ClassVar[bool] = False
