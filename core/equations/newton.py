@@ -21,7 +21,6 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
-from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError
 from kingpost.equations.equations import Equations
 from kingpost.equations.integrator import StepMap
@@ -139,7 +138,7 @@ class ImplicitStepMap(StepMap):
         return told[: x.numel(), :] if self.tells(equations) else told
 
     def told_step(self, equations: Equations, t: ca.MX, x: ca.MX, u: ca.MX, p: ca.MX, h: ca.MX) -> ca.MX:
-        """Return what :meth:`step` does; if there are other equations, followed by the number of steps and halves they solved."""
+        """Return what :meth:`step` does; behind it, where :meth:`tells`, how many steps and halves the other ones solved."""
         if equations.nv + equations.nz == 0:
             return x
         newton = newton_of(self, equations)
@@ -174,7 +173,7 @@ class NewtonLoop:
         return told if self.otherwise is None else told[: self.problem.following.numel_out(0), :]
 
     def told(self, known: list[ca.MX]) -> ca.MX:
-        """Return the state after a step, or NaN; if there are other equations, followed by 1 where these solved it, else by 0."""
+        """Return the state after a step, or NaN; behind it, if there are other equations, 1 where these solved it, else 0."""
         problem = self.problem
         guess, factors = problem.guess.call(known)
         if self.otherwise is None and not self.ordered:

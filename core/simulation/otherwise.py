@@ -28,6 +28,6 @@ def slow_warnings(statistics: Mapping[str, Any], h: float) -> list[str]:
         return []
     return [
         f"{count} of {steps} steps were not found for the motions of bodies, and were solved for all coordinates and "
-        "multipliers instead: the numbers are as good, but each of them takes ten to a hundred times as long. That is so where a "
-        f"body turns by about half a turn in a step, or more; a step shorter than {h:g} s may be the faster one"
+        "multipliers instead: the numbers are as good, but each of them takes ten to a hundred times as long. That is so where "
+        f"a body turns by about half a turn in a step, or more; a step shorter than {h:g} s may be the faster one"
     ]

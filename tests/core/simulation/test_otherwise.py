@@ -20,7 +20,7 @@ def test_the_record_of_a_run_has_their_number():
     assert history.provenance["warnings"] == []
     some = prepare(SATELLITE, **times, **CHOICES).run(keep=["energy.kinetic"])
     assert some.provenance["statistics"] == {"steps": 5, COUNT: 1}
-    shorter = simulate(SATELLITE, **{**times, "t_end": 0.1, "step": 0.01}, **CHOICES)
+    shorter = simulate(SATELLITE, **{**times, "step": 0.05}, **CHOICES)
     assert shorter.provenance["statistics"][COUNT] == 0
 
 

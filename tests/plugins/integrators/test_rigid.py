@@ -71,7 +71,9 @@ def lagging():
         Joint("second", "revolute", "a", "b", axis=(0, 0, 1), position=(0.6, 0, 0), start=-0.4),
     )
     drives = [
-        ForceElement("joint-actuator", name=f"drive{i}", coordinate=f"{name}.angle", stiffness=20.0, damping=2.0, time_constant=0.05)
+        ForceElement(
+            "joint-actuator", name=f"drive{i}", coordinate=f"{name}.angle", stiffness=20.0, damping=2.0, time_constant=0.05
+        )
         for i, name in enumerate(("first", "second"))
     ]  # fmt: skip
     return Mechanism("lagging", bodies=rods, joints=joints, forces=(ForceElement("gravity"), *drives))
