@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -48,7 +49,7 @@ def _in_kinds(problem: StepProblem, equations: Equations) -> StepProblem:
         return problem
     rigid = equations.structure.rigid
     assert rigid is not None
-    groups = [range(body.first, body.first + body.size) for body in rigid.bodies]
+    groups: list[Sequence[int]] = [range(body.first, body.first + body.size) for body in rigid.bodies]
     owners = equations.constraints.owners
     for owner in dict.fromkeys(owners):
         groups.append([equations.nv + row for row, name in enumerate(owners) if name == owner])
