@@ -21,11 +21,10 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
-from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import MechanismError
 from kingpost.equations.equations import Equations
 from kingpost.equations.integrator import StepMap
-from kingpost.kernel.codegen import MATRIX, ORDERED, RESIDUAL, WATCHED
+from kingpost.kernel.codegen import MATRIX, ORDERED, RESIDUAL, SELDOM, WATCHED
 from kingpost.symbols.straightline import expanded, fused
 
 #: Iterations end when the scaled unknowns move by less: convergence is quadratic, so about the square of this is left.
@@ -116,6 +115,8 @@ class StepProblem:
     matrix: ca.Function | None = None
     #: Whether unknowns and rows are in an order in which they can be eliminated without a search for pivots.
     ordered: bool = False
+    #: Equations with the same solution by which a step is solved where these find nothing, if there are others.
+    otherwise: StepProblem | None = None
 
 
 class ImplicitStepMap(StepMap):
@@ -133,15 +134,24 @@ class ImplicitStepMap(StepMap):
 
     def step(self, equations: Equations, t: ca.MX, x: ca.MX, u: ca.MX, p: ca.MX, h: ca.MX) -> ca.MX:
         """Return the solution of :meth:`problem`, or NaN where Newton's method finds none."""
+        told = self.told_step(equations, t, x, u, p, h)
+        return told[: x.numel(), :] if self.tells(equations) else told
+
+    def told_step(self, equations: Equations, t: ca.MX, x: ca.MX, u: ca.MX, p: ca.MX, h: ca.MX) -> ca.MX:
+        """Return what :meth:`step` does; behind it, where :meth:`tells`, how many steps and halves the other ones solved."""
         if equations.nv + equations.nz == 0:
             return x
-        newton = _newton(self, equations)
+        newton = newton_of(self, equations)
         known = [t, x, u, p, h]
         if not self.options.halvings:
-            return newton.solved(known)
+            return newton.told(known)
         symbols = [ca.MX.sym(f"i{k}", item.numel()) for k, item in enumerate(known)]
-        whole = ca.Function("kp_whole", symbols, [newton.solved(symbols)])
+        whole = ca.Function("kp_whole", symbols, [newton.told(symbols)])
         return _halved(whole, newton.restart, self.options.halvings)(*known)
+
+    def tells(self, equations: Equations) -> bool:
+        """Say whether there are equations for steps that the first ones do not solve."""
+        return equations.nv + equations.nz > 0 and newton_of(self, equations).otherwise is not None
 
 
 class NewtonLoop:
@@ -149,6 +159,8 @@ class NewtonLoop:
 
     def __init__(self, problem: StepProblem, iterations: int, flush: bool = False) -> None:
         self.problem, self.iterations = problem, iterations
+        #: What is tried where these equations are not solved.
+        self.otherwise = None if problem.otherwise is None else NewtonLoop(problem.otherwise, iterations, flush)
         names, result = problem.residual.name_in(), problem.residual.name_out(0)
         #: (y, t, x, u, p, h, factors) -> matrix of the iteration, residual.
         self.matrix = problem.matrix or problem.residual.factory(MATRIX, names, [f"jac:{result}:{names[0]}", result])
@@ -157,18 +169,32 @@ class NewtonLoop:
 
     def solved(self, known: list[ca.MX]) -> ca.MX:
         """Return the state after a step, or NaN."""
+        told = self.told(known)
+        return told if self.otherwise is None else told[: self.problem.following.numel_out(0), :]
+
+    def told(self, known: list[ca.MX]) -> ca.MX:
+        """Return the state after a step, or NaN; behind it, if there are other equations, 1 where these solved it, else 0."""
         problem = self.problem
         guess, factors = problem.guess.call(known)
-        if not self.ordered:
+        if self.otherwise is None and not self.ordered:
             return problem.following(self._accepted(guess, known, factors), *known, factors)
-        (y,) = self._solver(self.iterations, f"{ORDERED}_newton").call([guess, *known, factors])
+        (y,) = self._solver(self.iterations, f"{ORDERED}_newton" if self.ordered else WATCHED).call([guess, *known, factors])
         left = _mean(problem.residual(y, *known, factors))
-        # With pivots, where the order was not good enough, or what it takes to see that there is no solution.
-        given = [ca.MX.sym(f"i{k}", item.numel()) for k, item in enumerate([y, guess, *known, factors])]
-        keep = ca.Function("kp_kept", given, [given[0]])
-        repeat = ca.Function("kp_repeated", given, [self._accepted(given[1], given[2:-1], given[-1])])
-        (y,) = ca.Function.if_else("kp_pivoted", keep, repeat).call([left <= ACCEPTED, y, guess, *known, factors])
-        return problem.following(y, *known, factors)
+        found = problem.following(y, *known, factors)
+        given = [ca.MX.sym(f"i{k}", item.numel()) for k, item in enumerate([found, *known])]
+        kept, repeated = given[0], self._repeated(given[1:])
+        if self.otherwise is not None:
+            kept, repeated = ca.vertcat(kept, 0), ca.vertcat(repeated, 1)
+        keep, repeat = ca.Function("kp_kept", given, [kept]), ca.Function(SELDOM, given, [repeated])
+        (told,) = ca.Function.if_else("kp_either", keep, repeat).call([left <= ACCEPTED, found, *known])
+        return told
+
+    def _repeated(self, known: list[ca.MX]) -> ca.MX:
+        """Return the state where the order was not good enough, or the iteration went astray, or there is no solution."""
+        if self.otherwise is not None:
+            return self.otherwise.solved(known)
+        guess, factors = self.problem.guess.call(known)
+        return self.problem.following(self._accepted(guess, known, factors), *known, factors)
 
     @property
     def ordered(self) -> bool:
@@ -205,38 +231,6 @@ class NewtonLoop:
             "kp_acceptance", ca.Function("kp_accepted", given, [given[0]]), ca.Function("kp_checked", given, [checked])
         )
 
-    def iterated(
-        self, t: float, x: FloatArray, u: FloatArray, p: FloatArray, h: float, halvings: int = 0
-    ) -> tuple[NewtonRecord, FloatArray]:
-        """Return how the iteration goes that :meth:`solved` describes, and the state after the step."""
-        problem, most = self.problem, self.iterations
-        known: list[Any] = [t, x, u, p, h]
-        guess, factors = problem.guess.call(known)
-        y = np.asarray(guess).ravel()
-        history: list[float] = []
-        worst, solves, moved = 0, 0, np.inf
-        for iteration in range(most + 1):
-            matrix, left = (np.asarray(part.full()) for part in self.matrix.call([y, *known, factors]))
-            left = left.ravel()
-            finite = np.isfinite(left).all()
-            worst = int(np.abs(left).argmax() if finite else np.isfinite(left).argmin())
-            history.append(float(np.abs(left).max()) if finite else float("nan"))
-            if not finite or not np.isfinite(matrix).all():
-                break
-            try:
-                change = np.linalg.solve(matrix, left)
-            except np.linalg.LinAlgError:
-                change = np.linalg.lstsq(matrix, left, rcond=None)[0]
-            moved = float(np.abs(change).mean())
-            if history[-1] <= ROUND_OFF or iteration == most:
-                break
-            y, solves = y - change, solves + 1
-            if np.abs(change).max() <= SMALL_STEP:
-                break
-        converged = bool(np.isfinite(left).all() and (np.abs(left).mean() <= ACCEPTED or moved <= SETTLED))
-        record = NewtonRecord(tuple(history), solves, converged, problem.rows[worst], t, h, halvings)
-        return record, np.asarray(problem.following(y, *known, factors)).ravel()
-
 
 def _flushed(matrix: ca.Function) -> ca.Function:
     """Return the function of a matrix and a residual with zeros for entries whose products vanish.
@@ -252,7 +246,7 @@ def _flushed(matrix: ca.Function) -> ca.Function:
     return ca.Function(matrix.name(), symbols, [flushed, r], names, results)
 
 
-class _Newton(NewtonLoop):
+class StepNewton(NewtonLoop):
     """The iteration for the steps of one integrator and some equations."""
 
     def __init__(self, integrator: ImplicitStepMap, equations: Equations) -> None:
@@ -261,13 +255,14 @@ class _Newton(NewtonLoop):
 
 
 #: What has been derived, for as long as somebody uses the equations.
-_DERIVED: WeakKeyDictionary[Equations, WeakKeyDictionary[ImplicitStepMap, _Newton]] = WeakKeyDictionary()
+_DERIVED: WeakKeyDictionary[Equations, WeakKeyDictionary[ImplicitStepMap, StepNewton]] = WeakKeyDictionary()
 
 
-def _newton(integrator: ImplicitStepMap, equations: Equations) -> _Newton:
+def newton_of(integrator: ImplicitStepMap, equations: Equations) -> StepNewton:
+    """Return the iteration for the steps of an integrator and some equations, derived once."""
     known = _DERIVED.setdefault(equations, WeakKeyDictionary())
     if integrator not in known:
-        known[integrator] = _Newton(integrator, equations)
+        known[integrator] = StepNewton(integrator, equations)
     return known[integrator]
 
 
@@ -287,16 +282,19 @@ def _halved(whole: ca.Function, restart: ca.Function, halvings: int) -> ca.Funct
     """Return the step ``whole`` as one that is taken as two half steps where it fails, and so on.
 
     Every depth is a function of its own that calls the next one, so code grows with the number of halvings, not of half steps.
+    What a step tells behind its state is added up.
     A method that remembers something begins anew with the first half, and again after the second.
     """
     t, x, u, p, h = symbols = [ca.MX.sym(f"i{k}", whole.numel_in(k)) for k in range(whole.n_in())]
+    size = x.numel()
     result = ca.MX.sym("result", whole.numel_out(0))
     keep = ca.Function("kp_done", [result, *symbols], [result])
     step = whole
     for depth in range(halvings):
         middle = step(t, restart(t, x, u, p, h / 2), u, p, h / 2)
-        end = restart(t + h, step(t + h / 2, middle, u, p, h / 2), u, p, h)
-        halves = ca.Function(f"kp_halves_{depth}", [result, *symbols], [end])
+        end = step(t + h / 2, middle[:size, :], u, p, h / 2)
+        told = ca.vertcat(restart(t + h, end[:size, :], u, p, h), middle[size:, :] + end[size:, :])
+        halves = ca.Function(f"kp_halves_{depth}", [result, *symbols], [told])
         choice = ca.Function.if_else(f"kp_choice_{depth}", keep, halves)
         (done,) = whole.call(symbols)
         # From a state that is not there no shorter step helps.
@@ -321,100 +319,3 @@ def straightened(function: ca.Function, equations: Equations) -> ca.Function:
         return function
     straight = expanded(function)
     return fused(function) if straight is not None and straight.n_nodes() <= STRAIGHT else function
-
-
-@dataclass(frozen=True)
-class NewtonRecord:
-    """How the iteration of one step went."""
-
-    #: Largest scaled residual before each iteration, and after the last.
-    residuals: tuple[float, ...]
-    #: Linear equations solved.
-    iterations: int
-    converged: bool
-    #: What the row with the largest residual says.
-    worst: str
-    #: Begin and length of the step in s, and how often it had been halved.
-    t: float
-    h: float
-    halvings: int = 0
-
-    def explain(self) -> str:
-        """Return the course of the iteration in one sentence."""
-        shown = [f"{value:.1e}" for value in self.residuals]
-        if len(shown) > 8:
-            shown = [*shown[:4], "...", *shown[-3:]]
-        times = "once" if self.halvings == 1 else f"{self.halvings} times"
-        halved = f", nor when it was halved {times}, to {self.h:g} s from t = {self.t:.9g} s" if self.halvings else ""
-        return (
-            f"Newton's method did not solve the equations of the step in {len(self.residuals) - 1} iterations{halved} (largest "
-            f"scaled residual {', '.join(shown)}); the worst is {self.worst}"
-        )
-
-
-def repeat_newton(
-    integrator: ImplicitStepMap, equations: Equations, t: float, x: FloatArray, u: FloatArray, p: FloatArray, h: float
-) -> NewtonRecord:
-    """Carry out the iteration of one step in Python, to see how it goes; of a step that is halved, that of its last part."""
-    return repeat_step(integrator, equations, t, x, u, p, h)[-1]
-
-
-def repeat_step(
-    integrator: ImplicitStepMap, equations: Equations, t: float, x: FloatArray, u: FloatArray, p: FloatArray, h: float
-) -> list[NewtonRecord]:
-    """Carry out one step in Python, halved where it must be, and return all iterations in their order."""
-    newton = _newton(integrator, equations)
-    most: int = integrator.options.halvings
-    records: list[NewtonRecord] = []
-
-    def begin(t: float, x: FloatArray, h: float) -> FloatArray:
-        return np.asarray(newton.restart(t, x, u, p, h)).ravel()
-
-    def go(t: float, x: FloatArray, h: float, halvings: int) -> FloatArray | None:
-        record, following = newton.iterated(t, x, u, p, h, halvings)
-        records.append(record)
-        if record.converged or halvings == most:
-            return following if record.converged else None
-        middle = go(t, begin(t, x, h / 2), h / 2, halvings + 1)
-        end = None if middle is None else go(t + h / 2, middle, h / 2, halvings + 1)
-        return None if end is None else begin(t + h, end, h)
-
-    go(t, np.asarray(x, dtype=float), h, 0)
-    return records
-
-
-def solved_for(integrator: ImplicitStepMap, equations: Equations) -> str:
-    """Return which equations a step is solved by, and how, in a few words."""
-    newton = _newton(integrator, equations)
-    count = newton.problem.residual.numel_out(0)
-    if newton.ordered:
-        return f"{count} motions of bodies and multipliers, in a fixed order"
-    return f"{count} unknowns of the method, by sparse QR"
-
-
-#: Steps that are repeated to see how many iterations they take.
-REPEATED = 11
-
-
-def iteration_statistics(
-    integrator: ImplicitStepMap,
-    equations: Equations,
-    states: Callable[[int], tuple[float, FloatArray, FloatArray]],
-    count: int,
-    p: FloatArray,
-    h: float,
-) -> dict[str, float]:
-    """Return mean and largest number of Newton iterations of at most 11 steps, spread evenly over ``count`` states.
-
-    ``states(k)`` gives time, state [q; v] and inputs. A method that remembers something begins anew at each of them.
-    """
-    if equations.nv + equations.nz == 0 or count < 1:
-        return {}
-    restart = _newton(integrator, equations).restart
-    extra = np.zeros(integrator.memory(equations))
-    found: list[int] = []
-    for k in np.unique(np.linspace(0, count - 1, min(count, REPEATED)).astype(int)):
-        t, x, u = states(int(k))
-        x = np.asarray(restart(t, np.concatenate([x, extra]), u, p, h)).ravel()
-        found.append(sum(record.iterations for record in repeat_step(integrator, equations, t, x, u, p, h)))
-    return {"mean": round(float(np.mean(found)), 2), "largest": max(found), "steps_looked_at": len(found)}

@@ -10,6 +10,12 @@
 /* Movements of this size are rounding, if they do not become smaller. */
 #define KP_ROUNDING 1e-13
 
+/* Polished, however little the rest is: a step spends much of its time here. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("O2")
+#endif
+
 static int kp_factorize(casadi_int n, int count, const int *places, const int *starts, const int *pivots, const int *columns,
                         const casadi_real *matrix, casadi_real *factors, casadi_real *row) {
   int i, j, k, s;
@@ -110,4 +116,8 @@ static int kp_eliminated_newton(const struct casadi_newton_mem *m, int count, co
   if (size <= KP_ROUNDING && size > 0.1 * before) return 2;
   return size <= 1e-6 && size * size <= KP_CONVERGED_KEPT * (before - size) ? 2 : 0;
 }
+#endif
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
 #endif

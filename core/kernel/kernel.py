@@ -16,8 +16,10 @@ import numpy as np
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
 from kingpost.kernel.backends import Backend as Backend
-from kingpost.kernel.codegen import can_fail, generated
+from kingpost.kernel.codegen import ORDERED, can_fail, generated
 from kingpost.kernel.compiler import (
+    QUICK_LEVEL,
+    USUAL_LEVEL,
     CompilerError,
     anything_kept,
     build_cached,
@@ -73,6 +75,11 @@ class Evaluator:
             own[...] = arguments[i]
         go()
         return result.copy()
+
+    @property
+    def told(self) -> int:
+        """The second result of the last call, a number; 0 if there is none."""
+        return int(self._results[1][0]) if len(self._results) > 1 else 0
 
     def matrix(self, *arguments: Any) -> FloatArray:
         """Return the first result as a new matrix."""
@@ -180,6 +187,8 @@ class Kernel:
             return
         started = time.perf_counter()
         source = self._source()
+        # Tables drive what takes time there, and the rest is long straight-line code that polishing makes no faster.
+        level = QUICK_LEVEL if ORDERED in source else USUAL_LEVEL
         if len(source) > LONGEST_SOURCE and not demanded:
             self.note = (
                 f"interpreter: the C source has {len(source) / 1e6:.0f} MB, for which a compiler takes hours; backend 'c' has "
@@ -187,7 +196,7 @@ class Kernel:
             )
             return
         try:
-            built = built_elsewhere(source) if compiler is None else build_cached(source, compiler)
+            built = built_elsewhere(source, level=level) if compiler is None else build_cached(source, compiler, level=level)
             if built is None:
                 self._do_without_compiler(demanded)
                 return
@@ -201,7 +210,7 @@ class Kernel:
                 ) from None
             return
         self._path, self.key, self.cached, self.compiler = built.library, built.key, built.cached, built.compiler
-        self.source_hash = source_hash(source)
+        self.source_hash = source_hash(source, level)
         seconds = time.perf_counter() - started
         self.note = (
             f"cache hit {built.key}" if built.cached else f"compiled in {seconds:.2f} s by {built.compiler} ({built.key})"
@@ -236,6 +245,8 @@ class Kernel:
             for name in ("observe", "step", "guard")
             if f"kp_{name}" in self._functions
         )
+        if "kp_step" in self._functions and self._functions["kp_step"].n_out() > 1:
+            has += "#define KP_STEP_TELLS\n"
         return f"{code}\n{has}{files('kingpost.kernel').joinpath(loop).read_text()}"
 
     @cached_property
@@ -302,7 +313,7 @@ class Kernel:
         loop = self.loop(x, u, p, y, every, trail)
         portion = Portion(total if at_once else 1 if self._library is None else 64)
         first, status = portion.taken(loop, t0, h, substeps, 0, total, progress)
-        return Stop(status, first, loop.t_stop if total else t0, x)
+        return Stop(status, first, loop.t_stop if total else t0, x, loop.told)
 
     def march_in_parts(
         self,
@@ -330,7 +341,7 @@ class Kernel:
             loop.first_row = begin
             end = min(begin + len(y), samples) * substeps
             first, status = portion.taken(loop, t0, h, substeps, first, end)
-            yield Stop(status, first, loop.t_stop, x)
+            yield Stop(status, first, loop.t_stop, x, loop.told)
             if status != Status.OK:
                 return
 

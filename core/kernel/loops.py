@@ -40,6 +40,8 @@ class Stop(NamedTuple):
     steps: int
     t: float
     x: FloatArray
+    #: The sum of what the steps told beside their states.
+    told: int = 0
 
 
 class Trail(NamedTuple):
@@ -104,7 +106,7 @@ class InterpretedLoop:
         self._step, self._observe, self._guard = step, observe, guard
         self._x, self._u, self._p, self._y = x, u, p, y
         self.before = x.copy()
-        self.done = 0
+        self.done, self.told = 0, 0
         self.t_stop = 0.0
         #: The sample before the one that goes into the first row of ``y``.
         self.first_row = 0
@@ -119,6 +121,7 @@ class InterpretedLoop:
             self.t_stop = t0 + i * h
             try:
                 following = self._step(self.t_stop, x, u[0 if held else i // every], p, h)
+                told = self._step.told
             except SolverError:
                 return Status.STEP_FAILED
             if not np.isfinite(following).all():
@@ -136,6 +139,7 @@ class InterpretedLoop:
             if self._trail is not None and (i + 1 - self._trail.first) % self._trail.every == 0:
                 self._trail.states[(i + 1 - self._trail.first) // self._trail.every] = x
             self.done += 1
+            self.told += told
         return Status.OK
 
     def steady(self, h: float, n: int) -> Callable[[float], int]:
@@ -167,6 +171,7 @@ class _Job(ctypes.Structure):
         ("keep", ctypes.c_longlong),
         ("trail_first", ctypes.c_longlong),
         ("y_first", ctypes.c_longlong),
+        ("told", ctypes.c_double),
         ("room", ctypes.c_void_p),
     )
 
@@ -241,6 +246,11 @@ class Loop:
     def done(self) -> int:
         """The steps that the last call finished."""
         return int(self._job.done)
+
+    @property
+    def told(self) -> int:
+        """The sum of what the steps of all calls told beside their states."""
+        return int(self._job.told)
 
     @property
     def t_stop(self) -> float:

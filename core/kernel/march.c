@@ -89,6 +89,7 @@ typedef struct {
    steps the outputs go into the next row of y, of which the first is that of sample `y_first` + 1. `done` counts finished steps; on failure t_stop is the start of the failed step,
    or the time of outputs that are not finite, and x the last good state; `before` is the state before the first step. The state
    after every `keep` steps goes into the next row of `trail`, if there is one; its row 0 is the state before step `trail_first`.
+   `told` adds up what steps tell beside their states, over all calls.
    Python has the same struct. */
 typedef struct {
   casadi_int first, n, substeps, u_every;
@@ -106,6 +107,7 @@ typedef struct {
   double *trail;
   casadi_int keep, trail_first;
   casadi_int y_first;
+  double told;
   kp_room *room;
 } kp_job;
 
@@ -143,7 +145,7 @@ KP_EXPORT int kp_march(kp_job *job) {
   const casadi_int nx = job->nx, ny = job->ny, substeps = job->substeps;
   const casadi_int every = job->u_every ? job->u_every : substeps;
   casadi_int i, j, row;
-  double t;
+  double t, told = 0;
   int status = KP_OK;
   kp_workspace *ws, *wo;
   double *next, *x = job->x;
@@ -162,6 +164,9 @@ KP_EXPORT int kp_march(kp_job *job) {
     ws->arg[3] = job->p;
     ws->arg[4] = &job->h;
     ws->res[0] = next;
+#ifdef KP_STEP_TELLS
+    ws->res[1] = &told;
+#endif
     if (kp_step(ws->arg, ws->res, ws->iw, ws->w, 0)) status = KP_STEP_FAILED;
     for (j = 0; j < nx && status == KP_OK; ++j)
       if (!isfinite(next[j])) status = KP_NOT_FINITE;
@@ -185,9 +190,10 @@ KP_EXPORT int kp_march(kp_job *job) {
     }
     if (status == KP_OK && job->trail && (i + 1 - job->trail_first) % job->keep == 0)
       for (j = 0; j < nx; ++j) job->trail[(i + 1 - job->trail_first) / job->keep * nx + j] = x[j];
-    if (status == KP_OK)
+    if (status == KP_OK) {
       ++job->done;
-    else
+      job->told += told;
+    } else
       job->t_stop = t;
   }
   return status;

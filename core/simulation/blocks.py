@@ -16,6 +16,7 @@ from kingpost.results.choosing import MOST_NAMED
 from kingpost.results.history import History
 from kingpost.results.turns import Turns
 from kingpost.simulation.grid import check_memory
+from kingpost.simulation.otherwise import counted, slow_warnings
 from kingpost.simulation.provenance import run_record
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _marched(simulation: Simulation, samples: int, statistics: dict[str, Any]) -
     done = 0
     for stop in stops:
         good = stop.steps // grid.substeps
-        statistics["steps"] = stop.steps
+        statistics |= {"steps": stop.steps, **counted(simulation.problem.stepper, stop)}
         begin = 1 if done else 0  # the start goes with the first
         if good > done or not begin:
             yield done + begin, y[begin : 1 + good - done]
@@ -131,20 +132,21 @@ def kept_run(simulation: Simulation, names: Sequence[str], progress: Progress = 
     check_memory(simulation.grid, 1 + len(names))
     values = np.empty((simulation.grid.samples + 1, len(names)))
     watch, tilts = StepWatch(simulation), TiltWatch(simulation)
+    statistics: dict[str, Any] = {}
     started, finished = time.perf_counter(), 0
 
     def so_far(outcome: str) -> History:
-        record = run_record(simulation, outcome, time.perf_counter() - started, {})
+        record = run_record(simulation, outcome, time.perf_counter() - started, statistics)
         channels = tuple(simulation.channels[column] for column in columns)
         record["channels"] = [vars(channel) for channel in channels]
         if outcome != "interrupted":
             warnings = watch.warnings()
-            said = [*warnings, *tilts.warnings(), *simulation.rows.notes]
+            said = [*warnings, *slow_warnings(statistics, simulation.grid.step), *tilts.warnings(), *simulation.rows.notes]
             record |= {**tilts.record(), "warnings": said, "diverges": bool(warnings)}
         return History(simulation.grid.times_of(0, finished), channels, values[:finished], record)
 
     try:
-        for block in simulation.blocks():
+        for block in run_in_blocks(simulation, statistics=statistics):
             finished = block.first + len(block)
             values[block.first : finished] = block.values[:, columns]
             watch.look(block)

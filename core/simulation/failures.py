@@ -8,7 +8,8 @@ import numpy as np
 
 from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
-from kingpost.equations.newton import ImplicitStepMap, repeat_newton
+from kingpost.equations.newton import ImplicitStepMap
+from kingpost.equations.newton_records import repeat_newton
 from kingpost.mechanism.given import no_rotation
 from kingpost.simulation.problem import Problem, jammed
 from kingpost.symbols.externals import force_failure, python_error

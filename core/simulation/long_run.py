@@ -16,6 +16,7 @@ from kingpost.results.metadata import Outline
 from kingpost.results.run_folder import LARGE, WritersWanted, choose_writers, numbers_of
 from kingpost.results.writer import Writer
 from kingpost.simulation.blocks import StepWatch, run_in_blocks
+from kingpost.simulation.otherwise import slow_warnings
 from kingpost.simulation.provenance import run_record
 
 if TYPE_CHECKING:
@@ -164,7 +165,8 @@ class _Going:
         record = run_record(self.simulation, outcome, time.perf_counter() - self.started, self.statistics)
         record["written"] = "while running"
         warnings = self.steps.warnings() if outcome != "interrupted" else []
-        said = [*warnings, *self.tilts.warnings(), *self.simulation.rows.notes]
+        slow = slow_warnings(self.statistics, self.simulation.grid.step)
+        said = [*warnings, *slow, *self.tilts.warnings(), *self.simulation.rows.notes]
         return {**record, **self.tilts.record(), "warnings": said, "diverges": bool(warnings)}
 
 

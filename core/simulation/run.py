@@ -16,7 +16,8 @@ from kingpost.base.channels import Channel
 from kingpost.base.errors import Interrupted, PluginError, SolverError
 from kingpost.equations.equations import Equations
 from kingpost.equations.integrator import InitialValueProblem, Integrator, Solver
-from kingpost.equations.newton import ImplicitStepMap, iteration_statistics, solved_for
+from kingpost.equations.newton import ImplicitStepMap
+from kingpost.equations.newton_records import iteration_statistics, solved_for
 from kingpost.kernel.kernel import Evaluator, Kernel, Status, Stop, Trail
 from kingpost.mechanism.mechanism import Mechanism
 from kingpost.registry.failures import plugin_failure
@@ -28,6 +29,7 @@ from kingpost.simulation.failures import Failures
 from kingpost.simulation.grid import Grid, check_memory
 from kingpost.simulation.input_rows import InputRows, Segment
 from kingpost.simulation.other_numbers import Feed, with_numbers
+from kingpost.simulation.otherwise import counted, slow_warnings
 from kingpost.simulation.problem import Problem, check_singularity
 from kingpost.simulation.provenance import run_record
 from kingpost.simulation.stability import MANY, step_warnings
@@ -164,7 +166,8 @@ class Simulation:
                 tilts = TiltWatch(self)
                 tilts.look(self.grid.times[rows], y[rows])
                 provenance |= tilts.record()
-                provenance["warnings"] = [*warnings, *tilts.warnings(), *self.rows.notes]
+                slow = slow_warnings(statistics, self.grid.step)
+                provenance["warnings"] = [*warnings, *slow, *tilts.warnings(), *self.rows.notes]
                 provenance["diverges"] = bool(warnings)
             # The samples may take most of the memory that there is: they are handed on, not copied.
             shown = [self.rows.column(channel.name)[rows] for channel in self.moving_inputs]
@@ -252,7 +255,7 @@ class Simulation:
             every=grid.substeps // self.rows.per_sample,
             trail=self.trail,
         )
-        statistics["steps"] = stop.steps
+        statistics |= {"steps": stop.steps, **counted(self.problem.stepper, stop)}
         row = stop.steps // grid.substeps
         self.refuse_stop(stop, y[row] if stop.status == Status.OUTPUT_NOT_FINITE else None)
 

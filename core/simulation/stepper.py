@@ -11,6 +11,7 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import PluginError, SolverError
 from kingpost.equations.equations import Equations
 from kingpost.equations.integrator import Integrator, Solver, StepMap
+from kingpost.equations.newton import ImplicitStepMap
 
 
 class Stepper:
@@ -36,13 +37,28 @@ class Stepper:
     @cached_property
     def step(self) -> ca.Function:
         """The function (t, x, u, p, h) -> x of one step, what is remembered included."""
+        return self._step(telling=False)
+
+    @cached_property
+    def telling_step(self) -> ca.Function:
+        """The same with a second result, if steps can be solved otherwise: in how many parts of the step, halves, they were."""
+        integrator = self.integrator
+        tells = isinstance(integrator, ImplicitStepMap) and integrator.tells(self.equations)
+        return self._step(telling=True) if tells else self.step
+
+    def _step(self, *, telling: bool) -> ca.Function:
         equations, integrator = self.equations, self.integrator
         if not isinstance(integrator, StepMap):
             raise SolverError(f"integrator '{integrator.name}' chooses its own steps; there is no step map of it")
         sizes = {"t": 1, "x": equations.nx + self.remembered, "u": equations.nu, "p": equations.np, "h": 1}
         t, x, u, p, h = symbols = [ca.MX.sym(name, size) for name, size in sizes.items()]
         try:
-            following = integrator.step(equations, t, x, u, p, h)
+            told: list[ca.MX] = []
+            if telling and isinstance(integrator, ImplicitStepMap):
+                following, count = ca.vertsplit(integrator.told_step(equations, t, x, u, p, h), [0, x.numel(), x.numel() + 1])
+                told = [count]
+            else:
+                following = integrator.step(equations, t, x, u, p, h)
             shape = ca.MX(following).shape
             if shape != x.shape:
                 raise PluginError(
@@ -54,7 +70,7 @@ class Stepper:
                 state = equations.projected(t + h, state, u, p)
             else:
                 state = equations.with_mended_states(t + h, state, u, p)
-            return ca.Function("kp_step", symbols, [ca.densify(ca.vertcat(equations.normalised(state), kept))])
+            return ca.Function("kp_step", symbols, [ca.densify(ca.vertcat(equations.normalised(state), kept)), *told])
         except (TypeError, NotImplementedError, RuntimeError) as error:
             raise PluginError(
                 f"integrator '{integrator.name}': step cannot be traced ({type(error).__name__}: {str(error).strip()}). A step "
@@ -176,4 +192,4 @@ class Stepper:
         """What a run compiles: the step, or what a solver evaluates; outputs; and the guard."""
         if not self.fixed:
             return [*self.solving, self.observe]
-        return [self.step, self.observe, *([] if self.guard is None else [self.guard])]
+        return [self.telling_step, self.observe, *([] if self.guard is None else [self.guard])]

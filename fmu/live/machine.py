@@ -182,7 +182,7 @@ class LiveMachine(Subject):
 
     def _why(self, status: Status, steps: int) -> str:
         """Return why the loop stopped, in the words of a run."""
-        stop = Stop(status, steps, self._loop.t_stop, self._x.copy())
+        stop = Stop(status, steps, self._loop.t_stop, self._x.copy(), self._loop.told)
         present = self._present
         try:
             present.refuse_stop(stop, self._y[0] if status == Status.OUTPUT_NOT_FINITE else None)

@@ -18,7 +18,6 @@ class BDF2(DescriptorStep):
 
     name = "bdf2"
     order = 2
-    by_bodies = True
 
     def memory(self, equations: Equations) -> int:
         return equations.nx + 1 + equations.nu

@@ -41,7 +41,6 @@ class GeneralizedAlpha(DescriptorStep):
     order = 2
     Options = AlphaOptions
     fits = True
-    by_bodies = True
 
     @property
     def coefficients(self) -> tuple[float, float, float, float]:

@@ -93,7 +93,11 @@ class Parts:
 
     def state_rates(self, s: Interval, at: Moment, q: ca.MX, v: ca.MX) -> ca.MX:
         """Return the rates of the states of forces."""
-        return self.equations.state_rates(at.t, q, v, at.u, s.p)
+        return self._state_rates(at.t, q, v, at.u, s.p)
+
+    @property
+    def _state_rates(self) -> ca.Function:
+        return self.equations.state_rates
 
     def V(self, s: Interval, at: Moment, q: ca.MX) -> ca.MX:
         """Return the potential energy."""
@@ -133,7 +137,7 @@ class Parts:
         """Return the same of the rates of states."""
         if not (self.equations.nu and self.equations.nz):
             return ca.MX.zeros(self.equations.nz)
-        return self._where_changed("kp_state_jump", s, before, self.equations.state_rates)
+        return self._where_changed("kp_state_jump", s, before, self._state_rates)
 
     def _where_changed(self, name: str, s: Interval, before: ca.MX, function: ca.Function) -> ca.MX:
         """Return by how much a function of (t, q, v, u, p) changes with the inputs; it is evaluated only where they do."""
@@ -262,9 +266,9 @@ class DescriptorStep(ImplicitStepMap):
     """
 
     problems = ("ode", "index-3 dae")
-    #: Whether steps in directors are solved for the motions of bodies. That ends at half a turn of a body in one step, so that
-    #: methods which are meant for steps of any length do without.
-    by_bodies: ClassVar[bool] = False
+    #: Whether steps in directors are solved for the motions of bodies where that goes: not near half a turn of a body in one
+    #: step, which is left to the equations for all coordinates.
+    by_bodies: ClassVar[bool] = True
     #: Whether the speeds are projected onto the constraints after a step.
     fits: ClassVar[bool] = False
 
@@ -318,7 +322,11 @@ class DescriptorStep(ImplicitStepMap):
 
     def problem(self, equations: Equations, *, branches: bool = False) -> StepProblem:
         # Steps that are solved all at once are differentiated twice, and their inputs change at every one: no branches there.
-        parts = Parts(equations, branches=branches)
+        return self.stated(Parts(equations, branches=branches))
+
+    def stated(self, parts: Parts) -> StepProblem:
+        """Return the equations of a step for all coordinates, speeds and multipliers."""
+        equations = parts.equations
         self.check(parts)
         sizes = {
             "t": 1,
@@ -368,7 +376,7 @@ class DescriptorStep(ImplicitStepMap):
         return StepProblem(
             guess,
             straightened(residual, equations),
-            following if equations.solves_sparsely else straightened(following, equations),
+            following if equations.solves_sparsely or parts.ordered else straightened(following, equations),
             tuple(names),
             self._unscaled(parts, factors.numel()),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -27,17 +28,34 @@ WHOLE = {"never_inline": True}
 def rigid_step(method: DescriptorStep, equations: Equations) -> StepProblem | None:
     """Return the equations of a step of a method for the motions of bodies, or None where it has to be solved otherwise.
 
-    That is where coordinates are not those of rigid bodies, where forces have states, or where the method does not say which
-    speeds belong to a displacement, or says something else of displacement or forces than the class that said so.
+    That is where coordinates are not those of rigid bodies, where states of forces follow accelerations or reactions, or where
+    the method does not say which speeds belong to a displacement, or says something else of displacement or forces than the
+    class that said so.
     """
     rigid = equations.structure.rigid
-    if rigid is None or not rigid.count or equations.nz or not _consistent(type(method)):
+    if rigid is None or not rigid.count or equations.states.need_accelerations or not _consistent(type(method)):
         return None
     parts = RigidParts(equations, rigid)
     if not parts.rates or parts.nv != rigid.coordinates:
         return None
     method.check(parts)
-    return RigidStep(method, parts).problem()
+    whole = method.stated(WholeParts(equations, parts))
+    return replace(RigidStep(method, parts).problem(), otherwise=_in_kinds(whole, equations))
+
+
+def _in_kinds(problem: StepProblem, equations: Equations) -> StepProblem:
+    """Return the equations for all coordinates, of many bodies as one function for each kind of them."""
+    if equations.all_externals or not problem.residual.is_a("SXFunction") or problem.residual.n_instructions() <= SHORT:
+        return problem
+    rigid = equations.structure.rigid
+    assert rigid is not None
+    groups: list[Sequence[int]] = [range(body.first, body.first + body.size) for body in rigid.bodies]
+    owners = equations.constraints.owners
+    for owner in dict.fromkeys(owners):
+        groups.append([equations.nv + row for row, name in enumerate(owners) if name == owner])
+    groups += [[row] for row in range(equations.nv + len(owners), problem.residual.numel_out(0))]
+    residual, matrix = in_kinds(problem.residual, groups, MATRIX)
+    return replace(problem, residual=residual, matrix=matrix)
 
 
 def _consistent(kind: type[DescriptorStep]) -> bool:
@@ -66,7 +84,12 @@ class RigidParts(Parts):
             tuple(held.owners[i] for i in rows),
         )
         super().__init__(replace(equations, constraints=kept))
-        self.rigid = rigid
+        self.rigid, self._whole = rigid, equations
+
+    @property
+    def _state_rates(self) -> ca.Function:
+        # They take the multipliers of all rows, though none of them looks at these.
+        return self._whole.state_rates
 
     def B(self, q: ca.MX) -> ca.MX:
         """Return the matrix of the motions of all bodies."""
@@ -80,6 +103,32 @@ class RigidParts(Parts):
         A, B = (np.asarray(ca.DM(f.sparsity_out(0), 1).full()) for f in (self.jacobian, self.rigid.matrix))
         return np.asarray(((A @ B)[:, self.rigid.bare] > 0).any(axis=1).astype(float))
 
+    @cached_property
+    def _fit(self) -> ca.Function:
+        """The function (t, q, v, u, p) -> B nu with A B nu = -b nearest to v in the mass metric."""
+        t, q, v, u, _ = symbols = self._five()
+        momentum = self.mass(*symbols) @ v
+        return self._solution(f"{ORDERED}_fitted", symbols, momentum, -self.b(self._at(symbols), Moment(t, u), q))
+
+    @cached_property
+    def _response(self) -> ca.Function:
+        """The function (t, q, v, u, p) -> accelerations that the forces cause, without those that the constraints ask for."""
+        symbols = self._five()
+        return self._solution("kp_response", symbols, self.force(*symbols), ca.MX.zeros(self.m))
+
+    @cached_property
+    def _moved(self) -> ca.Function:
+        """The function (t, q, v, u, p, other u) -> by how much the accelerations differ for the two u."""
+        symbols = self._five()
+        other = ca.MX.sym("other", symbols[3].numel())
+        force, before_it = self.force(*symbols), self.force(*symbols[:3], other, symbols[4])
+        return self._solution(f"{ORDERED}_moved", [*symbols, other], force - before_it, ca.MX.zeros(self.m))
+
+    def _five(self) -> list[ca.MX]:
+        """Return fresh symbols for t, q, v, u and p."""
+        e = self.equations
+        return [ca.MX.sym(f"i{k}", item.numel()) for k, item in enumerate([e.t, e.q, e.v, e.u, e.p])]
+
     def motion_inertia(self, s: Interval, B: ca.MX) -> ca.MX:
         """Return the size of the inertia of every motion."""
         return ca.densify(ca.sum1(B**2 * ca.repmat(self.inertia(s), 1, B.shape[1]))).T
@@ -90,12 +139,7 @@ class RigidParts(Parts):
 
     def fitted(self, at: Moment, q: ca.MX, v: ca.MX, p: ca.MX) -> ca.MX:
         """Return B nu with A B nu = -b nearest to ``v`` in the mass metric."""
-        given = [at.t, q, v, at.u, p]
-        symbols = [ca.MX.sym(f"i{k}", item.numel()) for k, item in enumerate(given)]
-        t, place, speed, u = symbols[:4]
-        momentum = self.mass(*symbols) @ speed
-        drift = -self.b(self._at(symbols), Moment(t, u), place)
-        return self._solution(f"{ORDERED}_fitted", symbols, momentum, drift)(*given)
+        return self._fit(at.t, q, v, at.u, p)
 
     def jump(self, s: Interval, before: ca.MX) -> ca.MX:
         if not self.equations.nu:
@@ -105,13 +149,8 @@ class RigidParts(Parts):
         whole = ca.MX.sym("whole", edges[-1])
         t, q, v, z, now, then, p = ca.vertsplit(whole, edges)
         acting = [ca.vertcat(u, z) for u in (now, then)]
-        symbols = [ca.MX.sym(f"i{k}", item.numel()) for k, item in enumerate([t, q, v, acting[0], p])]
-        other = ca.MX.sym("other", acting[1].numel())
-        nothing = ca.MX.zeros(self.m)
-        force, before_it = self.force(*symbols), self.force(*symbols[:3], other, symbols[4])
-        moved = self._solution(f"{ORDERED}_moved", [*symbols, other], force - before_it, nothing)
-        jump = ca.Function("kp_jump", [whole], [moved(t, q, v, acting[0], p, acting[1])])
-        return self._if_any(jump, self._solution("kp_response", symbols, force, nothing), given, edges)
+        jump = ca.Function("kp_jump", [whole], [self._moved(t, q, v, acting[0], p, acting[1])])
+        return self._if_any(jump, self._response, given, edges)
 
     def _at(self, symbols: list[ca.MX]) -> Interval:
         """Return a step at whose start these are; nothing of it is used but these."""
@@ -147,6 +186,17 @@ class RigidParts(Parts):
         K, r, scale = system.call(symbols)
         moved = straightened(motion, self.equations)(q, ca.solve(K, r, "qr"), scale)
         return ca.Function(name, symbols, [moved], WHOLE)
+
+
+class WholeParts(Parts):
+    """The parts of equations for all coordinates, with the jumps and projections of those for the motions of bodies."""
+
+    ordered = True
+
+    def __init__(self, equations: Equations, rigid: RigidParts) -> None:
+        super().__init__(equations)
+        self.jump = rigid.jump  # type: ignore[method-assign]
+        self.fitted = rigid.fitted  # type: ignore[method-assign]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import pytest
 
 from kingpost import Body, ForceElement, Input, Joint, Mechanism, SolverError, prepare, simulate
 from kingpost.base.errors import PluginError
-from kingpost.equations.newton import repeat_newton
+from kingpost.equations.newton_records import repeat_newton
 from kingpost.mechanism.closures import Closure
 from kingpost.registry.selection import select
 from kingpost.testing.problems import oscillator, pendulum, planar_pendulum

@@ -18,6 +18,7 @@ from kingpost.control.servo.solution import ServoSolution
 from kingpost.control.servo.start import ServoStart
 from kingpost.control.servo.stepping import ServoMarch, ServoStepper
 from kingpost.control.servo.system import Progress, ServoSystem
+from kingpost.equations.newton_records import iterated
 from kingpost.kernel.kernel import Kernel, Status
 
 
@@ -85,7 +86,7 @@ class Compiled:
             raise Interrupted(f"interrupted at t = {times[finished]:g} s", history=so_far(part(), "interrupted")) from None
         statistics["steps"] = stop.steps
         if stop.status != Status.OK:
-            record, _ = moving.loop.iterated(stop.t, stop.x, given[stop.steps], p, h)
+            record, _ = iterated(moving.loop, stop.t, stop.x, given[stop.steps], p, h)
             raise SolverError(
                 f"inverse dynamics stopped at t = {stop.t:.9g} s of {times[-1]:g} s ({what}, "
                 f"stepper '{self.stepper.name}' with {h:g} s): {record.explain()}. A shorter step, another stepper or "

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Joint, Mechanism, MechanismError, SolverError, StepMap, prepare, simulate
-from kingpost.equations.newton import NewtonOptions, repeat_step
+from kingpost.equations.newton import NewtonOptions
 from kingpost.kernel.compiler import find_compiler
 
 #: With one iteration, steps of 25 ms leave a residual of 2e-9 to 3e-8 and fail; half steps leave at most 5e-10 and do not.
@@ -83,28 +83,6 @@ def test_halvings_that_make_no_sense_are_refused():
     for number in (-1, 13):
         with pytest.raises(MechanismError, match=f"halvings = {number}: a step can be halved 0 to 12 times"):
             NewtonOptions(halvings=number)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_run_tells_how_many_iterations_its_steps_take(method, plugins):
-    history = simulate(pendulum(), 1.0, integrator=method, step=0.05, output_step=0.05, backend="vm", plugins=plugins)
-    told = history.provenance["statistics"]["newton_iterations"]
-    # Residuals of 1e-2, 1e-7 and 1e-16: quadratic convergence is over after two or three iterations.
-    assert 2 <= told["mean"] <= told["largest"] <= 3
-    assert told["steps_looked_at"] == 11
-    assert "newton_iterations" not in simulate(pendulum(), 0.1, backend="vm", plugins=plugins).provenance["statistics"]
-
-
-def test_a_halved_step_is_repeated_with_all_its_iterations(plugins):
-    halved = "midpoint:iterations=1,halvings=3"
-    simulation = prepare(pendulum(), 1.0, step=0.1, integrator=halved, backend="vm", plugins=plugins)
-    records = repeat_step(
-        simulation.integrator, simulation.equations, 0.0, simulation.x0, simulation.inputs[0], simulation.p, 0.1
-    )
-    solved = [record for record in records if record.converged]
-    assert sum(record.h for record in solved) == pytest.approx(0.1, rel=1e-14)
-    assert [record.halvings for record in records[:3]] == [0, 1, 2]
-    assert all(record.iterations == 1 for record in records)
 
 
 class Impossible(StepMap):

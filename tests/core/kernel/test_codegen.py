@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kingpost import SolverError
-from kingpost.kernel.codegen import can_fail, generated
+from kingpost.kernel.codegen import SELDOM, can_fail, generated
 from kingpost.kernel.kernel import Kernel
 
 
@@ -56,3 +56,21 @@ def test_an_evaluator_takes_numbers_and_arrays_and_says_when_it_failed():
     first, second = alone(np.array([0.1, 0.2])), alone([0.3, 0.4])
     assert np.array_equal(first, 2 * np.sin(np.sin([0.1, 0.2])))  # not overwritten by the second
     assert np.array_equal(second, 2 * np.sin(np.sin([0.3, 0.4])))
+
+
+def test_what_is_called_seldom_is_not_polished_but_what_others_call_too_is():
+    x = ca.SX.sym("x", 2)
+    both, alone = (ca.Function(name, [x], [f(x)], {"never_inline": True}) for name, f in (("both", ca.sin), ("alone", ca.cos)))
+    y = ca.MX.sym("y", 2)
+    usual, seldom = ca.Function("usual", [y], [both(y)]), ca.Function(SELDOM, [y], [both(alone(y))])
+    either = ca.Function("kp_try", [y], [ca.Function.if_else("kp_either", usual, seldom)(y[0] > 0, y)])
+    code = generated("kernel", [either])
+    marked = {
+        name: "KP_UNPOLISHED static int" in code[code.index(f"/* {name}:") :].partition("{")[0]
+        for name in ("usual", "both", "alone", SELDOM, "kp_either")
+    }
+    assert marked == {"usual": False, "both": False, "alone": True, SELDOM: True, "kp_either": False}
+    assert "KP_UNPOLISHED" not in generated("kernel", [doubled()])
+    evaluate = Kernel([either], backend="c").evaluator("kp_try")
+    assert np.array_equal(evaluate([0.5, 1.0]), np.sin([0.5, 1.0]))
+    assert np.abs(evaluate([-0.5, 1.0]) - np.sin(np.cos([-0.5, 1.0]))).max() < 1e-15

@@ -53,3 +53,22 @@ def test_a_failure_ends_the_parts(backend):
     assert np.array_equal(last.x, end.x)
     assert all(stop.status == Status.OK for stop in before)
     assert np.isinf(room[last.steps // 2 - 4 * len(before), 2])
+
+
+@pytest.mark.parametrize("backend", ["c", "vm"])
+def test_what_steps_tell_beside_their_states_is_added_up(backend):
+    """Here that the speed has fallen below zero."""
+    step, observe = machine()
+    given = [ca.MX.sym(f"i{k}", step.numel_in(k)) for k in range(step.n_in())]
+    following = step(*given)
+    telling = ca.Function("kp_step", given, [following, following[1] < 0])
+    states = np.empty((40, 5))
+    plain = Kernel([step, observe], backend).march(states, 5, 0.0, 0.02, X0, np.zeros((1, 1)), P)
+    assert plain.told == 0
+    every = np.empty((200, 5))
+    kernel = Kernel([telling, observe], backend)
+    stop = kernel.march(every, 1, 0.0, 0.02, X0, np.zeros((1, 1)), P)
+    assert np.array_equal(stop.x, plain.x)
+    assert stop.told == (every[:, 1] < 0).sum() > 10
+    *_, last = kernel.march_in_parts(np.empty((7, 5)), 40, 5, 0.0, 0.02, X0, np.zeros((1, 1)), P)
+    assert last.told == stop.told
