@@ -10,7 +10,6 @@ from kingpost.base.arrays import FloatArray
 from kingpost.base.errors import SolverError
 from kingpost.equations.newton import ImplicitStepMap
 from kingpost.equations.newton_records import repeat_newton
-from kingpost.mechanism.given import no_rotation
 from kingpost.simulation.problem import Problem, jammed
 from kingpost.symbols.externals import force_failure, python_error
 
@@ -75,6 +74,8 @@ class Failures:
     def check_outputs(self, t: float, y: FloatArray) -> None:
         """Refuse outputs that are not finite."""
         if not np.isfinite(y).all():
+            from kingpost.mechanism.given import no_rotation  # seldom needed
+
             why = no_rotation(self.problem.mechanism, self.problem.u0)
             if why:
                 raise SolverError(f"'{self.problem.mechanism.name}' cannot be run: {why}")
