@@ -190,8 +190,8 @@ function buildOutside() {
   const children = [
     element(
       "p", {},
-      "In these runs a floating body tilts farther than linear restoring, wave forces and motion RAOs hold. They are counted in no damage, " +
-      `life or extreme: ${percent(part_of_time, 3)} of the time is missing there. They do not count as workable.`,
+      "In these runs a floating body tilts farther than linear restoring, wave forces and motion RAOs hold. They are counted in " +
+      `no damage, life or extreme: ${percent(part_of_time, 3)} of the time is missing there. They do not count as workable.`,
     ),
   ];
   if (cells.length && Object.keys(cells[0].labels).length) {

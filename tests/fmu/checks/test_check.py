@@ -24,6 +24,7 @@ QUICK = CheckOptions(timeout=20, instances=10)
 
 #: What stock pythonfmu gets wrong whatever the slave does.
 STOCK = {"validate", "units", "structure", "unknown-references", "after-error", "nan-input", "folder-name"}
+FREED = {"after-error", "exit"}
 
 
 @pytest.fixture(scope="module")
@@ -225,10 +226,13 @@ def test_stock_pythonfmu_loses_hidden_state(folder, check):
         canSerializeFMUstate=True,
     )
     report = check(path)
-    assert {result.name for result in report.findings} == STOCK | {"rollback", "serialise"}
+    found = {result.name for result in report.findings}
+    # What it frees too early ends some of its programs: after an error as a rule, at their end now and then.
+    assert found - FREED == (STOCK | {"rollback", "serialise"}) - FREED
+    assert found & FREED
+    assert all("was killed by SIG" in report[name].summary for name in found & FREED)
     assert report["structure"].summary == "InitialUnknowns lacks y"
     assert "'u' = nan: passed on" in report["nan-input"].summary
-    assert "was killed by SIG" in report["after-error"].summary
     assert report["derivatives"].outcome == "not applicable"
 
 
