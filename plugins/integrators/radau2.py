@@ -26,8 +26,7 @@ class Radau2(ImplicitStepMap):
 
     def problem(self, equations: Equations) -> StepProblem:
         n = equations.nx
-        #: So many coordinates are no unknowns.
-        known_with = 0 if equations.treatment.solves or not Parts(equations).rates else equations.nv
+        known_with = self._known_with_speeds(equations)
         sizes = {"t": 1, "x": n, "u": equations.nu, "p": equations.np, "h": 1}
         t, x, u, p, h = known = [ca.MX.sym(name, size) for name, size in sizes.items()]
         q, v = equations.split(x)
@@ -43,8 +42,9 @@ class Radau2(ImplicitStepMap):
         scale = ca.vertcat(factor[0] * ca.vertcat(ca.MX.ones(others), ca.MX.ones(equations.nv) / h), factor[1:, :])
         found = [unknowns[:count, :] * scale, unknowns[count:, :] * scale]
         speeds = [v + change[others : others + equations.nv, :] for change in found]
+        rates = self._moved(equations, h, q, speeds, p) if known_with else speeds
         changes = [
-            ca.vertcat(h * (weights[0] * speeds[0] + weights[1] * speeds[1])[:known_with, :], change)
+            ca.vertcat(h * (weights[0] * rates[0] + weights[1] * rates[1])[:known_with, :], change)
             for change, weights in zip(found, self.A, strict=True)
         ]
         rates = [
@@ -67,3 +67,22 @@ class Radau2(ImplicitStepMap):
             # A unit matrix, but for terms that go to zero with h: its pivots are there in any order.
             ordered=True,
         )
+
+    def _known_with_speeds(self, equations: Equations) -> int:
+        """Return how many coordinates, the first ones, need no unknowns."""
+        if equations.treatment.solves or not Parts(equations).rates:
+            return 0
+        # Those that only count turns are set to what the others say after the step, where that is projected.
+        followed = equations.coordinates.followers and equations.constraints.count and equations.treatment.projects
+        return equations.nq if followed else equations.nv
+
+    def _moved(self, equations: Equations, h: ca.MX, q: ca.MX, speeds: list[ca.MX], p: ca.MX) -> list[ca.MX]:
+        """Return the rates of coordinates that are known with the speeds of both stages, and of those that count turns."""
+        nv, followers = equations.nv, equations.coordinates.followers
+        if not followers:
+            return speeds
+        places = [
+            q + ca.vertcat(h * (weights[0] * speeds[0] + weights[1] * speeds[1]), ca.MX(followers, 1)) for weights in self.A
+        ]
+        rates = [equations.kinematics(place, speed, p)[nv:, :] for place, speed in zip(places, speeds, strict=True)]
+        return [ca.vertcat(*both) for both in zip(speeds, rates, strict=True)]

@@ -13,8 +13,7 @@ from kingpost.plugins.models.heavy_top import HeavyTop
 MACHINES = {
     "double pendulum": (lambda: DoublePendulum().build(), "kane", 4),
     "top with quaternions": (lambda: HeavyTop().build(), "kane", None),
-    # Twelve speeds, and the four numbers of the quaternion that is followed.
-    "top in directors": (lambda: HeavyTop().build(), "directors", 32),
+    "top in directors": (lambda: HeavyTop().build(), "directors", 24),
 }
 
 
@@ -47,6 +46,9 @@ def test_a_step_is_that_of_both_stages_in_all_unknowns(name):
     record, found = iterated(newton, 0.0, x, u, run.p, 2e-3)
     assert record.converged
     expected = by_all_stages(e, x, u, run.p, 2e-3)
+    if e.coordinates.followers:
+        # What only counts turns is set to what the others say after the step, in both.
+        found, expected = (np.asarray(e.projected(0.0, state, u, run.p)).ravel() for state in (found, expected))
     size = 1 + np.abs(x[: e.nq]).max()
     # Newton's iteration ends at movements of 1e-10 and is quadratic; speeds are differences of coordinates over h.
     assert np.abs(found - expected)[: e.nq].max() <= 1e-13 * size
