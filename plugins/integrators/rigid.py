@@ -41,7 +41,10 @@ def rigid_step(method: DescriptorStep, equations: Equations) -> StepProblem | No
 
 def _in_kinds(problem: StepProblem, equations: Equations) -> StepProblem:
     """Return the equations for all coordinates, of many bodies as one function for each kind of them."""
-    if equations.all_externals or not problem.residual.is_a("SXFunction") or problem.residual.n_instructions() <= SHORT:
+    if equations.all_externals or isinstance(equations.q, ca.MX):
+        return problem
+    straight = expanded(problem.residual)
+    if straight is None or straight.n_instructions() <= SHORT:
         return problem
     rigid = equations.structure.rigid
     assert rigid is not None
@@ -49,8 +52,8 @@ def _in_kinds(problem: StepProblem, equations: Equations) -> StepProblem:
     owners = equations.constraints.owners
     for owner in dict.fromkeys(owners):
         groups.append([equations.nv + row for row, name in enumerate(owners) if name == owner])
-    groups += [[row] for row in range(equations.nv + len(owners), problem.residual.numel_out(0))]
-    residual, matrix = in_kinds(problem.residual, groups, MATRIX)
+    groups += [[row] for row in range(equations.nv + len(owners), straight.numel_out(0))]
+    residual, matrix = in_kinds(fused(straight), groups, MATRIX)
     return replace(problem, residual=residual, matrix=matrix)
 
 
