@@ -16,9 +16,12 @@ from kingpost.equations.rigid_motions import RigidMotions
 from kingpost.kernel.codegen import MATRIX, ORDERED
 from kingpost.multibody.constraints import Constraints
 from kingpost.plugins.integrators.implicit import DescriptorStep, Interval, Moment, Parts
-from kingpost.plugins.integrators.rigid_system import SHORT, constrained
+from kingpost.plugins.integrators.rigid_system import constrained
 from kingpost.symbols.kinds import in_kinds
 from kingpost.symbols.straightline import expanded, fused
+
+#: Residuals of up to this many instructions are one function, the fastest; longer ones take a C compiler too long.
+SHORT = 6000
 
 
 def rigid_step(method: DescriptorStep, equations: Equations) -> StepProblem | None:
@@ -229,6 +232,7 @@ class RigidStep:
             tuple(names[i] for i in order),
             matrix=matrix,
             ordered=True,
+            unknowns="motions of bodies and multipliers",
         )
 
     def _in_pieces(self, residual: ca.Function) -> tuple[ca.Function, ca.Function | None]:

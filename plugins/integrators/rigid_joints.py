@@ -118,6 +118,7 @@ class JointedStep:
             ),
             matrix=self._matrix(residual),
             ordered=True,
+            unknowns="motions of bodies, speeds of joints and multipliers",
         )
 
     def _from_the_base(self) -> list[int]:

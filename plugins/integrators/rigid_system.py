@@ -16,8 +16,9 @@ from kingpost.symbols.straightline import expanded, fused, solve_symmetric
 if TYPE_CHECKING:
     from kingpost.plugins.integrators.rigid import RigidParts
 
-#: Functions of up to this many instructions are one piece, the fastest; longer ones take a C compiler too long.
-SHORT = 6000
+#: Functions of up to this many instructions are one piece. Pieces find much more than once here, so that they pay late: at ten
+#: links they take 1.6 times as long, and a C compiler no less; at twenty 1.5 times, and a C compiler less than half.
+LONGEST = 12_000
 #: For functions whose names say how they are to be compiled.
 WHOLE = {"never_inline": True}
 
@@ -113,7 +114,7 @@ def _in_pieces(given: list[Any], results: tuple[Any, ...], blocks: list[list[int
     K, r, moved, free = results
     half = ca.tril(K)
     whole = fused(ca.Function("kp_forces", given, [ca.tril2symm(half), r, moved, free]))
-    if whole.n_instructions() <= SHORT:
+    if whole.n_instructions() <= LONGEST:
         return whole
     columns = [entries(half), entries(moved), r, free]
     flat = ca.Function("kp_forces", given, [ca.vertcat(*columns)])

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Joint, Mechanism, prepare
+from kingpost.equations import newton
+from kingpost.plugins.integrators import rigid
 from kingpost.plugins.integrators.backward_euler import BackwardEuler
 from kingpost.plugins.integrators.generalized_alpha import GeneralizedAlpha
 from kingpost.plugins.integrators.implicit import DescriptorStep
@@ -79,6 +81,21 @@ def long_steps(backend):
     stop = run.kernel.march(y, 5, 0.0, 1.0, run.x0, run.inputs, run.p)
     assert not stop.status
     return stop
+
+
+def test_machines_of_any_length_fall_back_in_kinds_of_bodies(monkeypatch):
+    """Longer residuals than are straightened would be differentiated as one graph, and take a C compiler minutes."""
+    run, _ = end_state(lambda: Chain(ChainOptions(3)).build(), "midpoint", 1e-3, 1)
+    whole = rigid_step(run.integrator, run.equations).otherwise
+    assert whole.matrix is None
+    monkeypatch.setattr(newton, "STRAIGHT", 0)
+    monkeypatch.setattr(rigid, "SHORT", 0)
+    pieces = rigid_step(run.integrator, run.equations).otherwise
+    given = [np.random.default_rng(1).uniform(0.5, 1.0, pieces.residual.numel_in(k)) for k in range(pieces.residual.n_in())]
+    expected = np.asarray(whole.residual(*given))
+    # Some hundred operations for each row.
+    assert np.abs(np.asarray(pieces.residual(*given)) - expected).max() <= 1e-13 * np.abs(expected).max()
+    assert np.abs(np.asarray(pieces.matrix(*given)[1]) - expected).max() <= 1e-13 * np.abs(expected).max()
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 import pytest
 
 from kingpost.equations.newton import newton_of
+from kingpost.equations.newton_records import solved_for
 from kingpost.plugins.integrators.generalized_alpha import GeneralizedAlpha
 from kingpost.plugins.integrators.rigid_joints import jointed_step
 from kingpost.plugins.models.four_bar import FourBar
@@ -37,6 +38,8 @@ def test_there_is_another_way_for_steps_that_are_not_found_so():
     assert newton.ordered
     assert newton.otherwise is not None
     assert newton.otherwise.problem.guess.numel_out(0) > newton.problem.guess.numel_out(0)
+    told = solved_for(run.integrator, run.equations)
+    assert told.startswith("9 motions of bodies, speeds of joints and multipliers, in a fixed order; ")
 
 
 def test_methods_that_take_rates_elsewhere_are_solved_as_they_were():
