@@ -117,6 +117,8 @@ class StepProblem:
     ordered: bool = False
     #: Equations with the same solution by which a step is solved where these find nothing, if there are others.
     otherwise: StepProblem | None = None
+    #: What the unknowns are, in a few words.
+    unknowns: str = "unknowns of the method"
 
 
 class ImplicitStepMap(StepMap):

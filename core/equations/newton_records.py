@@ -116,10 +116,11 @@ def solved_for(integrator: ImplicitStepMap, equations: Equations) -> str:
     newton = newton_of(integrator, equations)
     count = newton.problem.residual.numel_out(0)
     if newton.otherwise is None:
-        return f"{count} unknowns of the method, by sparse QR"
+        how = "in a fixed order, or by sparse QR where that finds nothing" if newton.ordered else "by sparse QR"
+        return f"{count} {newton.problem.unknowns}, {how}"
     how = "in a fixed order" if newton.ordered else "by sparse QR"
     return (
-        f"{count} motions of bodies and multipliers, {how}; steps that are not found so for "
+        f"{count} {newton.problem.unknowns}, {how}; steps that are not found so for "
         f"{newton.otherwise.problem.residual.numel_out(0)} unknowns of the method, by sparse QR"
     )
 

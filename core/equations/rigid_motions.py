@@ -92,6 +92,13 @@ class RigidMotions:
         found += [self.count + i for i, owner in enumerate(owners) if owner not in followed]
         return [*found, *range(self.count + len(owners), self.count + len(owners) + further)]
 
+    def names(self) -> list[tuple[str, int]]:
+        """Return names and numbers of motions of all bodies."""
+        return [
+            (f"'{body.inner.removesuffix('.directors')}'" if body.inner else f"coordinate {body.first + 1}", body.motions)
+            for body in self.bodies
+        ]
+
     def _columns(self) -> list[tuple[RigidBody, int]]:
         """Return all bodies with the first of their motions."""
         found, first = [], 0

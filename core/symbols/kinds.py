@@ -48,12 +48,12 @@ class _Kind:
         wanted = [i for i, place in enumerate(first.arguments) if place < unknowns]
         slopes = ca.jacobian(results, x[wanted]) if wanted else ca.SX(results.numel(), 0)
         plain = ca.Function(f"{name}_rows", [x, c], [results])
-        with_slopes = ca.Function(f"{name}_matrix", [x, c], ca.cse([_entries(slopes), results]))
+        with_slopes = ca.Function(f"{name}_matrix", [x, c], ca.cse([entries(slopes), results]))
         self.pattern, self.wanted = slopes.sparsity(), wanted
         return plain, with_slopes, [[piece.constants[k] for k in lifted] for piece in self.pieces]
 
 
-def _entries(matrix: ca.SX) -> ca.SX:
+def entries(matrix: ca.SX) -> ca.SX:
     """Return the entries of a sparse matrix as a column."""
     return ca.SX(ca.Sparsity.dense(matrix.nnz(), 1), ca.vec(matrix).nz[:]) if matrix.nnz() else ca.SX(0, 1)
 
@@ -123,8 +123,8 @@ def in_kinds(function: ca.Function, groups: Sequence[Sequence[int]], name: str) 
         for piece, own in zip(kind.pieces, numbers, strict=True):
             arguments = whole[list(piece.arguments)]
             values.append(plain(arguments, ca.DM(own)))
-            entries, beside = with_slopes(arguments, ca.DM(own))
-            slopes.append(entries)
+            found, beside = with_slopes(arguments, ca.DM(own))
+            slopes.append(found)
             values_beside.append(beside)
             order += piece.rows
             rows_of += [piece.rows[i] for i in inner_rows]

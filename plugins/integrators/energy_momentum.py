@@ -141,10 +141,16 @@ def _direction(moved: ca.MX, weight: Any) -> ca.MX:
 
 def depends(expression: Any, q: Any) -> np.ndarray[Any, Any]:
     """Return 1 for every coordinate that the expression depends on, else 0."""
-    return np.array(ca.which_depends(ca.densify(expression), q, 1, False), dtype=float)
+    return np.array(ca.which_depends(_entries(expression), q, 1, False), dtype=float)
 
 
 def quadratic(expression: Any, q: Any) -> bool:
     """Say whether an expression is at most quadratic in q, so that its discrete derivative is the one at the mean position."""
-    slopes = ca.densify(ca.vec(ca.jacobian(expression, q)))
+    slopes = _entries(ca.jacobian(_entries(expression), q))
     return not slopes.numel() or not any(ca.which_depends(slopes, q, 2, True))
+
+
+def _entries(expression: Any) -> Any:
+    """Return those entries of a matrix that can be other than zero, as a dense column: that of M has 144 of each body's."""
+    column = ca.vec(expression)
+    return type(expression)(ca.Sparsity.dense(column.nnz(), 1), column.nz[:]) if column.nnz() else type(expression)(0, 1)

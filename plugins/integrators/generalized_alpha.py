@@ -40,6 +40,7 @@ class GeneralizedAlpha(DescriptorStep):
     name = "generalized-alpha"
     order = 2
     Options = AlphaOptions
+    about_mean = True
     fits = True
 
     @property
@@ -91,7 +92,7 @@ class GeneralizedAlpha(DescriptorStep):
 
     def balance(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
         w1 = self._accelerations(parts, s, v1)[2]
-        return s.h * (parts.M(s, q1) @ w1 - parts.f(s, s.end, q1, v1) + parts.A(s, s.end, q1).T @ lam)
+        return s.h * (parts.inertial(s, q1, w1) - parts.f(s, s.end, q1, v1) + parts.A(s, s.end, q1).T @ lam)
 
     def _state_rates(self, s: Interval) -> tuple[ca.MX, ca.MX, float, float]:
         """Return the rates of states at both ends, and the numbers am and af of first-order equations (Jansen et al. 2000)."""

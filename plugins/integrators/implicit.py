@@ -70,6 +70,10 @@ class Parts:
         """Return the mass matrix."""
         return self.mass(s.t, q, s.v, s.start.u, s.p)
 
+    def inertial(self, s: Interval, q: ca.MX, w: ca.MX) -> ca.MX:
+        """Return M(q) w."""
+        return self.M(s, q) @ w
+
     def inertia(self, s: Interval) -> ca.MX:
         """Return the size of the inertia of every speed, positive also where M has none."""
         if self.equations.structure.augmentation is not None:
@@ -269,6 +273,8 @@ class DescriptorStep(ImplicitStepMap):
     #: Whether steps in directors are solved for the motions of bodies where that goes: not near half a turn of a body in one
     #: step, which is left to the equations for all coordinates.
     by_bodies: ClassVar[bool] = True
+    #: Whether :meth:`displacement`, as this very class has it, takes N at the mean of the coordinates before and after.
+    about_mean: ClassVar[bool] = False
     #: Whether the speeds are projected onto the constraints after a step.
     fits: ClassVar[bool] = False
 
@@ -315,9 +321,10 @@ class DescriptorStep(ImplicitStepMap):
         """Refuse equations that the method is not made for."""
 
     def solving(self, equations: Equations) -> StepProblem:
-        from kingpost.plugins.integrators.rigid import rigid_step  # it is built on this
+        from kingpost.plugins.integrators.rigid import rigid_step  # they are built on this
+        from kingpost.plugins.integrators.rigid_joints import jointed_step
 
-        rigid = rigid_step(self, equations) if self.by_bodies else None
+        rigid = rigid_step(self, equations) or jointed_step(self, equations) if self.by_bodies else None
         return rigid or self.problem(equations, branches=True)
 
     def problem(self, equations: Equations, *, branches: bool = False) -> StepProblem:

@@ -16,6 +16,7 @@ class Midpoint(DescriptorStep):
 
     name = "midpoint"
     order = 2
+    about_mean = True
 
     def displacement(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
         return s.h * parts.N(s, (s.q + q1) / 2) @ ((s.v + v1) / 2)
@@ -29,7 +30,7 @@ class Midpoint(DescriptorStep):
     def balance(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX, lam: ca.MX) -> ca.MX:
         q, v = (s.q + q1) / 2, (s.v + v1) / 2
         force = parts.f(s, s.middle, q, v) - parts.A(s, s.middle, q).T @ lam
-        return parts.M(s, q) @ (v1 - s.v) - s.h * force
+        return parts.inertial(s, q, v1 - s.v) - s.h * force
 
     def rolling(self, parts: Parts, s: Interval, q1: ca.MX, v1: ca.MX) -> ca.MX:
         return parts.rolling(s, s.middle, (s.q + q1) / 2, (s.v + v1) / 2)

@@ -16,13 +16,12 @@ from kingpost.equations.rigid_motions import RigidMotions
 from kingpost.kernel.codegen import MATRIX, ORDERED
 from kingpost.multibody.constraints import Constraints
 from kingpost.plugins.integrators.implicit import DescriptorStep, Interval, Moment, Parts
+from kingpost.plugins.integrators.rigid_system import constrained
 from kingpost.symbols.kinds import in_kinds
 from kingpost.symbols.straightline import expanded, fused
 
 #: Residuals of up to this many instructions are one function, the fastest; longer ones take a C compiler too long.
 SHORT = 6000
-#: For functions whose names say how they are to be compiled.
-WHOLE = {"never_inline": True}
 
 
 def rigid_step(method: DescriptorStep, equations: Equations) -> StepProblem | None:
@@ -45,7 +44,10 @@ def rigid_step(method: DescriptorStep, equations: Equations) -> StepProblem | No
 
 def _in_kinds(problem: StepProblem, equations: Equations) -> StepProblem:
     """Return the equations for all coordinates, of many bodies as one function for each kind of them."""
-    if equations.all_externals or not problem.residual.is_a("SXFunction") or problem.residual.n_instructions() <= SHORT:
+    if equations.all_externals or isinstance(equations.q, ca.MX):
+        return problem
+    straight = expanded(problem.residual)
+    if straight is None or straight.n_instructions() <= SHORT:
         return problem
     rigid = equations.structure.rigid
     assert rigid is not None
@@ -53,8 +55,8 @@ def _in_kinds(problem: StepProblem, equations: Equations) -> StepProblem:
     owners = equations.constraints.owners
     for owner in dict.fromkeys(owners):
         groups.append([equations.nv + row for row, name in enumerate(owners) if name == owner])
-    groups += [[row] for row in range(equations.nv + len(owners), problem.residual.numel_out(0))]
-    residual, matrix = in_kinds(problem.residual, groups, MATRIX)
+    groups += [[row] for row in range(equations.nv + len(owners), straight.numel_out(0))]
+    residual, matrix = in_kinds(fused(straight), groups, MATRIX)
     return replace(problem, residual=residual, matrix=matrix)
 
 
@@ -106,15 +108,15 @@ class RigidParts(Parts):
     @cached_property
     def _fit(self) -> ca.Function:
         """The function (t, q, v, u, p) -> B nu with A B nu = -b nearest to v in the mass metric."""
-        t, q, v, u, _ = symbols = self._five()
-        momentum = self.mass(*symbols) @ v
-        return self._solution(f"{ORDERED}_fitted", symbols, momentum, -self.b(self._at(symbols), Moment(t, u), q))
+        t, q, v, u, p = symbols = self._five()
+        speed = ca.MX(0, 1) if self.drift is None else self.drift(t, q, v, u, p)
+        return constrained(self, f"{ORDERED}_fitted", symbols, self.mass(*symbols) @ v, -speed)
 
     @cached_property
     def _response(self) -> ca.Function:
         """The function (t, q, v, u, p) -> accelerations that the forces cause, without those that the constraints ask for."""
         symbols = self._five()
-        return self._solution("kp_response", symbols, self.force(*symbols), ca.MX.zeros(self.m))
+        return constrained(self, "kp_response", symbols, self.force(*symbols), ca.MX.zeros(self.m))
 
     @cached_property
     def _moved(self) -> ca.Function:
@@ -122,7 +124,7 @@ class RigidParts(Parts):
         symbols = self._five()
         other = ca.MX.sym("other", symbols[3].numel())
         force, before_it = self.force(*symbols), self.force(*symbols[:3], other, symbols[4])
-        return self._solution(f"{ORDERED}_moved", [*symbols, other], force - before_it, ca.MX.zeros(self.m))
+        return constrained(self, f"{ORDERED}_moved", [*symbols, other], force - before_it, ca.MX.zeros(self.m))
 
     def _five(self) -> list[ca.MX]:
         """Return fresh symbols for t, q, v, u and p."""
@@ -151,41 +153,6 @@ class RigidParts(Parts):
         acting = [ca.vertcat(u, z) for u in (now, then)]
         jump = ca.Function("kp_jump", [whole], [self._moved(t, q, v, acting[0], p, acting[1])])
         return self._if_any(jump, self._response, given, edges)
-
-    def _at(self, symbols: list[ca.MX]) -> Interval:
-        """Return a step at whose start these are; nothing of it is used but these."""
-        t, q, v, u, p = symbols
-        return Interval(t, ca.MX(1), q, v, ca.MX(0, 1), ca.MX(0, 1), u, p, ca.MX(0, 1))
-
-    def _solution(self, name: str, symbols: list[ca.MX], f: ca.MX, c: ca.MX) -> ca.Function:
-        """Return the function symbols -> B nu of B'MB nu + (AB)' y = B' f, AB nu = c.
-
-        The symbols are t, q, v, u and p, and others that ``f`` and ``c`` may depend on.
-        """
-        t, q, u = symbols[0], symbols[1], symbols[3]
-        s, at = self._at(symbols[:5]), Moment(t, u)
-        B = self.B(q)
-        along = self.A(s, at, q) @ B
-        inertia = self.motion_inertia(s, B)
-        share = self.shares(along, inertia)
-        mass, right = B.T @ self.mass(*symbols[:5]) @ B, B.T @ f
-        if self.touched.any():
-            weighted = along.T @ ca.diag(share * self.touched)
-            mass, right = mass + weighted @ along, right + weighted @ c
-        matrix = ca.blockcat([[mass, along.T], [along, ca.MX(self.m, self.m)]])
-        order = self.rigid.order(self.equations.constraints.owners)
-        # Scaled by roots of inertias, all entries are numbers of the size one.
-        scale = ca.densify(ca.vertcat(1 / ca.sqrt(inertia), ca.sqrt(share)))[order]
-        by_rows = ca.diag(scale)
-        results = [by_rows @ matrix[order, order] @ by_rows, ca.densify(scale * ca.vertcat(right, c)[order]), scale]
-        system = straightened(ca.Function("kp_saddle", symbols, results), self.equations)
-        found = ca.MX.sym("found", len(order))
-        back = [int(row) for row in np.argsort(order)][: B.shape[1]]
-        roots = ca.MX.sym("roots", len(order))
-        motion = ca.Function("kp_motion", [q, found, roots], [ca.densify(B @ (found * roots)[back])])
-        K, r, scale = system.call(symbols)
-        moved = straightened(motion, self.equations)(q, ca.solve(K, r, "qr"), scale)
-        return ca.Function(name, symbols, [moved], WHOLE)
 
 
 class WholeParts(Parts):
@@ -255,7 +222,7 @@ class RigidStep:
         q1, v1, remembered = method.after(parts, s, q1, v1, lam)
         result = ca.densify(ca.vertcat(q1, v1, s.z1, remembered))
         reached = straightened(ca.Function("kp_reached", [unknowns, *known, factors], [result]), e)
-        names = [f"the balance of motion {k} of {name}" for name, count in self._bodies() for k in range(1, count + 1)]
+        names = [f"the balance of motion {k} of {name}" for name, count in rigid.names() for k in range(1, count + 1)]
         names += [f"closure '{owner}'" for owner in e.constraints.owners]
         names += [f"the rate of '{item.name}'" for item in e.states.quantities]
         return StepProblem(
@@ -265,6 +232,7 @@ class RigidStep:
             tuple(names[i] for i in order),
             matrix=matrix,
             ordered=True,
+            unknowns="motions of bodies and multipliers",
         )
 
     def _in_pieces(self, residual: ca.Function) -> tuple[ca.Function, ca.Function | None]:
@@ -280,13 +248,6 @@ class RigidStep:
             first += count
         groups += [range(row, row + 1) for row in range(first, residual.numel_out(0))]
         return in_kinds(fused(residual), groups, MATRIX)
-
-    def _bodies(self) -> list[tuple[str, int]]:
-        """Return names and numbers of motions of all bodies."""
-        return [
-            (f"'{body.inner.removesuffix('.directors')}'" if body.inner else f"coordinate {body.first + 1}", body.motions)
-            for body in self.parts.rigid.bodies
-        ]
 
     def _following(self, reached: ca.Function) -> ca.Function:
         """Return the state after a step, its speeds projected onto the constraints where the method asks for that."""

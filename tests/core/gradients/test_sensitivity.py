@@ -54,6 +54,15 @@ def machine(plugins):
         # Integrators that remember something.
         ("double-pendulum", "mean elbow.angle", "mass1,length*,*.angle", 0.05, {"integrator": "bdf2"}),
         ("double-pendulum", "mean elbow.angle", "mass1,length*,*.angle", 0.05, {"integrator": "generalized-alpha"}),
+        # Stages of which coordinates are no unknowns, and steps for motions of bodies and speeds of joints.
+        ("double-pendulum", "mean elbow.angle", "mass1,length*,*.angle", 0.05, {"integrator": "radau2"}),
+        (
+            "heavy-top",
+            "end energy.kinetic",
+            "height,radius,density,gravity,tilt",
+            0.02,
+            {"formulation": "nullspace", "integrator": "generalized-alpha"},
+        ),
     ],
 )
 def test_gradients_are_those_of_differences(machine, along_differences, name, of, to, t_end, choices):

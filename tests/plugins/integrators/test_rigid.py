@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from kingpost import Body, ForceElement, Joint, Mechanism, prepare
-from kingpost.equations.newton import newton_of
+from kingpost.equations import newton
+from kingpost.plugins.integrators import rigid
 from kingpost.plugins.integrators.backward_euler import BackwardEuler
 from kingpost.plugins.integrators.generalized_alpha import GeneralizedAlpha
 from kingpost.plugins.integrators.implicit import DescriptorStep
@@ -16,36 +17,10 @@ from kingpost.plugins.models.rolling_sphere import RollingSphere
 from kingpost.plugins.models.satellite import Satellite
 from kingpost.plugins.models.squeezer import AndrewsSqueezer
 from kingpost.plugins.models.vessel_crane import VesselCrane
+from tests.plugins.integrators.both_ways import TORQUES, assert_same, end_state
 from tests.validation.natural import CASE_A, PLUGINS, SATELLITE
 
 METHODS = ("generalized-alpha", "energy-momentum", "bdf2", "backward-euler", "midpoint")
-TORQUES = {"torque1": 200.0, "torque2": -150.0, "torque3": 100.0}
-
-
-def end_state(build, method, h, steps, formulation="directors", backend="vm", settings=None):
-    """Return equations, solution and the last state."""
-    run = prepare(
-        build(), h * steps, settings=settings or {}, formulation=formulation, integrator=method, step=h, output_step=h * steps,
-        backend=backend,
-    )  # fmt: skip
-    y = np.empty((1, len(run.equations.channels)))
-    stop = run.kernel.march(y, steps, 0.0, h, run.x0, run.inputs, run.p)
-    assert not stop.status
-    return run, stop.x
-
-
-def assert_same(build, method, h, steps, monkeypatch, tolerance=3e-13, **choices):
-    """Compare the two ways; speeds are differences of coordinates over h."""
-    run, found = end_state(build, method, h, steps, **choices)
-    newton = newton_of(run.integrator, run.equations)
-    assert newton.ordered
-    assert newton.problem.guess.numel_out(0) < run.integrator.problem(run.equations).guess.numel_out(0)
-    monkeypatch.setattr(DescriptorStep, "solving", lambda self, equations: self.problem(equations))
-    other, expected = end_state(build, method, h, steps, **choices)
-    assert not newton_of(other.integrator, other.equations).problem.ordered
-    nq, nv = run.equations.nq, run.equations.nv
-    assert np.abs(found - expected)[:nq].max() <= tolerance * (1 + np.abs(expected[:nq]).max())
-    assert np.abs(found - expected)[nq : nq + nv].max() <= 1e3 * tolerance * (1 + np.abs(expected[nq : nq + nv]).max())
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -106,6 +81,21 @@ def long_steps(backend):
     stop = run.kernel.march(y, 5, 0.0, 1.0, run.x0, run.inputs, run.p)
     assert not stop.status
     return stop
+
+
+def test_machines_of_any_length_fall_back_in_kinds_of_bodies(monkeypatch):
+    """Longer residuals than are straightened would be differentiated as one graph, and take a C compiler minutes."""
+    run, _ = end_state(lambda: Chain(ChainOptions(3)).build(), "midpoint", 1e-3, 1)
+    whole = rigid_step(run.integrator, run.equations).otherwise
+    assert whole.matrix is None
+    monkeypatch.setattr(newton, "STRAIGHT", 0)
+    monkeypatch.setattr(rigid, "SHORT", 0)
+    pieces = rigid_step(run.integrator, run.equations).otherwise
+    given = [np.random.default_rng(1).uniform(0.5, 1.0, pieces.residual.numel_in(k)) for k in range(pieces.residual.n_in())]
+    expected = np.asarray(whole.residual(*given))
+    # Some hundred operations for each row.
+    assert np.abs(np.asarray(pieces.residual(*given)) - expected).max() <= 1e-13 * np.abs(expected).max()
+    assert np.abs(np.asarray(pieces.matrix(*given)[1]) - expected).max() <= 1e-13 * np.abs(expected).max()
 
 
 @pytest.mark.slow
